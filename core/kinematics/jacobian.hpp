@@ -1,0 +1,120 @@
+// Pose, twist and Jacobian of one frame, and the Jacobian's time derivative, by a walk from the
+// frame to the root: only the ancestors are visited.
+//
+// With T the pose of the frame in an ancestor j, the column of a screw s of j is Ad(T)^-1 s; it
+// is constant but for the motion of the frame relative to j, whose twist V_j is collected on the
+// way, so its derivative is -ad(V_j) column (mueller, eq. 12 and 14).
+#pragma once
+
+#include "../tree/joint.hpp"
+#include "bodies.hpp"
+#include "representation.hpp"
+
+namespace jounce {
+
+// A frame fixed to a node (-1: to the world), with its pose in the node's frame.
+struct FrameAt {
+  int node = -1;
+  Pose<double> pose{Mat3<double>::identity(), Vec3<double>::zero()};
+};
+
+template <class S>
+struct JacobianWork {
+  Angles<S> angles;
+
+  template <class P>
+  JacobianWork(const Tree<P>& tree, Arena& arena) : angles(tree, arena) {}
+};
+
+template <class S>
+JOUNCE_INLINE Pose<S> widened(const Pose<double>& t) {
+  const Vec3<S> o = Vec3<S>::zero();
+  return {{o + t.R.x, o + t.R.y, o + t.R.z}, o + t.p};
+}
+
+// Calls visit(node, T) for each ancestor, the nearest first; T is the frame's pose in the node.
+// Returns the frame's pose in the world.
+template <class S, class P, class Visit>
+JOUNCE_INLINE Pose<S> walk_to_root(const Tree<P>& tree, const FrameAt& frame, const S* q,
+                                   JacobianWork<S>& work, Visit&& visit) {
+  work.angles.compute(tree, q);
+  Pose<S> T = widened<S>(frame.pose);
+  for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) {
+    const Node<P>& node = tree.nodes[i];
+    visit(node, T);
+    T = joint_pose(node, q, work.angles.sine, work.angles.cosine) * T;
+  }
+  return T;
+}
+
+template <class S, class P>
+JOUNCE_INLINE Motion<S> screw(const Node<P>& node, int k) {
+  Motion<S> s = Motion<S>::zero();
+  with_kind(node.kind, [&](auto kind) { add_rate<decltype(kind)::value>(node, k, S(1.0), s); });
+  return s;
+}
+
+template <class S, class P>
+void frame_pose(const Tree<P>& tree, const FrameAt& frame, const S* q, S* pose,
+                JacobianWork<S>& work) {
+  store(walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {}), pose);
+}
+
+// Body-fixed twist of the frame and its pose.
+template <class S, class P>
+JOUNCE_INLINE Pose<S> walk_twist(const Tree<P>& tree, const FrameAt& frame, const S* q, const S* v,
+                                 Motion<S>& twist, JacobianWork<S>& work) {
+  twist = Motion<S>::zero();
+  return walk_to_root(tree, frame, q, work, [&](const Node<P>& node, const Pose<S>& T) {
+    with_kind(node.kind, [&](auto kind) {
+      twist += to_child(T, joint_motion<decltype(kind)::value>(node, v + node.v));
+    });
+  });
+}
+
+template <class S, class P>
+void frame_twist(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+                 const S* q, const S* v, S* out, JacobianWork<S>& work) {
+  Motion<S> twist;
+  const Pose<S> world = walk_twist(tree, frame, q, v, twist, work);
+  store(represented(representation, world, twist), out);
+}
+
+// J and dJ are 6 x nv, row-major; dJ needs v, and may be null.
+template <class S, class P>
+void jacobian(const Tree<P>& tree, const FrameAt& frame, Representation representation, const S* q,
+              const S* v, S* J, S* dJ, JacobianWork<S>& work) {
+  const int nv = tree.nv;
+  for (int k = 0; k < 6 * nv; ++k) {
+    J[k] = S(0.0);
+    if (dJ) dJ[k] = S(0.0);
+  }
+  Motion<S> twist = Motion<S>::zero();
+  const Pose<S> world = walk_to_root(tree, frame, q, work, [&](const Node<P>& node,
+                                                               const Pose<S>& T) {
+    const Motion<S> before = twist;
+    for (int k = 0; k < node.nv; ++k) {
+      const Motion<S> column = to_child(T, screw<S>(node, k));
+      store(column, J + node.v + k, nv);
+      if (!dJ) continue;
+      const Motion<S> rate = bracket(column, before);  // -ad(before) column
+      store(rate, dJ + node.v + k, nv);
+      twist.w += column.w * v[node.v + k];
+      twist.v += column.v * v[node.v + k];
+    }
+  });
+  for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) {
+    for (int k = tree.nodes[i].v; k < tree.nodes[i].v + tree.nodes[i].nv; ++k) {
+      const auto column = [&](const S* m) {
+        return Motion<S>{{m[k], m[nv + k], m[2 * nv + k]}, {m[3 * nv + k], m[4 * nv + k], m[5 * nv + k]}};
+      };
+      const Motion<S> c = column(J);
+      if (dJ) {
+        store(represented_rate(representation, world, twist, c, column(dJ)), dJ + k, nv);
+      }
+      store(represented(representation, world, c), J + k, nv);
+    }
+  }
+}
+
+}  // namespace jounce

@@ -1,0 +1,81 @@
+// Pack<W>: W doubles in SIMD registers, one per state of a batch.
+#pragma once
+
+#include "scalar.hpp"
+
+namespace jounce {
+
+// Registers of W doubles, and of W masks (all bits set, or none).
+template <int W>
+struct Register;
+template <>
+struct Register<2> {
+  typedef double Values __attribute__((vector_size(16)));
+  typedef std::int64_t Mask __attribute__((vector_size(16)));
+};
+template <>
+struct Register<4> {
+  typedef double Values __attribute__((vector_size(32)));
+  typedef std::int64_t Mask __attribute__((vector_size(32)));
+};
+template <>
+struct Register<8> {
+  typedef double Values __attribute__((vector_size(64)));
+  typedef std::int64_t Mask __attribute__((vector_size(64)));
+};
+
+JOUNCE_INLINE bool any(Register<2>::Mask m) { return (m[0] | m[1]) != 0; }
+JOUNCE_INLINE bool any(Register<4>::Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+JOUNCE_INLINE bool any(Register<8>::Mask m) {
+  return (m[0] | m[1] | m[2] | m[3] | m[4] | m[5] | m[6] | m[7]) != 0;
+}
+
+template <int W>
+struct Pack {
+  using Values = typename Register<W>::Values;
+  using Mask = typename Register<W>::Mask;
+
+  Values v;
+
+  Pack() = default;
+  JOUNCE_INLINE Pack(double x) : v(x - Values{}) {}
+  JOUNCE_INLINE explicit Pack(Values x) : v(x) {}
+
+  friend JOUNCE_INLINE Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
+  friend JOUNCE_INLINE Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
+  friend JOUNCE_INLINE Pack operator*(Pack a, Pack b) { return Pack(a.v * b.v); }
+  friend JOUNCE_INLINE Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
+  friend JOUNCE_INLINE Pack operator-(Pack a) { return Pack(-a.v); }
+  friend JOUNCE_INLINE Mask operator<(Pack a, Pack b) { return a.v < b.v; }
+  friend JOUNCE_INLINE Mask operator<=(Pack a, Pack b) { return a.v <= b.v; }
+  friend JOUNCE_INLINE Mask operator>(Pack a, Pack b) { return a.v > b.v; }
+  JOUNCE_INLINE Pack& operator+=(Pack b) { v += b.v; return *this; }
+  JOUNCE_INLINE Pack& operator-=(Pack b) { v -= b.v; return *this; }
+  JOUNCE_INLINE Pack& operator*=(Pack b) { v *= b.v; return *this; }
+
+  friend JOUNCE_INLINE Pack select(Mask mask, Pack a, Pack b) {
+    return Pack(mask ? a.v : b.v);
+  }
+  friend JOUNCE_INLINE Pack sqrt(Pack a) {
+    Pack r;
+    for (int i = 0; i < W; ++i) r.v[i] = std::sqrt(a.v[i]);
+    return r;
+  }
+  friend JOUNCE_INLINE Pack value(Pack a) { return a; }
+  friend JOUNCE_INLINE double lane(const Pack& a, int i) { return a.v[i]; }
+  friend JOUNCE_INLINE void set_lane(Pack& a, int i, double y) { a.v[i] = y; }
+};
+
+template <int W>
+inline constexpr int lanes<Pack<W>> = W;
+
+// The widest pack that one register of the target holds.
+#if defined(__AVX512F__)
+using Wide = Pack<8>;
+#elif defined(__AVX__)
+using Wide = Pack<4>;
+#else
+using Wide = Pack<2>;
+#endif
+
+}  // namespace jounce

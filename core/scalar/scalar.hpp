@@ -1,0 +1,28 @@
+// What a kernel asks of its scalar type S: + - * /, sqrt, select(mask, a, b), any(mask).
+// Branch on structure with `if`; on a scalar's value only through select.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#define JOUNCE_INLINE inline __attribute__((always_inline))
+
+namespace jounce {
+
+constexpr double kEpsilon = 2.220446049250313e-16;
+
+// Number of states that one scalar holds.
+template <class S>
+inline constexpr int lanes = 1;
+
+JOUNCE_INLINE double sqrt(double x) { return std::sqrt(x); }
+JOUNCE_INLINE double select(bool mask, double a, double b) { return mask ? a : b; }
+JOUNCE_INLINE bool any(bool mask) { return mask; }
+
+// The value without its tangent, for decisions (comparisons, thresholds).
+JOUNCE_INLINE double value(double x) { return x; }
+
+JOUNCE_INLINE double lane(double x, int) { return x; }
+JOUNCE_INLINE void set_lane(double& x, int, double y) { x = y; }
+
+}  // namespace jounce

@@ -1,0 +1,162 @@
+// Six-vectors and inertias, angular part first, in the frame of a body about its origin.
+#pragma once
+
+#include "../lie/pose.hpp"
+
+namespace jounce {
+
+// A twist or an acceleration: angular part w, linear part v.
+template <class S>
+struct Motion {
+  Vec3<S> w, v;
+
+  static JOUNCE_INLINE Motion zero() { return {Vec3<S>::zero(), Vec3<S>::zero()}; }
+  template <class T>
+  JOUNCE_INLINE Motion& operator+=(const Motion<T>& b) { w += b.w; v += b.v; return *this; }
+};
+
+// A wrench or a momentum: moment n, force f.
+template <class S>
+struct Force {
+  Vec3<S> n, f;
+
+  static JOUNCE_INLINE Force zero() { return {Vec3<S>::zero(), Vec3<S>::zero()}; }
+  template <class T>
+  JOUNCE_INLINE Force& operator+=(const Force<T>& b) { n += b.n; f += b.f; return *this; }
+  template <class T>
+  JOUNCE_INLINE Force& operator-=(const Force<T>& b) { n -= b.n; f -= b.f; return *this; }
+};
+
+template <class A, class B>
+JOUNCE_INLINE auto operator*(const Force<A>& a, const B& s) -> Force<Product<A, B>> {
+  return {a.n * s, a.f * s};
+}
+template <class A, class B>
+JOUNCE_INLINE auto dot(const Force<A>& a, const Motion<B>& b) -> Product<A, B> {
+  return dot(a.n, b.w) + dot(a.f, b.v);
+}
+
+// A motion of the parent seen from the child (Ad of the inverse pose), and a wrench on the child
+// seen from the parent (its dual).
+template <class A, class B>
+JOUNCE_INLINE auto to_child(const Pose<A>& t, const Motion<B>& m) -> Motion<Product<A, B>> {
+  return {transposed(t.R, m.w), transposed(t.R, m.v + cross(m.w, t.p))};
+}
+template <class A, class B>
+JOUNCE_INLINE auto to_parent(const Pose<A>& t, const Motion<B>& m) -> Motion<Product<A, B>> {
+  const auto w = t.R * m.w;
+  return {w, t.R * m.v + cross(t.p, w)};
+}
+template <class A, class B>
+JOUNCE_INLINE auto to_parent(const Pose<A>& t, const Force<B>& x) -> Force<Product<A, B>> {
+  const auto f = t.R * x.f;
+  return {t.R * x.n + cross(t.p, f), f};
+}
+template <class A, class B>
+JOUNCE_INLINE auto to_child(const Pose<A>& t, const Force<B>& x) -> Force<Product<A, B>> {
+  return {transposed(t.R, x.n - cross(t.p, x.f)), transposed(t.R, x.f)};
+}
+
+// Mass m, first moment h = m c, rotational inertia I about the origin.
+template <class S>
+struct RigidInertia {
+  S m;
+  Vec3<S> h;
+  Sym3<S> I;
+};
+
+template <class A, class B>
+JOUNCE_INLINE auto operator*(const RigidInertia<A>& j, const Motion<B>& x)
+    -> Force<Product<A, B>> {
+  return {j.I * x.w + cross(j.h, x.v), x.v * j.m - cross(j.h, x.w)};
+}
+
+// Moves the reference point from the body's origin to one that sees that origin at d.
+template <class A, class B>
+JOUNCE_INLINE auto shifted(const Vec3<A>& d, const RigidInertia<B>& j)
+    -> RigidInertia<Product<A, B>> {
+  // I' = I - hat(d) hat(h) - hat(h) hat(d) - m hat(d)^2 = I - (hat(d) hat(k) + its transpose),
+  // with k = h + m d / 2
+  const auto k = j.h + d * (j.m * 0.5);
+  const auto s = dot(d, k);
+  return {j.m, j.h + d * j.m,
+          {j.I.xx + 2.0 * (s - d.x * k.x), j.I.xy - d.x * k.y - d.y * k.x,
+           j.I.yy + 2.0 * (s - d.y * k.y), j.I.xz - d.x * k.z - d.z * k.x,
+           j.I.yz - d.y * k.z - d.z * k.y, j.I.zz + 2.0 * (s - d.z * k.z)}};
+}
+
+// A symmetric 6x6 inertia: moment = A angular + B linear, force = B^T angular + C linear.
+template <class S>
+struct ArticulatedInertia {
+  Sym3<S> A;
+  Mat3<S> B;
+  Sym3<S> C;
+
+  template <class P>
+  static JOUNCE_INLINE ArticulatedInertia of(const RigidInertia<P>& j) {
+    const S o(0.0);
+    return {{S(j.I.xx), S(j.I.xy), S(j.I.yy), S(j.I.xz), S(j.I.yz), S(j.I.zz)},
+            {{o, S(j.h.z), S(-j.h.y)}, {S(-j.h.z), o, S(j.h.x)}, {S(j.h.y), S(-j.h.x), o}},
+            {S(j.m), o, S(j.m), o, o, S(j.m)}};
+  }
+  JOUNCE_INLINE ArticulatedInertia& operator+=(const ArticulatedInertia& b) {
+    A += b.A; C += b.C;
+    B.x += b.B.x; B.y += b.B.y; B.z += b.B.z;
+    return *this;
+  }
+  // Image of the unit motion k: 0..2 angular, 3..5 linear.
+  JOUNCE_INLINE Force<S> column(int k) const {
+    switch (k) {
+      case 0: return {{A.xx, A.xy, A.xz}, {B.x.x, B.y.x, B.z.x}};
+      case 1: return {{A.xy, A.yy, A.yz}, {B.x.y, B.y.y, B.z.y}};
+      case 2: return {{A.xz, A.yz, A.zz}, {B.x.z, B.y.z, B.z.z}};
+      case 3: return {B.x, {C.xx, C.xy, C.xz}};
+      case 4: return {B.y, {C.xy, C.yy, C.yz}};
+      default: return {B.z, {C.xz, C.yz, C.zz}};
+    }
+  }
+  // Subtracts U u^T where u = U / D: the joint no longer resists along its axis.
+  JOUNCE_INLINE void eliminate(const Force<S>& U, const Force<S>& u) {
+    A.xx -= U.n.x * u.n.x; A.xy -= U.n.x * u.n.y; A.yy -= U.n.y * u.n.y;
+    A.xz -= U.n.x * u.n.z; A.yz -= U.n.y * u.n.z; A.zz -= U.n.z * u.n.z;
+    B.x -= U.n * u.f.x; B.y -= U.n * u.f.y; B.z -= U.n * u.f.z;
+    C.xx -= U.f.x * u.f.x; C.xy -= U.f.x * u.f.y; C.yy -= U.f.y * u.f.y;
+    C.xz -= U.f.x * u.f.z; C.yz -= U.f.y * u.f.z; C.zz -= U.f.z * u.f.z;
+  }
+};
+
+template <class A, class B>
+JOUNCE_INLINE auto operator*(const ArticulatedInertia<A>& j, const Motion<B>& x)
+    -> Force<Product<A, B>> {
+  return {j.A * x.w + j.B * x.v, transposed(j.B, x.w) + j.C * x.v};
+}
+
+// R j R^T, block by block.
+template <class S>
+JOUNCE_INLINE ArticulatedInertia<S> rotated(const Mat3<S>& r, const ArticulatedInertia<S>& j) {
+  const Mat3<S> rb = r * j.B;
+  const Vec3<S> a{r.x.x, r.y.x, r.z.x}, b{r.x.y, r.y.y, r.z.y}, c{r.x.z, r.y.z, r.z.z};
+  return {rotated(r, j.A), {rb * a, rb * b, rb * c}, rotated(r, j.C)};
+}
+
+// Moves the reference point: the old origin is seen at d from the new one.
+//   B' = B + hat(d) C,   A' = A + hat(d) B'^T + (hat(d) B^T)^T
+template <class S>
+JOUNCE_INLINE ArticulatedInertia<S> shifted(const Vec3<S>& d, const ArticulatedInertia<S>& j) {
+  ArticulatedInertia<S> out;
+  out.C = j.C;
+  out.B = {j.B.x + cross(d, Vec3<S>{j.C.xx, j.C.xy, j.C.xz}),
+           j.B.y + cross(d, Vec3<S>{j.C.xy, j.C.yy, j.C.yz}),
+           j.B.z + cross(d, Vec3<S>{j.C.xz, j.C.yz, j.C.zz})};
+  // hat(d) M^T has as columns d x (rows of M)
+  const Mat3<S>&b = j.B, &c = out.B;
+  out.A.xx = j.A.xx + d.y * (c.z.x + b.z.x) - d.z * (c.y.x + b.y.x);
+  out.A.yy = j.A.yy + d.z * (c.x.y + b.x.y) - d.x * (c.z.y + b.z.y);
+  out.A.zz = j.A.zz + d.x * (c.y.z + b.y.z) - d.y * (c.x.z + b.x.z);
+  out.A.xy = j.A.xy + (d.y * c.z.y - d.z * c.y.y) + (d.z * b.x.x - d.x * b.z.x);
+  out.A.xz = j.A.xz + (d.y * c.z.z - d.z * c.y.z) + (d.x * b.y.x - d.y * b.x.x);
+  out.A.yz = j.A.yz + (d.z * c.x.z - d.x * c.z.z) + (d.x * b.y.y - d.y * b.x.y);
+  return out;
+}
+
+}  // namespace jounce

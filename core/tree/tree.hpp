@@ -1,0 +1,136 @@
+// The tree of elementary joints, immutable after construction.
+//
+// Frames: node i carries the frame of its joint on the child side, turned so that a 1-DoF joint
+// acts about and along z. It differs from the public frame of the body by a constant pose,
+// `alignment`: x_public = alignment x_node. Nodes are numbered depth first.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../spatial/spatial.hpp"
+
+namespace jounce {
+
+enum class Kind : int { revolute = 0, prismatic = 1, helical = 2, spherical = 3, free = 4 };
+
+constexpr int coordinates(Kind k) { return k == Kind::spherical ? 4 : k == Kind::free ? 7 : 1; }
+constexpr int rates(Kind k) { return k == Kind::spherical ? 3 : k == Kind::free ? 6 : 1; }
+constexpr bool turns(Kind k) { return k == Kind::revolute || k == Kind::helical; }
+
+template <class P>
+struct Node {
+  int parent;   // -1: the world
+  Kind kind;
+  int q, v;     // first coordinate, first rate
+  int nv;       // number of rates
+  int angle;    // position among the nodes that turn by an angle, or -1
+  int body;     // public body, or -1 for a massless intermediate node
+  int end;      // the subtree is the nodes i ... end-1
+  int v_end;    // its rates are v ... v_end-1
+  int depth;
+  bool aligned;         // the alignment is the identity
+  Pose<P> placement;    // joint frame in the parent's frame, at zero
+  P pitch;
+  RigidInertia<P> inertia;
+  Pose<P> alignment;
+};
+
+template <class P = double>
+struct Tree {
+  int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
+  std::vector<Node<P>> nodes;
+  std::vector<P> armature;       // (nv)
+  std::vector<int> angle_q;      // coordinates that are angles
+  std::vector<int> quaternions;  // first coordinate of each quaternion
+  std::vector<int> body_node;    // (n_bodies)
+  Vec3<P> gravity;               // acceleration of gravity in the world
+};
+
+// Arrays as the Python side holds them, row-major, in public frames.
+struct TreeData {
+  int n, n_bodies;
+  const int *parent, *kind, *body_node;
+  const double *placement, *alignment, *pitch, *parameters, *armature, *gravity;
+};
+
+namespace detail {
+inline Pose<double> pose_from(const double* m) {
+  return {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
+}
+inline bool is_identity(const Pose<double>& t) {
+  const double d[] = {t.R.x.x - 1, t.R.y.y - 1, t.R.z.z - 1, t.R.x.y, t.R.x.z, t.R.y.x,
+                      t.R.y.z,     t.R.z.x,     t.R.z.y,     t.p.x,   t.p.y,   t.p.z};
+  for (double x : d) {
+    if (x != 0.0) return false;
+  }
+  return true;
+}
+// The inertia in the frame `to`, which is given in the inertia's own frame.
+inline RigidInertia<double> seen_from(const Pose<double>& to, const double* parameters) {
+  const double* a = parameters;
+  RigidInertia<double> j{a[0], {a[1], a[2], a[3]}, {a[4], a[5], a[6], a[7], a[8], a[9]}};
+  j = shifted(-to.p, j);
+  const Mat3<double> r = transpose(to.R);
+  return {j.m, r * j.h, rotated(r, j.I)};
+}
+}  // namespace detail
+
+inline Tree<double> make_tree(const TreeData& data) {
+  Tree<double> t;
+  t.n = data.n;
+  t.n_bodies = data.n_bodies;
+  t.nodes.resize(data.n);
+  t.body_node.assign(data.body_node, data.body_node + data.n_bodies);
+  t.gravity = {data.gravity[0], data.gravity[1], data.gravity[2]};
+  for (int i = 0; i < data.n; ++i) {
+    Node<double>& node = t.nodes[i];
+    const int p = data.parent[i], kind = data.kind[i];
+    if (p < -1 || p >= i || kind < 0 || kind > 4) throw std::invalid_argument("not a tree");
+    node.parent = p;
+    node.kind = Kind(kind);
+    node.q = t.nq;
+    node.v = t.nv;
+    node.nv = rates(node.kind);
+    node.angle = turns(node.kind) ? int(t.angle_q.size()) : -1;
+    node.body = -1;
+    node.depth = p < 0 ? 0 : t.nodes[p].depth + 1;
+    t.depth = node.depth + 1 > t.depth ? node.depth + 1 : t.depth;
+    if (node.angle >= 0) t.angle_q.push_back(t.nq);
+    if (node.kind == Kind::spherical || node.kind == Kind::free) t.quaternions.push_back(t.nq);
+    t.nq += coordinates(node.kind);
+    t.nv += node.nv;
+    node.end = i + 1;
+    node.v_end = t.nv;
+    node.pitch = data.pitch[i];
+    node.alignment = detail::pose_from(data.alignment + 16 * i);
+    node.aligned = detail::is_identity(node.alignment);
+    const Pose<double> own = detail::pose_from(data.placement + 16 * i) * node.alignment;
+    node.placement = p < 0 ? own : inverse(t.nodes[p].alignment) * own;
+    node.inertia = detail::seen_from(node.alignment, data.parameters + 10 * i);
+  }
+  for (int i = data.n - 1; i >= 0; --i) {
+    const int p = t.nodes[i].parent;
+    if (p < 0) continue;
+    if (t.nodes[i].end > t.nodes[p].end) t.nodes[p].end = t.nodes[i].end;
+    if (t.nodes[i].v_end > t.nodes[p].v_end) t.nodes[p].v_end = t.nodes[i].v_end;
+  }
+  for (int i = 1; i < data.n; ++i) {
+    // Depth first: the parent is an ancestor of the previous node, or that node, or the world.
+    const int p = t.nodes[i].parent;
+    if (p >= 0 && t.nodes[p].end < i + 1) throw std::invalid_argument("not depth first");
+    if (p >= 0 && p != i - 1 && t.nodes[i - 1].parent < p) {
+      throw std::invalid_argument("not depth first");
+    }
+  }
+  for (int b = 0; b < data.n_bodies; ++b) {
+    const int i = t.body_node[b];
+    if (i < 0 || i >= data.n) throw std::invalid_argument("a body has no node");
+    t.nodes[i].body = b;
+  }
+  t.armature.assign(data.armature, data.armature + t.nv);
+  return t;
+}
+
+}  // namespace jounce

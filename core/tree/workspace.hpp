@@ -1,0 +1,61 @@
+// Memory for kernels: a kernel's workspace is laid out before it runs, never while it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace jounce {
+
+// Hands out aligned pieces of one block. Laid out twice: first without a block, to learn the
+// size, then with it.
+class Arena {
+ public:
+  template <class T>
+  T* take(std::size_t count) {
+    const std::size_t at = used_;
+    used_ += (count * sizeof(T) + 63) / 64 * 64;
+    return block_ ? reinterpret_cast<T*>(block_ + at) : nullptr;
+  }
+  std::size_t used() const { return used_; }
+
+  Arena() = default;
+  explicit Arena(char* block) : block_(block) {}
+
+ private:
+  char* block_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+// A block that grows and is kept, one per thread. Very large blocks are given back at once, so
+// that one huge model does not hold its memory forever.
+class Workspace {
+ public:
+  char* reserve(std::size_t bytes) {
+    if (bytes > size_) {
+      std::free(block_);
+      size_ = 0;
+      block_ = static_cast<char*>(std::aligned_alloc(64, (bytes + 4095) / 4096 * 4096));
+      if (!block_) throw std::bad_alloc();
+      size_ = (bytes + 4095) / 4096 * 4096;
+    }
+    return block_;
+  }
+  void trim(std::size_t most) {
+    if (size_ > most) {
+      std::free(block_);
+      block_ = nullptr;
+      size_ = 0;
+    }
+  }
+  Workspace() = default;
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  ~Workspace() { std::free(block_); }
+
+ private:
+  char* block_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace jounce

@@ -1,0 +1,89 @@
+"""Rigid-body dynamics on Lie groups for robots: exact, batched, fast.
+
+A frozen `Model` and plain arrays in, fresh arrays out::
+
+    import jounce as jc
+
+    model = jc.load("robot.urdf", base="free")
+    q = jc.random_configuration(model, 0)
+    tau = jc.inverse_dynamics(model, q, v, a)
+"""
+
+from jounce import inertia, lie, models, twists
+from jounce._core import core_info
+from jounce.builder import ModelBuilder
+from jounce.configuration import difference, integrate, neutral, random_configuration
+from jounce.dynamics import (
+    bias_forces,
+    center_of_mass,
+    centroidal_momentum,
+    forward_dynamics,
+    gravity_forces,
+    hybrid_dynamics,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    kinetic_energy,
+    mass_matrix,
+    momentum,
+    passive_forces,
+    potential_energy,
+    total_mass,
+)
+from jounce.errors import ModelError, ModelWarning, SingularError
+from jounce.io import load, load_urdf
+from jounce.joints import Joint, Mimic
+from jounce.kinematics import (
+    body_accelerations,
+    body_pose,
+    body_poses,
+    body_twist,
+    body_twists,
+    jacobian,
+    jacobian_derivative,
+)
+from jounce.model import Frame, Model
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Frame",
+    "Joint",
+    "Mimic",
+    "Model",
+    "ModelBuilder",
+    "ModelError",
+    "ModelWarning",
+    "SingularError",
+    "bias_forces",
+    "body_accelerations",
+    "body_pose",
+    "body_poses",
+    "body_twist",
+    "body_twists",
+    "center_of_mass",
+    "centroidal_momentum",
+    "core_info",
+    "difference",
+    "forward_dynamics",
+    "gravity_forces",
+    "hybrid_dynamics",
+    "inertia",
+    "integrate",
+    "inverse_dynamics",
+    "inverse_mass_matrix",
+    "jacobian",
+    "jacobian_derivative",
+    "kinetic_energy",
+    "lie",
+    "load",
+    "load_urdf",
+    "mass_matrix",
+    "models",
+    "momentum",
+    "neutral",
+    "passive_forces",
+    "potential_energy",
+    "random_configuration",
+    "total_mass",
+    "twists",
+]

@@ -1,0 +1,118 @@
+"""The compiled core, in the variant for the best instruction set that the processor has.
+
+The environment variable ``JOUNCE_ISA`` forces a variant (for example ``v2``).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import os
+import platform
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+__all__ = ["Tree", "core_info", "kernel", "raw"]
+
+_VARIANTS = ("v4", "v3", "v2", "native", "generic")
+"""From the widest registers to the narrowest; "native" is a build for this machine alone."""
+
+_NEEDS = {
+    "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},
+    "v2": {"sse4_1", "sse4_2", "ssse3", "popcnt"},
+}
+"""Processor flags, as Linux names them, behind the levels x86-64-v2, -v3 and -v4."""
+
+
+def _processor_flags() -> set[str] | None:
+    """Flags of the processor, or None where they cannot be learned."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("flags"):
+                    return set(line.split(":", 1)[1].split())
+    except OSError:
+        pass
+    return None
+
+
+def _available() -> list[str]:
+    return [v for v in _VARIANTS if importlib.util.find_spec(f"{__name__}._core_{v}")]
+
+
+def _choose(available: list[str]) -> str:
+    forced = os.environ.get("JOUNCE_ISA")
+    if forced:
+        if forced not in available:
+            raise ImportError(
+                f"JOUNCE_ISA is {forced!r}, but this build has {', '.join(available)}"
+            )
+        return forced
+    if "native" in available:
+        return "native"
+    flags = _processor_flags()
+    for variant in available:
+        needs: set[str] = set()
+        for level in ("v2", "v3", "v4"):
+            needs |= _NEEDS[level] if level <= variant else set()
+        if variant == "generic" or (flags is not None and needs <= flags):
+            return variant
+    if available:
+        return available[-1]
+    raise ImportError("the compiled core of jounce is missing; install the package with pip")
+
+
+_available_variants = _available()
+_variant = _choose(_available_variants)
+_module: Any = importlib.import_module(f"{__name__}._core_{_variant}")
+Tree: Any = _module.Tree
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Replace a documented Python signature by the compiled kernel of the same name.
+
+    The result is a built-in function: calling it costs no Python frame. Its documentation and
+    its text signature are those of the function it replaces.
+    """
+    signature = inspect.signature(function)
+    bare = signature.replace(
+        parameters=[
+            p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()
+        ],
+        return_annotation=inspect.Signature.empty,
+    )
+    doc = textwrap.dedent("    " + (function.__doc__ or ""))
+    text = f"{function.__name__}{bare}\n--\n\n{doc}"
+    return cast(F, _module.bind(function.__name__, text, function.__module__))
+
+
+def raw(name: str) -> Any:
+    """Return a kernel as it is, for functions that prepare its arguments in Python."""
+    return _module.bind(name, f"Kernel behind jounce.{name}.", __name__)
+
+
+@functools.cache
+def _info() -> dict[str, Any]:
+    return {
+        "isa": _variant,
+        "available": tuple(_available_variants),
+        "pack_width": int(_module.pack_width),
+        "machine": platform.machine(),
+        "cores": os.cpu_count() or 1,
+    }
+
+
+def core_info() -> dict[str, Any]:
+    """Say which variant of the compiled core runs.
+
+    Returns:
+        A dict: ``isa`` (the variant in use), ``available`` (those built), ``pack_width`` (how
+        many states of a batch one register holds), ``machine`` and ``cores``.
+    """
+    return dict(_info())

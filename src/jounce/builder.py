@@ -1,0 +1,247 @@
+"""Build a model in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import inertia as inertia_
+from jounce.errors import ModelError
+from jounce.joints import Joint
+from jounce.model import Frame, Model
+from jounce.nodes import Body
+
+__all__ = ["ModelBuilder"]
+
+Array = npt.NDArray[np.float64]
+
+
+class _Link:
+    """A link as added: before fixed joints are merged and bodies are sorted."""
+
+    __slots__ = ("joints", "name", "parameters", "parent", "placement")
+
+    def __init__(
+        self,
+        name: str,
+        parent: str | None,
+        placement: Array,
+        joints: tuple[Joint, ...],
+        parameters: Array,
+    ) -> None:
+        self.name = name
+        self.parent = parent
+        self.placement = placement
+        self.joints = joints
+        self.parameters = parameters
+
+
+class ModelBuilder:
+    """Collects bodies, joints and frames, then makes an immutable `Model`.
+
+    Bodies may be added in any order. `build` sorts them depth first (children in the order in
+    which they were added) and merges bodies that are fixed to their parent; the merged body's
+    name stays known as a frame.
+
+    >>> import jounce as jc
+    >>> builder = jc.ModelBuilder(name="pendulum")
+    >>> _ = builder.add_body("rod", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5))
+    >>> builder.build().nv
+    1
+    """
+
+    def __init__(
+        self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), name: str = "robot"
+    ) -> None:
+        self.name = name
+        self.gravity = gravity
+        self._links: dict[str, _Link] = {}
+        self._frames: dict[str, tuple[str | None, Array]] = {}
+        self._visuals: list[Any] = []
+
+    def add_body(
+        self,
+        name: str,
+        parent: str | None = None,
+        joint: str | Joint | Sequence[Joint] = "fixed",
+        placement: npt.ArrayLike | None = None,
+        *,
+        mass: float = 0.0,
+        com: npt.ArrayLike = (0.0, 0.0, 0.0),
+        inertia: npt.ArrayLike | None = None,
+        parameters: npt.ArrayLike | None = None,
+        **joint_options: Any,
+    ) -> ModelBuilder:
+        """Add a body and the joint that connects it to its parent.
+
+        Args:
+            name: unique name of the body.
+            parent: name of the parent body, which may be added later; None is the world.
+            joint: a joint type (with its options as keywords: axis, pitch, armature, lower,
+                joint_name, ...), a `Joint`, or several joints that act one after the other.
+            placement: pose of the body's frame in the parent's at q = neutral: a 4x4 matrix, or
+                3 numbers for a mere translation.
+            mass: kg.
+            com: center of mass in the body's frame, m.
+            inertia: 3x3 rotational inertia about the center of mass (or its 3 diagonal
+                entries), kg m^2.
+            parameters: the ten inertial parameters, instead of mass, com and inertia.
+            **joint_options: fields of `Joint`; `joint_name` is its name.
+
+        Returns:
+            The builder itself, so that calls can be chained.
+        """
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a body's name must be a non-empty string, got {name!r}")
+        if name in self._links or name in self._frames:
+            raise ModelError(f"two bodies or frames are named {name!r}")
+        self._links[name] = _Link(
+            name,
+            parent,
+            _pose(f"body {name!r}: placement", placement),
+            _joints(name, joint, joint_options),
+            _parameters(name, mass, com, inertia, parameters),
+        )
+        return self
+
+    def add_frame(
+        self, name: str, body: str | None, placement: npt.ArrayLike | None = None
+    ) -> ModelBuilder:
+        """Add a named frame fixed to a body (None: to the world), with its pose in it."""
+        if name in self._links or name in self._frames:
+            raise ModelError(f"two bodies or frames are named {name!r}")
+        self._frames[name] = (body, _pose(f"frame {name!r}: placement", placement))
+        return self
+
+    def add_visuals(self, visuals: Iterable[Any]) -> ModelBuilder:
+        """Keep shapes for the viewer; they play no part in the dynamics."""
+        self._visuals.extend(visuals)
+        return self
+
+    def build(self) -> Model:
+        """Check the tree, merge fixed joints, sort depth first and make the model."""
+        bodies: list[Body] = []
+        frames: dict[str, Frame] = {}
+        for link in self._depth_first():
+            base = frames[link.parent] if link.parent is not None else _WORLD
+            pose = _compose(base.placement, link.placement)
+            if not link.joints:
+                frames[link.name] = Frame(base.body, pose)
+                if base.body >= 0:
+                    moved = inertia_.transform(link.parameters, pose)
+                    body = bodies[base.body]
+                    bodies[base.body] = body._replace(parameters=body.parameters + moved)
+                continue
+            bodies.append(Body(link.name, base.body, pose, link.joints, link.parameters))
+            frames[link.name] = Frame(len(bodies) - 1, _EYE)
+        for name, (parent, placement) in self._frames.items():
+            if parent is not None and parent not in frames:
+                raise ModelError(f"frame {name!r}: there is no body named {parent!r}")
+            base = frames[parent] if parent is not None else _WORLD
+            frames[name] = Frame(base.body, _compose(base.placement, placement))
+        return Model(self.name, self.gravity, bodies, frames, self._visuals)
+
+    def _depth_first(self) -> list[_Link]:
+        children: dict[str | None, list[_Link]] = {}
+        for link in self._links.values():
+            if link.parent is not None and link.parent not in self._links:
+                raise ModelError(f"body {link.name!r}: there is no parent named {link.parent!r}")
+            children.setdefault(link.parent, []).append(link)
+        order: list[_Link] = []
+        stack = children.get(None, [])[::-1]
+        while stack:
+            link = stack.pop()
+            order.append(link)
+            stack.extend(reversed(children.get(link.name, ())))
+        if len(order) < len(self._links):
+            reached = {link.name for link in order}
+            lost = next(name for name in self._links if name not in reached)
+            raise ModelError(f"body {lost!r} is part of a loop: the world is not its ancestor")
+        return order
+
+
+_EYE = np.eye(4)
+_EYE.setflags(write=False)
+_WORLD = Frame(-1, _EYE)
+
+
+def _compose(first: Array, second: Array) -> Array:
+    if first is _EYE:
+        return second
+    return second if second is _EYE else first @ second
+
+
+def _pose(what: str, value: npt.ArrayLike | None) -> Array:
+    if value is None:
+        return _EYE
+    array = np.array(value, float)
+    if array.shape == (3,):
+        pose = np.eye(4)
+        pose[:3, 3] = array
+        array = pose
+    if array.shape != (4, 4):
+        raise ModelError(f"{what} must be a 4x4 pose or 3 numbers, got shape {array.shape}")
+    if not np.all(np.isfinite(array)) or tuple(array[3]) != (0.0, 0.0, 0.0, 1.0):
+        raise ModelError(f"{what} must be finite with last row (0, 0, 0, 1), got\n{array}")
+    r = array[:3, :3]
+    if np.abs(r @ r.T - np.eye(3)).max() > 1e-6 or np.linalg.det(r) < 0:
+        raise ModelError(f"{what}: the 3x3 part is not a rotation:\n{r}")
+    array.setflags(write=False)
+    return array
+
+
+def _joints(
+    body: str, joint: str | Joint | Sequence[Joint], options: dict[str, Any]
+) -> tuple[Joint, ...]:
+    if isinstance(joint, str):
+        name = options.pop("joint_name", "")
+        try:
+            chain: tuple[Joint, ...] = (Joint(joint, name, **options),)
+        except TypeError as error:
+            raise ModelError(f"body {body!r}: {error}") from None
+    elif options:
+        raise ModelError(f"body {body!r}: options {sorted(options)} need a joint type by name")
+    else:
+        chain = (joint,) if isinstance(joint, Joint) else tuple(joint)
+    for item in chain:
+        if not isinstance(item, Joint):
+            raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
+    if all(item.type == "fixed" for item in chain):
+        return ()
+    if any(item.type == "fixed" for item in chain):
+        raise ModelError(f"body {body!r}: a fixed joint cannot be one of several joints")
+    if len(chain) == 1:
+        return (chain[0].named(f"{body}_joint"),)
+    return tuple(item.named(f"{body}_joint{k}") for k, item in enumerate(chain))
+
+
+def _parameters(
+    body: str,
+    mass: float,
+    com: npt.ArrayLike,
+    inertia: npt.ArrayLike | None,
+    parameters: npt.ArrayLike | None,
+) -> Array:
+    if parameters is not None:
+        values = np.array(parameters, float)
+    else:
+        about_com = np.zeros((3, 3)) if inertia is None else np.array(inertia, float)
+        if about_com.shape == (3,):
+            about_com = np.diag(about_com)
+        if about_com.shape != (3, 3) or np.shape(com) != (3,) or np.shape(mass) != ():
+            raise ModelError(
+                f"body {body!r}: expected a number as mass, 3 numbers as com and a 3x3 inertia, "
+                f"got shapes {np.shape(mass)}, {np.shape(com)}, {about_com.shape}"
+            )
+        if not np.allclose(about_com, about_com.T, rtol=1e-9, atol=0):
+            raise ModelError(f"body {body!r}: inertia is not symmetric:\n{about_com}")
+        values = inertia_.from_com(mass, com, about_com)
+    if values.shape != (10,) or not np.all(np.isfinite(values)):
+        raise ModelError(f"body {body!r}: expected ten finite inertial parameters, got {values}")
+    if values[0] < 0:
+        raise ModelError(f"body {body!r}: mass {values[0]:g} is negative")
+    values.setflags(write=False)
+    return values

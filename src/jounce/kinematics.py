@@ -1,0 +1,153 @@
+"""Poses, twists, accelerations and Jacobians of bodies and frames.
+
+`body` is a body's name or index, or the name of a frame. `twist` names the representation of
+twists, one of "body", "spatial", "hybrid", "mixed", see `jounce.twists` for what they mean and
+what other libraries call them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import _core
+from jounce._core import kernel
+from jounce.model import Model
+from jounce.twists import representation_index
+
+__all__ = [
+    "body_accelerations",
+    "body_pose",
+    "body_poses",
+    "body_twist",
+    "body_twists",
+    "jacobian",
+    "jacobian_derivative",
+]
+
+Array = npt.NDArray[np.float64]
+ArrayLike = npt.ArrayLike
+
+
+@kernel
+def body_poses(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Poses of all bodies in the world, (..., n_bodies, 4, 4).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+    raise NotImplementedError
+
+
+_body_pose = _core.raw("body_pose")
+_body_twist = _core.raw("body_twist")
+_body_twists = _core.raw("body_twists")
+_body_accelerations = _core.raw("body_accelerations")
+_jacobian = _core.raw("jacobian")
+_jacobian_derivative = _core.raw("jacobian_derivative")
+
+
+def body_twists(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Twists of all bodies, (..., n_bodies, 6), in the chosen representation (mueller, eq. 66)."""
+    return _body_twists(model, q, v, representation_index(twist), out=out, threads=threads)
+
+
+def body_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Time derivatives of the components of all bodies' twists, (..., n_bodies, 6).
+
+    Derivatives of components in one representation are not those in another: in "hybrid" the
+    linear part is the acceleration of the body's origin, in "body" it is not.
+    """
+    index = representation_index(twist)
+    return _body_accelerations(model, q, v, a, index, out=out, threads=threads)
+
+
+def body_pose(
+    model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Pose of a body or frame in the world, (..., 4, 4)."""
+    return _body_pose(model, q, model._locate(body), out=out, threads=threads)
+
+
+def body_twist(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Twist (angular, linear) of a body or frame, (..., 6), in the chosen representation.
+
+    Identity: ``body_twist(...) == jacobian(...) @ v`` with the same representation.
+    """
+    return _body_twist(
+        model, q, v, model._locate(body), representation_index(twist), out=out, threads=threads
+    )
+
+
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Jacobian of a body or frame, (..., 6, nv): twist = J v (mueller, eq. 5, 14, 20, 23).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+    return _jacobian(
+        model, q, model._locate(body), representation_index(twist), out=out, threads=threads
+    )
+
+
+def jacobian_derivative(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Time derivative of the Jacobian along v, (..., 6, nv).
+
+    Identity: the derivative of the twist's components is ``J a + jacobian_derivative(...) v``.
+    """
+    return _jacobian_derivative(
+        model, q, v, model._locate(body), representation_index(twist), out=out, threads=threads
+    )

@@ -1,0 +1,358 @@
+"""The immutable model of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import _core
+from jounce.errors import ModelError, unknown_name
+from jounce.joints import Joint, elementary_joints
+from jounce.nodes import Body, Nodes, build_nodes
+
+__all__ = ["Frame", "Model"]
+
+Array = npt.NDArray[np.float64]
+
+
+class Frame(NamedTuple):
+    """A named frame fixed to a body (-1: to the world), with its constant pose in it."""
+
+    body: int
+    placement: Array
+
+
+class Model(_core.Tree):
+    """A tree of rigid bodies, immutable and safe to share between threads.
+
+    Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
+    package takes a model and plain arrays. Bodies are numbered depth first: a parent comes
+    before its children, and a subtree is a contiguous range.
+
+    Attributes:
+        name: name of the robot.
+        nq: number of coordinates.
+        nv: number of rates.
+        n_bodies: number of bodies; those merged by fixed joints count once.
+        body_names: names of the bodies.
+        joint_names: names of the joints, in the order of their coordinates.
+        joints: the joints themselves (axes, limits, mimic, ...).
+        parents: (n_bodies,) index of the parent body, -1 for the world.
+        gravity: (3,) acceleration of gravity in the world, m/s^2.
+        inertias: (n_bodies, 10) inertial parameters, see `jounce.inertia`.
+        actuated: (nv,) True where a generalized force can be applied by a motor.
+        armature: (nv,) rotor inertia reflected to the joint, part of the dynamics.
+        damping: (nv,) viscous coefficients, see `jounce.passive_forces`.
+        friction: (nv,) Coulomb friction forces, see `jounce.passive_forces`.
+        lower: (nq,) lower limits of the coordinates.
+        upper: (nq,) upper limits of the coordinates.
+        velocity_limit: (nv,) largest absolute rates.
+        effort_limit: (nv,) largest absolute generalized forces.
+        frames: named frames fixed to bodies: bodies, merged links, sites.
+        visuals: shapes for the viewer; they play no part in the dynamics.
+        nodes: the elementary joints that the recursions run over.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        gravity: npt.ArrayLike,
+        bodies: Sequence[Body],
+        frames: Mapping[str, Frame] | None = None,
+        visuals: Iterable[Any] = (),
+    ) -> None:
+        nodes = build_nodes(bodies)
+        joints = tuple(joint for body in bodies for joint in body.joints)
+        self._set("nodes", nodes)
+        self._set("_bodies", tuple(bodies))
+        self._set("name", name)
+        self._set("gravity", _frozen(_gravity(gravity)))
+        self._set("visuals", tuple(visuals))
+        self._set("body_names", tuple(body.name for body in bodies))
+        self._set("joint_names", tuple(joint.name for joint in joints))
+        self._set("joints", joints)
+        self._set("parents", _frozen(np.array([b.parent for b in bodies], np.int64)))
+        parameters = np.array([b.parameters for b in bodies]).reshape(-1, 10)
+        self._set("inertias", _frozen(parameters))
+        self._set("_body_index", _unique("body", self.body_names))
+        self._set("_joint_index", _unique("joint", self.joint_names))
+        self._set("frames", {**_body_frames(bodies), **(frames or {})})
+        self._set_joint_arrays(joints)
+        self._set("_body_nodes", _frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
+        super().__init__(
+            nodes.parent,
+            nodes.kind,
+            nodes.placement,
+            nodes.alignment,
+            nodes.pitch,
+            nodes.parameters,
+            self._body_nodes,
+            self.armature,
+            self.gravity,
+        )
+
+    def _set_joint_arrays(self, joints: Sequence[Joint]) -> None:
+        sizes = np.zeros((len(joints) + 1, 2), np.int64)
+        for k, joint in enumerate(joints):
+            elements = elementary_joints(joint)
+            sizes[k + 1] = sum(e.nq for e in elements), sum(e.nv for e in elements)
+        offsets = np.cumsum(sizes, axis=0)
+        self._set("_offsets", _frozen(offsets))
+        nq, nv = (int(n) for n in offsets[-1])
+        for field in ("armature", "damping", "friction", "velocity_limit", "effort_limit"):
+            self._set(field, _frozen(_per_joint(joints, field, nv, offsets[:, 1])))
+        for field in ("lower", "upper"):
+            self._set(field, _frozen(_per_joint(joints, field, nq, offsets[:, 0])))
+        driven = [j.type != "free" if j.actuated is None else bool(j.actuated) for j in joints]
+        self._set("actuated", _frozen(np.repeat(np.array(driven, bool), sizes[1:, 1])))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: a model never changes."""
+        raise AttributeError(
+            f"a Model is immutable, so {name!r} cannot be set; model.replace(...) makes a copy "
+            "with other inertias, gravity, armature, ..."
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse: a model never changes."""
+        raise AttributeError(f"a Model is immutable, so {name!r} cannot be deleted")
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies."""
+        return len(self.body_names)
+
+    def q_slice(self, joint: str | int) -> slice:
+        """Where the coordinates of a joint sit in q."""
+        return self._slice(joint, 0)
+
+    def v_slice(self, joint: str | int) -> slice:
+        """Where the rates of a joint sit in v, a and tau."""
+        return self._slice(joint, 1)
+
+    def _slice(self, joint: str | int, column: int) -> slice:
+        k = self.joint_index(joint)
+        return slice(int(self._offsets[k, column]), int(self._offsets[k + 1, column]))
+
+    def joint_index(self, joint: str | int) -> int:
+        """Index of a joint by name (an index is checked and returned)."""
+        return _index("joint", joint, self._joint_index, self.joint_names)
+
+    def body_index(self, body: str | int) -> int:
+        """Index of a body by name (an index is checked and returned)."""
+        return _index("body", body, self._body_index, self.body_names)
+
+    def frame(self, body: str | int) -> Frame:
+        """The frame of a body (name or index) or a named frame fixed to one."""
+        if isinstance(body, str):
+            try:
+                return self.frames[body]
+            except KeyError:
+                raise unknown_name("body or frame", body, self.frames) from None
+        return Frame(self.body_index(body), np.eye(4))
+
+    def _locate(self, body: str | int) -> tuple[int, Array]:
+        """Node and pose in it of a body or frame, as the kernels take them."""
+        frame = self.frame(body)
+        return (int(self._body_nodes[frame.body]) if frame.body >= 0 else -1), frame.placement
+
+    def _joint_of_node(self, node: int) -> str:
+        """Name of the joint that a node belongs to, for error messages."""
+        name: str = self.joint_names[self.nodes.joint[node]]
+        return name
+
+    def replace(
+        self,
+        *,
+        gravity: npt.ArrayLike | None = None,
+        inertias: npt.ArrayLike | None = None,
+        armature: npt.ArrayLike | None = None,
+        actuated: npt.ArrayLike | None = None,
+    ) -> Model:
+        """Return a copy with other values; everything not named stays as it is.
+
+        Args:
+            gravity: (3,) acceleration of gravity.
+            inertias: (n_bodies, 10) inertial parameters.
+            armature: (nv,) rotor inertias.
+            actuated: (nv,) mask of driven rates; a joint is driven as a whole.
+        """
+        bodies = self._bodies
+        if inertias is not None:
+            rows = _array("inertias", inertias, (self.n_bodies, 10))
+            bodies = tuple(
+                b._replace(parameters=_frozen(p)) for b, p in zip(bodies, rows, strict=True)
+            )
+        model = Model(
+            self.name,
+            self.gravity if gravity is None else gravity,
+            bodies,
+            self.frames,
+            self.visuals,
+        )
+        if armature is not None:
+            values = _array("armature", armature, (self.nv,))
+            model = model._with_joints(
+                lambda k, j: _replace_joint(j, armature=tuple(values[self.v_slice(k)]))
+            )
+        if actuated is not None:
+            mask = np.asarray(actuated)
+            if mask.dtype != bool or mask.shape != (self.nv,):
+                raise ValueError(
+                    f"actuated must be a bool array of shape ({self.nv},), "
+                    f"got {mask.dtype} of shape {mask.shape}"
+                )
+            model = model._with_joints(
+                lambda k, j: _replace_joint(j, actuated=_whole(j, mask[self.v_slice(k)]))
+            )
+        return model
+
+    def _with_joints(self, change: Any) -> Model:
+        bodies, k = [], 0
+        for body in self._bodies:
+            joints = []
+            for joint in body.joints:
+                joints.append(change(k, joint))
+                k += 1
+            bodies.append(body._replace(joints=tuple(joints)))
+        return Model(self.name, self.gravity, bodies, self.frames, self.visuals)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what defines the model."""
+        return Model, (self.name, self.gravity, self._bodies, self.frames, self.visuals)
+
+    def __copy__(self) -> Model:
+        """Return the model itself: it is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """Return the model itself: it is immutable."""
+        return self
+
+    def __repr__(self) -> str:
+        """Show sizes, conventions and the tree."""
+        gravity = ", ".join(f"{g:g}" for g in self.gravity)
+        lines = [
+            f"Model {self.name!r}: {self.n_bodies} bodies, {len(self.joints)} joints, "
+            f"nq = {self.nq}, nv = {self.nv}, gravity ({gravity})",
+            "  q: 1-DoF joints one number; spherical quaternion (x, y, z, w); "
+            "free quaternion (x, y, z, w), position",
+            "  v: rates; spherical angular velocity in the child frame; "
+            "free body-fixed twist (angular, linear)",
+            *self._tree_lines(40),
+        ]
+        return "\n".join(lines)
+
+    def _tree_lines(self, most: int) -> list[str]:
+        depth = np.zeros(self.n_bodies, int)
+        lines, k = [], 0
+        for i, body in enumerate(self._bodies):
+            depth[i] = depth[body.parent] + 1 if body.parent >= 0 else 1
+            if i >= most:
+                continue
+            joints = []
+            for joint in body.joints:
+                q = self.q_slice(k)
+                joints.append(f"{joint.name} ({joint.type}, q[{q.start}:{q.stop}])")
+                k += 1
+            indent = "  " * min(int(depth[i]), 30)
+            lines.append(f"{indent}{i} {body.name}: {', '.join(joints)}")
+        if self.n_bodies > most:
+            lines.append(f"  ... {self.n_bodies - most} more bodies")
+        return lines
+
+
+def _whole(joint: Joint, mask: npt.NDArray[np.bool_]) -> bool:
+    if mask.any() != mask.all():
+        raise ValueError(f"actuated must be all True or all False for joint {joint.name!r}")
+    return bool(mask.all())
+
+
+def _replace_joint(joint: Joint, **changes: Any) -> Joint:
+    return Joint(**{**joint.__dict__, **changes})
+
+
+def _body_frames(bodies: Sequence[Body]) -> dict[str, Frame]:
+    return {body.name: Frame(i, _IDENTITY) for i, body in enumerate(bodies)}
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array = array if not array.flags.writeable else array.copy()
+    array.setflags(write=False)
+    return array
+
+
+_IDENTITY = _frozen(np.eye(4))
+
+
+def _gravity(gravity: npt.ArrayLike) -> Array:
+    return _array("gravity", gravity, (3,))
+
+
+def _array(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    array = np.array(value, float)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {array}")
+    return array
+
+
+def _unique(kind: str, names: Sequence[str]) -> dict[str, int]:
+    index = {name: k for k, name in enumerate(names)}
+    if len(index) != len(names):
+        seen: set[str] = set()
+        twice = next(n for n in names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
+        raise ModelError(f"two {kind}s are named {twice!r}")
+    return index
+
+
+def _index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str]) -> int:
+    if isinstance(key, str):
+        try:
+            return index[key]
+        except KeyError:
+            raise unknown_name(kind, key, names) from None
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if 0 <= key < len(names):
+            return int(key)
+        raise KeyError(f"{kind} index must be between 0 and {len(names) - 1}, got {key}")
+    raise KeyError(f"{kind} must be a name or an index, got {key!r}")
+
+
+_NON_NEGATIVE = ("armature", "damping", "friction", "velocity_limit", "effort_limit")
+
+
+def _per_joint(
+    joints: Sequence[Joint], field: str, size: int, offsets: npt.NDArray[np.int64]
+) -> Array:
+    """Spread a joint attribute, one number or one per coordinate or rate, over the vector."""
+    out = np.empty(size)
+    for k, joint in enumerate(joints):
+        value = getattr(joint, field)
+        start, stop = offsets[k], offsets[k + 1]
+        try:
+            out[start:stop] = value
+        except (ValueError, TypeError):
+            raise ModelError(
+                f"joint {joint.name!r}: {field} must be a number or {stop - start} numbers, "
+                f"got {value!r}"
+            ) from None
+    bad = np.isnan(out) | ((out < 0) if field in _NON_NEGATIVE else False)
+    if field == "armature":
+        bad |= np.isinf(out)
+    if np.any(bad):
+        k = int(np.searchsorted(offsets, int(np.flatnonzero(bad)[0]), side="right")) - 1
+        raise ModelError(
+            f"joint {joints[k].name!r}: {field} must not be negative or nan, "
+            f"got {getattr(joints[k], field)!r}"
+        )
+    return out
+
+
