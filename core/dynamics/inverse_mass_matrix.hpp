@@ -8,10 +8,12 @@
 // share columns, so one array of columns serves the whole tree.
 // Outward, for all columns c >= r, with A_c the acceleration of the node:
 //   (2) N_rc -= U_r^T A_c / D_r,  A_c += s_r N_rc
+// A free root is solved as one 6x6 block.
 #pragma once
 
+#include "../kinematics/base_frame.hpp"
+#include "../vec/columns.hpp"
 #include "articulated.hpp"
-#include "mass_matrix.hpp"
 
 namespace jounce {
 
@@ -30,7 +32,7 @@ struct InverseMassMatrixWork {
   Row* row;
   Rate* rate;
   S* columns;         // 6 arrays over the rates: wrenches, on the way inward
-  S* accelerations;   // 6 arrays over the rates for each depth, on the way outward
+  S* accelerations;   // 6 arrays over the rates for the world and each depth, on the way outward
 
   template <class P>
   InverseMassMatrixWork(const Tree<P>& tree, Arena& arena)
@@ -38,79 +40,122 @@ struct InverseMassMatrixWork {
         row(arena.take<Row>(tree.n)),
         rate(arena.take<Rate>(tree.nv)),
         columns(arena.take<S>(6 * std::size_t(tree.nv))),
-        accelerations(arena.take<S>(6 * std::size_t(tree.nv) * tree.depth)) {}
+        accelerations(arena.take<S>(6 * std::size_t(tree.nv) * (tree.depth + 1))) {}
 };
 
-// Columns [begin, end) of six arrays of length nv, as vectors.
-template <class S>
-struct Six {
-  S *wx, *wy, *wz, *vx, *vy, *vz;
+// A wrench seen from a point that sees its origin at d.
+template <class V, class S>
+JOUNCE_INLINE Vec3<V> shifted_moment(const Vec3<V>& n, const Vec3<V>& f, const Vec3<S>& d) {
+  return n - cross(f, d);
+}
 
-  JOUNCE_INLINE Six(S* x, int nv)
-      : wx(x), wy(x + nv), wz(x + 2 * nv), vx(x + 3 * nv), vy(x + 4 * nv), vz(x + 5 * nv) {}
-};
-
-// Equation (1) for one rate.
-template <class S>
+// Equation (1) for one rate, columns [begin, end); then the wrenches are shifted by d.
+template <Kind K, class S>
 JOUNCE_INLINE void inward_columns(const Motion<S>& s, const Force<S>& U, const S& inverse_D,
-                                  int begin, int end, Six<S> F, S* __restrict N) {
-  S *__restrict nx = F.wx, *__restrict ny = F.wy, *__restrict nz = F.wz;
-  S *__restrict fx = F.vx, *__restrict fy = F.vy, *__restrict fz = F.vz;
+                                  const Vec3<S>& d, int begin, int end, const SixRows<S>& F, S* N) {
   const Motion<S> scaled{s.w * -inverse_D, s.v * -inverse_D};
-  for (int c = begin; c < end; ++c) {
-    const S x = scaled.w.x * nx[c] + scaled.w.y * ny[c] + scaled.w.z * nz[c] +
-                scaled.v.x * fx[c] + scaled.v.y * fy[c] + scaled.v.z * fz[c];
-    N[c] = x;
-    nx[c] += U.n.x * x; ny[c] += U.n.y * x; nz[c] += U.n.z * x;
-    fx[c] += U.f.x * x; fy[c] += U.f.y * x; fz[c] += U.f.z * x;
-  }
+  for_columns<S>(begin, end, [&](auto c) {
+    const auto n = F.angular(c), f = F.linear(c);
+    const auto x = along<K>(n, f, scaled);
+    c.store(N, x);
+    const auto force = f + Vec3{x * U.f.x, x * U.f.y, x * U.f.z};
+    F.set_angular(c, shifted_moment(n + Vec3{x * U.n.x, x * U.n.y, x * U.n.z}, force, d));
+    F.set_linear(c, force);
+  });
 }
 
-// Wrench columns seen from a point that sees their origin at d.
-template <class S>
-JOUNCE_INLINE void shift_columns(const Vec3<S>& d, int begin, int end, Six<S> F) {
-  S *__restrict nx = F.wx, *__restrict ny = F.wy, *__restrict nz = F.wz;
-  const S *__restrict fx = F.vx, *__restrict fy = F.vy, *__restrict fz = F.vz;
-  for (int c = begin; c < end; ++c) {
-    nx[c] += d.y * fz[c] - d.z * fy[c];
-    ny[c] += d.z * fx[c] - d.x * fz[c];
-    nz[c] += d.x * fy[c] - d.y * fx[c];
-  }
-}
-
-// Accelerations of the parent seen from a child whose origin is at d: a + alpha x d.
-template <class S>
-JOUNCE_INLINE void child_accelerations(const Vec3<S>& d, int begin, int end, Six<S> up, Six<S> me) {
-  const S *__restrict ux = up.wx, *__restrict uy = up.wy, *__restrict uz = up.wz;
-  const S *__restrict ax = up.vx, *__restrict ay = up.vy, *__restrict az = up.vz;
-  S *__restrict wx = me.wx, *__restrict wy = me.wy, *__restrict wz = me.wz;
-  S *__restrict vx = me.vx, *__restrict vy = me.vy, *__restrict vz = me.vz;
-  for (int c = begin; c < end; ++c) {
-    const S x = ux[c], y = uy[c], z = uz[c];
-    wx[c] = x; wy[c] = y; wz[c] = z;
-    vx[c] = ax[c] + (y * d.z - z * d.y);
-    vy[c] = ay[c] + (z * d.x - x * d.z);
-    vz[c] = az[c] + (x * d.y - y * d.x);
-  }
-}
-
-// Equation (2) for one rate; a leaf needs no accelerations of its own.
-template <class S>
+// Equation (2) for one rate, columns [begin, end): `up` holds the accelerations of the parent,
+// whose origin sees the node's at d; those of the node go to `me`, unless nobody needs them.
+template <Kind K, class S>
 JOUNCE_INLINE void outward_columns(const Motion<S>& s, const Force<S>& U, const S& inverse_D,
-                                   bool keep, int begin, int end, Six<S> A, S* __restrict N) {
-  S *__restrict wx = A.wx, *__restrict wy = A.wy, *__restrict wz = A.wz;
-  S *__restrict vx = A.vx, *__restrict vy = A.vy, *__restrict vz = A.vz;
+                                   const Vec3<S>& d, bool keep, int begin, int end,
+                                   const SixRows<S>& up, const SixRows<S>& me, S* N) {
   const Force<S> scaled = U * inverse_D;
-  for (int c = begin; c < end; ++c) {
-    N[c] = N[c] - (scaled.n.x * wx[c] + scaled.n.y * wy[c] + scaled.n.z * wz[c] +
-                   scaled.f.x * vx[c] + scaled.f.y * vy[c] + scaled.f.z * vz[c]);
+  // U^T (w, v + w x d) = (n + d x f)^T w + f^T v
+  const Vec3<S> n = scaled.n + cross(d, scaled.f);
+  for_columns<S>(begin, end, [&](auto c) {
+    const auto w = up.angular(c), v = up.linear(c);
+    const auto x = c.load(N) - (dot(w, n) + dot(v, scaled.f));
+    c.store(N, x);
+    if (!keep) return;
+    auto angular = w, linear = v + cross(w, d);
+    if constexpr (has_angular(K)) angular += Vec3{x * s.w.x, x * s.w.y, x * s.w.z};
+    if constexpr (has_linear(K)) linear += Vec3{x * s.v.x, x * s.v.y, x * s.v.z};
+    me.set_angular(c, angular);
+    me.set_linear(c, linear);
+  });
+}
+
+template <class P>
+JOUNCE_INLINE bool is_free_root(const Node<P>& node) {
+  return node.parent < 0 && node.kind == Kind::free;
+}
+
+// Inverse of a free root's articulated inertia J (plus armature), rows and columns angular first.
+// The rates are eliminated one at a time, the last first. Returns whether a pivot vanishes.
+template <class S, class P>
+JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node,
+                               const typename InverseMassMatrixWork<S>::Row& me, S (&inverse)[6][6]) {
+  S m[6][6], pivot[6];
+  bool singular = false;
+  for (int k = 0; k < 6; ++k) {
+    const Force<S> c = me.J.column(k);
+    const S column[] = {c.n.x, c.n.y, c.n.z, c.f.x, c.f.y, c.f.z};
+    for (int i = 0; i < 6; ++i) m[i][k] = column[i];
+    m[k][k] += tree.armature[node.v + k];
   }
-  if (!keep) return;
-  for (int c = begin; c < end; ++c) {
-    const S x = N[c];
-    wx[c] += s.w.x * x; wy[c] += s.w.y * x; wz[c] += s.w.z * x;
-    vx[c] += s.v.x * x; vy[c] += s.v.y * x; vz[c] += s.v.z * x;
+  for (int k = 5; k >= 0; --k) {  // m = L^T D L, L unit lower triangular, stored below D
+    if (any(value(m[k][k]) <= value((k < 3 ? me.angular_scale : me.linear_scale) * kSingular))) {
+      singular = true;
+    }
+    pivot[k] = S(1.0) / m[k][k];
+    for (int i = k - 1; i >= 0; --i) {
+      const S l = m[k][i] * pivot[k];
+      for (int j = 0; j <= i; ++j) m[i][j] -= l * m[k][j];
+    }
+    for (int i = 0; i < k; ++i) m[k][i] *= pivot[k];
   }
+  for (int c = 0; c < 6; ++c) {  // m x = e_c: first L^T, then D, then L
+    S x[6];
+    for (int k = 5; k >= 0; --k) {
+      x[k] = S(k == c ? 1.0 : 0.0);
+      for (int i = k + 1; i < 6 && i <= c; ++i) x[k] -= m[i][k] * x[i];
+      if (k > c) x[k] = S(0.0);
+    }
+    for (int k = 0; k < 6; ++k) {
+      x[k] *= pivot[k];
+      for (int i = 0; i < k; ++i) x[k] -= m[k][i] * x[i];
+    }
+    for (int k = 0; k < 6; ++k) inverse[k][c] = x[k];
+  }
+  return singular;
+}
+
+// Equations (1) and (2) at a free root at once: its rates are its acceleration, so A = -J^-1 F.
+template <class S, class P>
+JOUNCE_INLINE bool free_root(const Tree<P>& tree, const Node<P>& node,
+                             const InverseMassMatrixWork<S>& work, S* N) {
+  const std::size_t nv = tree.nv;
+  const SixRows<S> F(work.columns, nv), A(work.accelerations + 6 * nv, nv);
+  S inverse[6][6];
+  const bool singular = invert_root(tree, node, work.row[&node - tree.nodes.data()], inverse);
+  S* rows = N + node.v * nv;
+  S* acceleration[] = {A.wx, A.wy, A.wz, A.vx, A.vy, A.vz};
+  for (int k = 0; k < 6; ++k) {
+    for (int c = 0; c < 6; ++c) rows[k * nv + node.v + c] = inverse[k][c];
+    for (std::size_t c = node.v_end; c < nv; ++c) rows[k * nv + c] = acceleration[k][c] = S(0.0);
+  }
+  for_columns<S>(node.v + 6, node.v_end, [&](auto c) {
+    const auto n = F.angular(c), f = F.linear(c);
+    for (int k = 0; k < 6; ++k) {
+      const S* row = inverse[k];
+      const auto x = -(n.x * row[0] + n.y * row[1] + n.z * row[2] + f.x * row[3] + f.y * row[4] +
+                       f.z * row[5]);
+      c.store(rows + k * nv, x);
+      c.store(acceleration[k], x);
+    }
+  });
+  return singular;
 }
 
 // Factors the articulated inertias and runs equation (1). Returns a singular node or -1.
@@ -118,43 +163,52 @@ template <class S, class P>
 JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatrixWork<S>& work) {
   const int nv = tree.nv;
   int singular = -1;
-  const Six<S> F(work.columns, nv);
+  const SixRows<S> F(work.columns, nv);
+  for (int k = 0; k < 6 * nv; ++k) work.accelerations[k] = S(0.0);  // of the world
   for (int i = 0; i < tree.n; ++i) {
-    work.row[i].J = ArticulatedInertia<S>::of(work.base.inertia[i]);
-    work.row[i].angular_scale = trace(work.base.inertia[i].I);
-    work.row[i].linear_scale = work.base.inertia[i].m;
+    const RigidInertia<S>& own = work.base.inertia[i];
+    work.row[i].J = ArticulatedInertia<S>::of(own);
+    work.row[i].angular_scale = trace(own.I);
+    work.row[i].linear_scale = own.m;
   }
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
+    if (is_free_root(node)) {
+      if (free_root(tree, node, work, N)) singular = i;
+      continue;
+    }
     const S angular = trace(me.J.A), linear = trace(me.J.C);
+    Vec3<S> d = Vec3<S>::zero();
+    if (node.parent >= 0) d = work.base.pose[i].p - work.base.pose[node.parent].p;
+    const Mat3<S>& R = work.base.pose[i].R;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
         const int r = node.v + k;
         auto& rate = work.rate[r];
-        rate.s = base_frame_screw<K>(node, k, work.base.pose[i].R);
-        rate.U = me.J * rate.s;
-        const S D = dot(rate.U, rate.s) + tree.armature[r];
+        rate.s = base_frame_screw<K>(node, k, R);
+        rate.U = times_screw<K>(me.J, rate.s);
+        const S D = along<K>(rate.U.n, rate.U.f, rate.s) + tree.armature[r];
         const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
         const S scale = slides ? me.linear_scale : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
         if (any(value(D) <= value(scale * kSingular))) singular = i;
         rate.inverse_D = S(1.0) / D;
         const Force<S> U_over_D = rate.U * rate.inverse_D;
         if (node.parent >= 0 || k > 0) me.J.eliminate(rate.U, U_over_D);
-        inward_columns(rate.s, rate.U, rate.inverse_D, r + 1, node.v_end, F, N + r * nv);
+        const Vec3<S> shift = k == 0 ? d : Vec3<S>::zero();  // after the last rate
+        inward_columns<K>(rate.s, rate.U, rate.inverse_D, shift, r + 1, node.v_end, F, N + r * nv);
         N[r * nv + r] = rate.inverse_D;
-        F.wx[r] = U_over_D.n.x; F.wy[r] = U_over_D.n.y; F.wz[r] = U_over_D.n.z;
-        F.vx[r] = U_over_D.f.x; F.vy[r] = U_over_D.f.y; F.vz[r] = U_over_D.f.z;
+        for (int c = node.v_end; c < nv; ++c) N[r * nv + c] = S(0.0);
+        F.set_angular(Columns<S, S>{r}, shifted_moment(U_over_D.n, U_over_D.f, shift));
+        F.set_linear(Columns<S, S>{r}, U_over_D.f);
       }
     });
     if (node.parent >= 0) {
-      const Vec3<S> d = work.base.pose[i].p - work.base.pose[node.parent].p;
       auto& up = work.row[node.parent];
       up.J += shifted(d, me.J);
       up.angular_scale += angular + dot(d, d) * linear;
       up.linear_scale += linear;
-      shift_columns(d, node.v, node.v_end, F);
     }
   }
   return singular;
@@ -162,34 +216,31 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
 
 // N is nv x nv, row-major.
 template <class S, class P>
-int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* __restrict N,
-                        InverseMassMatrixWork<S>& work) {
-  const int nv = tree.nv;
-  base_frame_poses(tree, q, work.base);
-  for (int k = 0; k < nv * nv; ++k) N[k] = S(0.0);
+int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrixWork<S>& work) {
+  const std::size_t nv = tree.nv;
+  base_frame(tree, q, work.base);
   const int singular = inverse_mass_inward(tree, N, work);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    const std::size_t level = 6 * std::size_t(nv) * node.depth;
-    const Six<S> A(work.accelerations + level, nv);
-    const int end = node.parent < 0 ? node.v_end : nv;
-    if (node.parent < 0) {
-      for (std::size_t c = 0; c < 6 * std::size_t(nv); ++c) A.wx[c] = S(0.0);
-    } else {
-      const Vec3<S> d = work.base.pose[i].p - work.base.pose[node.parent].p;
-      const Six<S> up(work.accelerations + level - 6 * std::size_t(nv), nv);
-      child_accelerations(d, node.v, nv, up, A);
-    }
-    const bool keep = node.end > i + 1;
-    for (int k = 0; k < node.nv; ++k) {
-      const int r = node.v + k;
-      const auto& rate = work.rate[r];
-      outward_columns(rate.s, rate.U, rate.inverse_D, keep || k + 1 < node.nv, r, end, A, N + r * nv);
-    }
-    for (int r = node.v; r < node.v + node.nv; ++r) {
-      for (int c = r + 1; c < nv; ++c) N[c * nv + r] = N[r * nv + c];
-    }
+    if (is_free_root(node)) continue;
+    const SixRows<S> me(work.accelerations + 6 * nv * (node.depth + 1), nv);
+    SixRows<S> up(work.accelerations + 6 * nv * node.depth, nv);
+    Vec3<S> d = Vec3<S>::zero();
+    if (node.parent >= 0) d = work.base.pose[i].p - work.base.pose[node.parent].p;
+    const bool has_children = node.end > i + 1;
+    with_kind(node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int k = 0; k < rates(K); ++k) {
+        const int r = node.v + k;
+        const auto& rate = work.rate[r];
+        const bool keep = has_children || k + 1 < rates(K);
+        outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, keep, r, tree.nv, up, me, N + r * nv);
+        up = me;
+        d = Vec3<S>::zero();
+      }
+    });
   }
+  mirror_upper(tree.nv, N);
   return singular;
 }
 

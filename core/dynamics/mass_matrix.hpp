@@ -4,82 +4,87 @@
 // moves the subtree with unit acceleration of rate i):
 //   M_ji = s_j^T (F_i shifted from the origin of i to the origin of j),  j an ancestor of i.
 // The wrenches lie in six arrays over the rates; a subtree is a contiguous range, so the inner
-// loop runs over memory in order.
+// loop runs over memory in order and many columns go at once.
 #pragma once
 
 #include "../kinematics/base_frame.hpp"
+#include "../vec/columns.hpp"
 
 namespace jounce {
-
-// Six arrays over the rates (moment x, y, z, force x, y, z) and the origins they refer to.
-template <class S>
-struct WrenchColumns {
-  S *nx, *ny, *nz, *fx, *fy, *fz, *px, *py, *pz;
-
-  template <class P>
-  WrenchColumns(const Tree<P>& tree, Arena& arena) {
-    for (S** x : {&nx, &ny, &nz, &fx, &fy, &fz, &px, &py, &pz}) *x = arena.take<S>(tree.nv);
-  }
-  JOUNCE_INLINE void set(int k, const Force<S>& F, const Vec3<S>& p) {
-    nx[k] = F.n.x; ny[k] = F.n.y; nz[k] = F.n.z;
-    fx[k] = F.f.x; fy[k] = F.f.y; fz[k] = F.f.z;
-    px[k] = p.x; py[k] = p.y; pz[k] = p.z;
-  }
-};
 
 template <class S>
 struct MassMatrixWork {
   BaseFrameWork<S> base;
-  WrenchColumns<S> columns;
+  SixRows<S> wrenches;  // F, moment first
+  S *px, *py, *pz;      // the origins they refer to
 
   template <class P>
-  MassMatrixWork(const Tree<P>& tree, Arena& arena) : base(tree, arena), columns(tree, arena) {}
+  MassMatrixWork(const Tree<P>& tree, Arena& arena)
+      : base(tree, arena),
+        wrenches(arena.take<S>(6 * std::size_t(tree.nv)), tree.nv),
+        px(arena.take<S>(tree.nv)),
+        py(arena.take<S>(tree.nv)),
+        pz(arena.take<S>(tree.nv)) {}
 };
 
-// row[i] = s^T (column i shifted to p), for i in [begin, end).
-template <class S>
-JOUNCE_INLINE void project_columns(const WrenchColumns<S>& c, const Motion<S>& s, const Vec3<S>& p,
-                                   int begin, int end, S* __restrict row) {
-  for (int i = begin; i < end; ++i) {
-    const Vec3<S> d{c.px[i] - p.x, c.py[i] - p.y, c.pz[i] - p.z};
-    const Vec3<S> f{c.fx[i], c.fy[i], c.fz[i]};
-    const Vec3<S> n = Vec3<S>{c.nx[i], c.ny[i], c.nz[i]} + cross(d, f);
-    row[i] = dot(s.w, n) + dot(s.v, f);
-  }
+// Rows of M that belong to a node at pose (R, p): its screws times the wrenches [begin, end),
+// shifted to p.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void project_wrenches(const MassMatrixWork<S>& work, const Node<P>& node,
+                                    const Pose<S>& at, int begin, int end, int nv, S* rows) {
+  for_columns<S>(begin, end, [&](auto c) {
+    const auto f = work.wrenches.linear(c);
+    using V = typename decltype(c)::Value;
+    const Vec3<V> d{c.load(work.px) - at.p.x, c.load(work.py) - at.p.y, c.load(work.pz) - at.p.z};
+    const auto n = work.wrenches.angular(c) + cross(d, f);
+    if constexpr (K == Kind::revolute) c.store(rows, dot(n, at.R.z));
+    if constexpr (K == Kind::prismatic) c.store(rows, dot(f, at.R.z));
+    if constexpr (K == Kind::helical) c.store(rows, dot(n, at.R.z) + dot(f, at.R.z) * V(node.pitch));
+    if constexpr (K == Kind::spherical || K == Kind::free) {
+      c.store(rows, dot(n, at.R.x));
+      c.store(rows + nv, dot(n, at.R.y));
+      c.store(rows + 2 * nv, dot(n, at.R.z));
+    }
+    if constexpr (K == Kind::free) {
+      c.store(rows + 3 * nv, dot(f, at.R.x));
+      c.store(rows + 4 * nv, dot(f, at.R.y));
+      c.store(rows + 5 * nv, dot(f, at.R.z));
+    }
+  });
 }
 
 // M is nv x nv, row-major.
 template <class S, class P>
-void mass_matrix(const Tree<P>& tree, const S* q, S* __restrict M, MassMatrixWork<S>& work) {
+void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work) {
   const int nv = tree.nv;
-  base_frame_poses(tree, q, work.base);
-  for (int k = 0; k < nv * nv; ++k) M[k] = S(0.0);
+  base_frame(tree, q, work.base);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
     const Pose<S>& pose = work.base.pose[i];
     const RigidInertia<S>& composite = work.base.inertia[i];
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
+      S* rows = M + std::size_t(node.v) * nv;
+      project_wrenches<K>(work, node, pose, node.v + rates(K), node.v_end, nv, rows);
       for (int k = 0; k < rates(K); ++k) {
-        const Motion<S> s = base_frame_screw<K>(node, k, pose.R);
-        work.columns.set(node.v + k, composite * s, pose.p);
-      }
-      for (int k = 0; k < rates(K); ++k) {
-        const int j = node.v + k;
-        const Motion<S> s = base_frame_screw<K>(node, k, pose.R);
-        project_columns(work.columns, s, pose.p, j, node.v_end, M + j * nv);
-        for (int c = j + 1; c < node.v_end; ++c) M[c * nv + j] = M[j * nv + c];
-        M[j * nv + j] += tree.armature[j];
+        const int at = node.v + k;
+        const Force<S> F = composite * base_frame_screw<K>(node, k, pose.R);
+        for (int j = 0; j <= k; ++j) {  // the block of the joint itself
+          rows[j * nv + at] = dot(F, base_frame_screw<K>(node, j, pose.R));
+        }
+        rows[k * nv + at] += tree.armature[at];
+        for (int c = node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
+        work.wrenches.set_angular(Columns<S, S>{at}, F.n);
+        work.wrenches.set_linear(Columns<S, S>{at}, F.f);
+        work.px[at] = pose.p.x; work.py[at] = pose.p.y; work.pz[at] = pose.p.z;
       }
     });
     if (node.parent >= 0) {
-      RigidInertia<S>& up = work.base.inertia[node.parent];
-      const RigidInertia<S> moved = shifted(pose.p - work.base.pose[node.parent].p, composite);
-      up.m += moved.m;
-      up.h += moved.h;
-      up.I += moved.I;
+      const Vec3<S> d = pose.p - work.base.pose[node.parent].p;
+      work.base.inertia[node.parent] += shifted(d, composite);
     }
   }
+  mirror_upper(nv, M);
 }
 
 }  // namespace jounce

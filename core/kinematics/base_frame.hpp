@@ -12,8 +12,8 @@ namespace jounce {
 template <class S>
 struct BaseFrameWork {
   Angles<S> angles;
-  Pose<S>* pose;              // of each node in its root node
-  RigidInertia<S>* inertia;   // own inertia, about the node's origin
+  Pose<S>* pose;             // of each node in its root node
+  RigidInertia<S>* inertia;  // own inertia, about the node's origin
 
   template <class P>
   BaseFrameWork(const Tree<P>& tree, Arena& arena)
@@ -23,25 +23,28 @@ struct BaseFrameWork {
 };
 
 template <class S, class P>
-JOUNCE_INLINE void base_frame_poses(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
+JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
   work.angles.compute(tree, q);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    if (node.parent < 0) {
-      work.pose[i] = {Mat3<S>::identity(), Vec3<S>::zero()};
-    } else {
-      const Pose<S>& up = work.pose[node.parent];
-      const Pose<P>& at = node.placement;
-      if (node.kind == Kind::revolute) {
-        work.pose[i].R = turned(up.R * at.R, work.angles.sine[node.angle], work.angles.cosine[node.angle]);
-        work.pose[i].p = up.R * at.p + up.p;
-      } else {
-        work.pose[i] = up * joint_pose(node, q, work.angles.sine, work.angles.cosine);
-      }
-    }
-    const Mat3<S>& R = work.pose[i].R;
     const RigidInertia<P>& own = node.inertia;
-    work.inertia[i] = {S(own.m), R * own.h, rotated(R, own.I)};
+    Pose<S>& me = work.pose[i];
+    if (node.parent < 0) {
+      me = {Mat3<S>::identity(), Vec3<S>::zero()};
+      const Sym3<P>& I = own.I;
+      work.inertia[i] = {S(own.m), Vec3<S>::zero() + own.h,
+                         {S(I.xx), S(I.xy), S(I.yy), S(I.xz), S(I.yz), S(I.zz)}};
+      continue;
+    }
+    const Pose<S>& up = work.pose[node.parent];
+    if (node.kind == Kind::revolute) {
+      me.R = turned(up.R * node.placement.R, work.angles.sine[node.angle],
+                    work.angles.cosine[node.angle]);
+      me.p = up.R * node.placement.p + up.p;
+    } else {
+      me = up * joint_pose(node, q, work.angles.sine, work.angles.cosine);
+    }
+    work.inertia[i] = {S(own.m), me.R * own.h, rotated(me.R, own.I)};
   }
 }
 
@@ -54,6 +57,24 @@ JOUNCE_INLINE Motion<S> base_frame_screw(const Node<P>& node, int k, const Mat3<
   if constexpr (K == Kind::helical) return {R.z, R.z * node.pitch};
   const Vec3<S>& axis = k % 3 == 0 ? R.x : k % 3 == 1 ? R.y : R.z;
   return k < 3 ? Motion<S>{axis, zero} : Motion<S>{zero, axis};
+}
+
+// Whether screws of this kind have an angular and a linear part (along the root's axes).
+constexpr bool has_angular(Kind k) { return k != Kind::prismatic; }
+constexpr bool has_linear(Kind k) { return k != Kind::revolute && k != Kind::spherical; }
+
+// Inertia times such a screw, and a wrench along it.
+template <Kind K, class S>
+JOUNCE_INLINE Force<S> times_screw(const ArticulatedInertia<S>& j, const Motion<S>& s) {
+  if constexpr (!has_linear(K)) return {j.A * s.w, transposed(j.B, s.w)};
+  if constexpr (!has_angular(K)) return {j.B * s.v, j.C * s.v};
+  return j * s;
+}
+template <Kind K, class A, class S>
+JOUNCE_INLINE A along(const Vec3<A>& n, const Vec3<A>& f, const Motion<S>& s) {
+  if constexpr (!has_linear(K)) return dot(n, s.w);
+  if constexpr (!has_angular(K)) return dot(f, s.v);
+  return dot(n, s.w) + dot(f, s.v);
 }
 
 }  // namespace jounce

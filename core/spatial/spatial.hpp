@@ -63,6 +63,11 @@ struct RigidInertia {
   S m;
   Vec3<S> h;
   Sym3<S> I;
+
+  JOUNCE_INLINE RigidInertia& operator+=(const RigidInertia& b) {
+    m += b.m; h += b.h; I += b.I;
+    return *this;
+  }
 };
 
 template <class A, class B>

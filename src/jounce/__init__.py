@@ -30,7 +30,7 @@ from jounce.dynamics import (
     total_mass,
 )
 from jounce.errors import ModelError, ModelWarning, SingularError
-from jounce.io import load, load_urdf
+from jounce.io import load, load_mjcf, load_urdf, load_xacro
 from jounce.joints import Joint, Mimic
 from jounce.kinematics import (
     body_accelerations,
@@ -76,7 +76,9 @@ __all__ = [
     "kinetic_energy",
     "lie",
     "load",
+    "load_mjcf",
     "load_urdf",
+    "load_xacro",
     "mass_matrix",
     "models",
     "momentum",

@@ -163,6 +163,7 @@ class ModelBuilder:
         return order
 
 
+_EYE3 = np.eye(3)
 _EYE = np.eye(4)
 _EYE.setflags(write=False)
 _WORLD = Frame(-1, _EYE)
@@ -187,10 +188,20 @@ def _pose(what: str, value: npt.ArrayLike | None) -> Array:
     if not np.all(np.isfinite(array)) or tuple(array[3]) != (0.0, 0.0, 0.0, 1.0):
         raise ModelError(f"{what} must be finite with last row (0, 0, 0, 1), got\n{array}")
     r = array[:3, :3]
-    if np.abs(r @ r.T - np.eye(3)).max() > 1e-6 or np.linalg.det(r) < 0:
+    error = float(np.abs(r @ r.T - _EYE3).max())
+    if error > 1e-6 or _triple(r) < 0:
         raise ModelError(f"{what}: the 3x3 part is not a rotation:\n{r}")
+    if error > 1e-15:  # the nearest rotation
+        u, _, vt = np.linalg.svd(r)
+        array[:3, :3] = u @ vt
     array.setflags(write=False)
     return array
+
+
+def _triple(r: Array) -> float:
+    """Determinant of a 3x3 matrix, by its rows."""
+    (a, b, c), (d, e, f), (g, h, i) = r.tolist()
+    return float(a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g))
 
 
 def _joints(

@@ -16,13 +16,21 @@ import numpy.typing as npt
 
 from jounce.errors import ModelError
 
-__all__ = ["ELEMENTARY", "JOINT_TYPES", "Elementary", "Joint", "Mimic", "elementary_joints"]
+__all__ = [
+    "ELEMENTARY",
+    "JOINT_TYPES",
+    "SIZES",
+    "Elementary",
+    "Joint",
+    "Mimic",
+    "elementary_joints",
+]
 
 ELEMENTARY = ("revolute", "prismatic", "helical", "spherical", "free")
 """Names of the elementary joints; the position is the number the core uses."""
 
-_SIZES = {"revolute": (1, 1), "prismatic": (1, 1), "helical": (1, 1), "spherical": (4, 3)}
-_SIZES["free"] = (7, 6)
+SIZES = np.array([(1, 1), (1, 1), (1, 1), (4, 3), (7, 6)])
+"""Numbers of coordinates and rates of each elementary joint."""
 
 JOINT_TYPES = (
     "fixed",
@@ -121,12 +129,12 @@ class Elementary(NamedTuple):
     @property
     def nq(self) -> int:
         """Number of coordinates."""
-        return _SIZES[ELEMENTARY[self.kind]][0]
+        return int(SIZES[self.kind, 0])
 
     @property
     def nv(self) -> int:
         """Number of rates."""
-        return _SIZES[ELEMENTARY[self.kind]][1]
+        return int(SIZES[self.kind, 1])
 
 
 def elementary_joints(joint: Joint) -> list[Elementary]:
@@ -166,7 +174,7 @@ def elementary_joints(joint: Joint) -> list[Elementary]:
 
 def _vector(joint: Joint, name: str, value: Sequence[float]) -> npt.NDArray[np.float64]:
     vector = np.asarray(value, float)
-    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
+    if vector.shape != (3,) or not all(map(math.isfinite, vector)):
         raise ModelError(
             f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r}"
         )
@@ -174,12 +182,13 @@ def _vector(joint: Joint, name: str, value: Sequence[float]) -> npt.NDArray[np.f
 
 
 def _unit(joint: Joint, name: str, value: Sequence[float]) -> npt.NDArray[np.float64]:
-    vector = _vector(joint, name, value)
-    scale = float(np.abs(vector).max())
+    x, y, z = (float(c) for c in _vector(joint, name, value))
+    scale = max(abs(x), abs(y), abs(z))
     if scale == 0.0:
         raise ModelError(f"joint {joint.name!r}: {name} must not be zero")
-    vector = vector / scale
-    return vector / math.sqrt(float(vector @ vector))
+    x, y, z = x / scale, y / scale, z / scale
+    norm = math.sqrt(x * x + y * y + z * z)
+    return np.array([x / norm, y / norm, z / norm])
 
 
 def _frame_along(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jounce import _core
 from jounce.errors import ModelError, unknown_name
-from jounce.joints import Joint, elementary_joints
+from jounce.joints import SIZES, Joint
 from jounce.nodes import Body, Nodes, build_nodes
 
 __all__ = ["Frame", "Model"]
@@ -80,7 +80,7 @@ class Model(_core.Tree):
         self._set("_body_index", _unique("body", self.body_names))
         self._set("_joint_index", _unique("joint", self.joint_names))
         self._set("frames", {**_body_frames(bodies), **(frames or {})})
-        self._set_joint_arrays(joints)
+        self._set_joint_arrays(joints, nodes)
         self._set("_body_nodes", _frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
         super().__init__(
             nodes.parent,
@@ -94,11 +94,10 @@ class Model(_core.Tree):
             self.gravity,
         )
 
-    def _set_joint_arrays(self, joints: Sequence[Joint]) -> None:
+    def _set_joint_arrays(self, joints: Sequence[Joint], nodes: Nodes) -> None:
         sizes = np.zeros((len(joints) + 1, 2), np.int64)
-        for k, joint in enumerate(joints):
-            elements = elementary_joints(joint)
-            sizes[k + 1] = sum(e.nq for e in elements), sum(e.nv for e in elements)
+        for column, per_kind in enumerate(SIZES.T):
+            np.add.at(sizes[:, column], nodes.joint + 1, per_kind[nodes.kind])
         offsets = np.cumsum(sizes, axis=0)
         self._set("_offsets", _frozen(offsets))
         nq, nv = (int(n) for n in offsets[-1])

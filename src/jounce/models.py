@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def mixed_tree(seed: int = 0) -> Model:
 def random_tree(
     n: int,
     seed: int = 0,
-    joints: Sequence[str] = tuple(t for t in JOINT_TYPES if t != "fixed"),
+    joints: Sequence[str] = JOINT_TYPES[1:],
     *,
     first: str | None = None,
 ) -> Model:
@@ -188,7 +189,7 @@ def random_tree(
     return builder.build()
 
 
-def _random_inertia(rng: np.random.Generator) -> dict[str, object]:
+def _random_inertia(rng: np.random.Generator) -> dict[str, Any]:
     """Mass, center and inertia of a random body that can exist (moments of random points)."""
     points = rng.uniform(-0.5, 0.5, (6, 3))
     masses = rng.uniform(0.05, 0.3, 6)

@@ -10,6 +10,7 @@
 #include "../../../core/scalar/pack.hpp"
 #include "../../../core/tree/tree.hpp"
 #include "../../../core/tree/workspace.hpp"
+#include "../../../core/vec/columns.hpp"
 
 namespace jounce {
 
@@ -95,24 +96,6 @@ inline bool all_finite(const double* x, std::ptrdiff_t n) {
 
 inline bool is_read(Reads reads, const unsigned char* prescribed, std::ptrdiff_t k) {
   return reads == Reads::all || (prescribed[k] != 0) == (reads == Reads::prescribed);
-}
-
-// In-place transpose of W packs.
-template <int W>
-JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
-  for (int step = 1; step < W; step *= 2) {
-    typename Pack<W>::Mask low, high;
-    for (int i = 0; i < W; ++i) {
-      low[i] = i & step ? (i ^ step) + W : i;
-      high[i] = i & step ? i + W : i ^ step;
-    }
-    for (int i = 0; i < W; ++i) {
-      if (i & step) continue;
-      const auto a = x[i].v, b = x[i | step].v;
-      x[i].v = __builtin_shuffle(a, b, low);
-      x[i | step].v = __builtin_shuffle(a, b, high);
-    }
-  }
 }
 
 // Loads n numbers of W states into n packs; states past `count` repeat the last one.
@@ -250,7 +233,8 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
   const int singular = K::template run<S>(*call.tree, call.options, frame.inputs.at, frame.out, frame.work);
   if constexpr (lanes<S> > 1) {
     for (int k = 0; k < K::signature.n_outputs; ++k) {
-      store(frame.out[k], count, call.out_size[k], call.out[k] + first * call.out_size[k]);
+      double* to = call.out[k] + first * call.out_size[k];
+      store(frame.out[k], count, call.out_size[k], to);
     }
   }
   if (singular >= 0) return {Failure::singular, first, singular};

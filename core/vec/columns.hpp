@@ -1,0 +1,123 @@
+// Loops over the columns of a matrix whose rows are arrays over the rates.
+//
+// For doubles, eight columns (or as many as a register holds) are worked on at once, then four,
+// two, one; packs hold one column of several states and are worked on one by one. A loop body
+// takes a `Columns` and loads and stores through it.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "../scalar/pack.hpp"
+#include "vec3.hpp"
+
+namespace jounce {
+
+template <class V, class S>
+struct Columns {
+  using Value = V;
+  int at;
+
+  JOUNCE_INLINE V load(const S* x) const {
+    V v;
+    std::memcpy(&v, x + at, sizeof(V));
+    return v;
+  }
+  JOUNCE_INLINE void store(S* x, const V& v) const {
+    std::memcpy(x + at, &v, sizeof(V));
+  }
+};
+
+template <class S, class Body>
+JOUNCE_INLINE void for_columns(int begin, int end, Body&& body) {
+  int c = begin;
+  if constexpr (std::is_same_v<S, double>) {
+    constexpr int W = lanes<Wide>;
+    for (; c + W <= end; c += W) body(Columns<Wide, S>{c});
+    if constexpr (W > 4) {
+      if (c + 4 <= end) { body(Columns<Pack<4>, S>{c}); c += 4; }
+    }
+    if constexpr (W > 2) {
+      if (c + 2 <= end) { body(Columns<Pack<2>, S>{c}); c += 2; }
+    }
+  }
+  for (; c < end; ++c) body(Columns<S, S>{c});
+}
+
+// Six arrays over the rates: angular x, y, z, linear x, y, z.
+template <class S>
+struct SixRows {
+  S *wx, *wy, *wz, *vx, *vy, *vz;
+
+  SixRows() = default;
+  JOUNCE_INLINE SixRows(S* x, std::size_t length)
+      : wx(x), wy(x + length), wz(x + 2 * length), vx(x + 3 * length), vy(x + 4 * length),
+        vz(x + 5 * length) {}
+
+  template <class C>
+  JOUNCE_INLINE Vec3<typename C::Value> angular(const C& c) const {
+    return {c.load(wx), c.load(wy), c.load(wz)};
+  }
+  template <class C>
+  JOUNCE_INLINE Vec3<typename C::Value> linear(const C& c) const {
+    return {c.load(vx), c.load(vy), c.load(vz)};
+  }
+  template <class C>
+  JOUNCE_INLINE void set_angular(const C& c, const Vec3<typename C::Value>& x) const {
+    c.store(wx, x.x); c.store(wy, x.y); c.store(wz, x.z);
+  }
+  template <class C>
+  JOUNCE_INLINE void set_linear(const C& c, const Vec3<typename C::Value>& x) const {
+    c.store(vx, x.x); c.store(vy, x.y); c.store(vz, x.z);
+  }
+};
+
+// One stage of the transpose below: exchanges elements whose indices differ in the bit `Step`.
+template <int Step, int W, int... I>
+JOUNCE_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
+  for (int i = 0; i < W; ++i) {
+    if (i & Step) continue;
+    const auto a = x[i].v, b = x[i | Step].v;
+    x[i].v = __builtin_shufflevector(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
+    x[i | Step].v = __builtin_shufflevector(a, b, ((I & Step) ? I + W : I ^ Step)...);
+  }
+}
+
+// In-place transpose of W packs.
+template <int W>
+JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
+  constexpr auto all = std::make_integer_sequence<int, W>{};
+  exchange<1>(x, all);
+  if constexpr (W > 2) exchange<2>(x, all);
+  if constexpr (W > 4) exchange<4>(x, all);
+}
+
+// Copies the upper triangle of an n x n matrix to the lower one.
+template <class S>
+JOUNCE_INLINE void mirror_upper(int n, S* M) {
+  int done = 0;  // columns of the lower triangle that whole tiles cover, in each row of tiles
+  if constexpr (std::is_same_v<S, double>) {
+    constexpr int W = lanes<Wide>;
+    done = n / W * W;
+    for (int r = 0; r < done; r += W) {
+      for (int c = r; c < done; c += W) {
+        Wide x[W];
+        for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, M + (r + i) * n + c, sizeof(x[i].v));
+        if (c == r) {
+          for (int i = 0; i < W; ++i) {
+            for (int k = 0; k < i; ++k) M[(r + i) * n + c + k] = M[(r + k) * n + c + i];
+          }
+          continue;
+        }
+        transpose(x);
+        for (int i = 0; i < W; ++i) std::memcpy(M + (c + i) * n + r, &x[i].v, sizeof(x[i].v));
+      }
+    }
+  }
+  for (int r = done; r < n; ++r) {
+    for (int c = 0; c < r; ++c) M[r * n + c] = M[c * n + r];
+  }
+}
+
+}  // namespace jounce

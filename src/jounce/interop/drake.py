@@ -1,0 +1,109 @@
+"""Conversions to and from Drake's `MultibodyPlant`.
+
+=======================  =====================================  ==================================
+joint                    Drake                                  jounce
+=======================  =====================================  ==================================
+free                     quaternion (w, x, y, z), position;     quaternion (x, y, z, w), position;
+(`quaternion_floating`)  angular, linear, both in world axes    angular, linear, both in body axes
+spherical                roll, pitch, yaw;                      quaternion (x, y, z, w);
+(`ball_rpy`)             angular velocity in the parent's axes  angular velocity in body axes
+planar                   x, y, angle; their derivatives         the same, if the normal is z
+revolute, prismatic,     the same
+`screw`, universal
+=======================  =====================================  ==================================
+
+Drake names the joint of a floating base after its body; it is matched with the free joint of the
+model whatever its name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jounce import lie
+from jounce.errors import ModelError
+from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match
+from jounce.joints import Joint
+from jounce.model import Model
+
+__all__ = ["Converter"]
+
+
+class Converter(Peer):
+    """Converts q, v, a, tau and square matrices over v between jounce and Drake.
+
+    Args:
+        model: the model of jounce.
+        plant: the finalized `pydrake.multibody.plant.MultibodyPlant` of the same robot, with
+            nothing else in it; joints are matched by name.
+
+    Raises:
+        ModelError: a joint of one model is missing in the other, or has another type there, or
+            two joints of the plant have the same name.
+    """
+
+    def __init__(self, model: Model, plant: Any) -> None:
+        if not plant.is_finalized():
+            raise ModelError("the plant must be finalized: call plant.Finalize() first")
+        joints: dict[str, Any] = {}
+        for index in plant.GetJointIndices():
+            joint = plant.get_joint(index)
+            if joint.num_velocities() == 0:
+                continue
+            if joint.name() in joints:
+                raise ModelError(f"two joints of the plant are named {joint.name()!r}")
+            joints[str(joint.name())] = joint
+        kinds = {name: str(joint.type_name()) for name, joint in joints.items()}
+        blocks = {}
+        for own, other in match(model, "Drake", kinds, "quaternion_floating").items():
+            chart = _chart(model.joints[model.joint_index(own)], kinds[other])
+            start = joints[other].position_start(), joints[other].velocity_start()
+            blocks[own] = Block(int(start[0]), int(start[1]), chart)
+        super().__init__(model, (int(plant.num_positions()), int(plant.num_velocities())), blocks)
+
+
+_SAME = {"revolute": ("revolute", "continuous"), "prismatic": ("prismatic",), "screw": ("helical",)}
+
+
+def _chart(joint: Joint, kind: str) -> Chart:
+    if joint.type in _SAME.get(kind, ()):
+        return Plain()
+    if kind == "universal" and joint.type == "universal":
+        return Plain(2)
+    if kind == "planar" and joint.type == "planar":
+        if joint.axis[0] != 0 or joint.axis[1] != 0 or joint.axis[2] <= 0:
+            raise ModelError(
+                f"joint {joint.name!r}: planar joints are converted if their normal is z, it is "
+                f"{tuple(joint.axis)}"
+            )
+        return Plain(3)
+    if kind == "quaternion_floating" and joint.type == "free":
+        order = (3, 0, 1, 2, 4, 5, 6)
+        return Group(True, order, range(6), angular_in_body=False, linear_in_body=False)
+    if kind == "ball_rpy" and joint.type == "spherical":
+        return _RollPitchYaw()
+    raise ModelError(
+        f"joint {joint.name!r}: there is no conversion between {joint.type!r} and Drake's {kind}"
+    )
+
+
+class _RollPitchYaw(Group):
+    """A quaternion here, three angles there; angular velocity in the parent's axes there."""
+
+    def __init__(self) -> None:
+        super().__init__(False, range(4), range(3), angular_in_body=False)
+        self.sizes = (3, 3)
+
+    def to_q(self, own: Array) -> Array:
+        """Return roll, pitch, yaw; the pitch is between -pi/2 and pi/2."""
+        R = lie.quat_to_matrix(own)
+        pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
+        roll = np.arctan2(R[..., 2, 1], R[..., 2, 2])
+        return np.stack([roll, pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1)
+
+    def from_q(self, other: Array) -> Array:
+        """Return the quaternion with w >= 0."""
+        quaternion: Array = lie.matrix_to_quat(lie.rpy_to_matrix(other))
+        return quaternion

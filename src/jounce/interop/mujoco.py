@@ -1,0 +1,70 @@
+"""Conversions to and from MuJoCo.
+
+========  ==========================================  =============================================
+joint     MuJoCo                                      jounce
+========  ==========================================  =============================================
+free      position, quaternion (w, x, y, z);          quaternion (x, y, z, w), position;
+          linear in world axes, angular in body axes  angular, linear, both in body axes
+ball      quaternion (w, x, y, z);                    quaternion (x, y, z, w);
+          angular velocity in body axes               the same
+hinge     angle (the joint's `ref` is part of it)     the same
+slide     displacement                                the same
+========  ==========================================  =============================================
+
+The accelerations of a free joint differ by more than a rotation: MuJoCo's linear ones are those of
+the body's origin, jounce's are derivatives of the components in body axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jounce.errors import ModelError
+from jounce.interop._common import Block, Chart, Group, Peer, Plain, match
+from jounce.io.mjcf import joint_names
+from jounce.joints import Joint
+from jounce.model import Model
+
+__all__ = ["Converter"]
+
+_TYPES = ("free", "ball", "slide", "hinge")  # mjtJoint
+
+
+class Converter(Peer):
+    """Converts q, v, a, tau and square matrices over v between jounce and MuJoCo.
+
+    Here q, v, a and tau are MuJoCo's `qpos`, `qvel`, `qacc` and `qfrc_*`.
+
+    Args:
+        model: the model of jounce, for example of `jounce.load_mjcf`.
+        mj_model: the `mujoco.MjModel` of the same robot; joints are matched by name, unnamed ones
+            by the name that `jounce.load_mjcf` gives them.
+
+    Raises:
+        ModelError: a joint of one model is missing in the other, or has another type there.
+    """
+
+    def __init__(self, model: Model, mj_model: Any) -> None:
+        index = {name: k for k, name in enumerate(joint_names(mj_model))}
+        kinds = {name: _TYPES[int(mj_model.jnt_type[k])] for name, k in index.items()}
+        blocks = {}
+        for own, other in match(model, "MuJoCo", kinds, "free").items():
+            chart = _chart(model.joints[model.joint_index(own)], kinds[other])
+            k = index[other]
+            blocks[own] = Block(int(mj_model.jnt_qposadr[k]), int(mj_model.jnt_dofadr[k]), chart)
+        super().__init__(model, (int(mj_model.nq), int(mj_model.nv)), blocks)
+
+
+def _chart(joint: Joint, kind: str) -> Chart:
+    if kind == "hinge" and joint.type in ("revolute", "continuous"):
+        return Plain()
+    if kind == "slide" and joint.type == "prismatic":
+        return Plain()
+    if kind == "ball" and joint.type == "spherical":
+        return Group(False, (3, 0, 1, 2), range(3))
+    if kind == "free" and joint.type == "free":
+        order = (4, 5, 6, 3, 0, 1, 2)
+        return Group(True, order, (3, 4, 5, 0, 1, 2), linear_in_body=False)
+    raise ModelError(
+        f"joint {joint.name!r}: there is no conversion between {joint.type!r} and MuJoCo's {kind}"
+    )

@@ -1,0 +1,83 @@
+"""Load models from files; the packages that a format needs are imported only when it is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+
+from jounce.errors import ModelError
+from jounce.io._xml import Source, read_source, root_tag
+from jounce.io.urdf import from_source, load_urdf
+from jounce.io.xacro import load_xacro
+from jounce.model import Model
+
+__all__ = ["load", "load_mjcf", "load_urdf", "load_xacro"]
+
+
+def load(
+    path: str | os.PathLike[str],
+    base: str = "fixed",
+    *,
+    mimic: str = "independent",
+    strict: bool = False,
+    gravity: npt.ArrayLike | None = None,
+    arguments: Mapping[str, str] | None = None,
+) -> Model:
+    """Load a robot from a model file: URDF (.urdf), xacro (.xacro) or MJCF (.xml).
+
+    An .xml file may hold either format; its root element decides.
+
+    Args:
+        path: the file.
+        base: "fixed" (the root is fixed to the world) or "free" (it moves freely, by a joint
+            named "root_joint").
+        mimic: "independent" or "locked", see `jounce.load_urdf`.
+        strict: refuse whatever is doubtful, see `jounce.load_urdf`.
+        gravity: acceleration of gravity, m/s^2; by default what the file says, or
+            (0, 0, -9.81).
+        arguments: values for ``$(arg name)`` in a xacro file.
+
+    Raises:
+        ModelError: the file is wrong; the message names file, line and element.
+        FileNotFoundError: there is no such file.
+        ImportError: a package that the format needs is missing.
+    """
+    options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix == ".xacro":
+        return load_xacro(path, base, arguments=arguments, mimic=mimic, strict=strict, **options)
+    if arguments:
+        raise ValueError(f"arguments are for xacro files, got {os.fspath(path)!r}")
+    source = read_source(path)
+    root = root_tag(source)
+    if root == "mujoco" and suffix != ".urdf":
+        from jounce.io.mjcf import load_mjcf
+
+        return load_mjcf(path, base=base, strict=strict, **options)
+    _check_format(source, root, suffix)
+    options.setdefault("gravity", (0.0, 0.0, -9.81))
+    return from_source(source, base, mimic=mimic, strict=strict, **options)
+
+
+def load_mjcf(source: str | os.PathLike[str], base: str = "fixed", **options: Any) -> Model:
+    """Load an MJCF model (path or XML text) through MuJoCo, see `jounce.io.mjcf.load_mjcf`."""
+    from jounce.io import mjcf
+
+    return mjcf.load_mjcf(source, base, **options)
+
+
+def _check_format(source: Source, root: str | None, suffix: str) -> None:
+    """Refuse other formats by name; what is not XML at all is left to the parser."""
+    if root == "mujoco":
+        raise ModelError(
+            f"{source.name}:1: <mujoco>: this is an MJCF file; rename it to .xml or use load_mjcf"
+        )
+    if root is not None and root != "robot":
+        raise ModelError(
+            f"{source.name}:1: <{root}>: expected <robot> (URDF) or <mujoco> (MJCF) as root element"
+        )
+    if suffix not in (".urdf", ".xml") and root is None:
+        raise ModelError(f"{source.name}:1: expected a .urdf, .xacro or .xml file")

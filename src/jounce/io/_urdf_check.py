@@ -1,0 +1,184 @@
+"""Checks that concern the whole file: names, the tree, mimic joints, inertias."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import inertia
+from jounce.errors import ModelError
+from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
+from jounce.io._xml import Document
+
+__all__ = ["check_tree", "impossible_inertias", "locked_positions", "unknown_leaders"]
+
+Array = npt.NDArray[np.float64]
+
+
+def check_tree(
+    doc: Document, links: Sequence[LinkRecord], joints: Sequence[JointRecord]
+) -> LinkRecord:
+    """Check that links and joints make one tree with unique names; return its root."""
+    if not links:
+        raise doc.error(doc.root, "there are no links")
+    by_name = _unique(doc, links)
+    _unique(doc, joints)
+    joint_of: dict[str, JointRecord] = {}
+    for joint in joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in by_name:
+                raise doc.error(
+                    joint.element.find(role),
+                    f"there is no link named {link!r}{_hint(link, by_name)}",
+                )
+        if joint.parent == joint.child:
+            raise doc.error(joint.element, f"link {joint.child!r} is its own parent")
+        other = joint_of.setdefault(joint.child, joint)
+        if other is not joint:
+            line = doc.line(other.element)
+            raise doc.error(
+                joint.element,
+                f"link {joint.child!r} is the child of joint {other.name!r} (line {line}) already",
+            )
+    roots = [link for link in links if link.name not in joint_of]
+    if len(roots) > 1:
+        listed = ", ".join(f"{r.name!r} (line {doc.line(r.element)})" for r in roots[:10])
+        more = ", ..." if len(roots) > 10 else ""
+        raise doc.error(
+            roots[1].element,
+            f"there are {len(roots)} root links, expected one: {listed}{more}",
+        )
+    _refuse_cycle(doc, joint_of, joints)
+    return roots[0]
+
+
+def _unique(
+    doc: Document, records: Sequence[LinkRecord] | Sequence[JointRecord]
+) -> dict[str, LinkRecord | JointRecord]:
+    found: dict[str, LinkRecord | JointRecord] = {}
+    for record in records:
+        first = found.setdefault(record.name, record)
+        if first is not record:
+            line = doc.line(first.element)
+            raise doc.error(record.element, f"the name is taken in line {line} already")
+    return found
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    candidates = list(known)
+    if len(candidates) > 2000:
+        return ""
+    close = difflib.get_close_matches(name, candidates, n=2)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _refuse_cycle(
+    doc: Document, joint_of: Mapping[str, JointRecord], joints: Sequence[JointRecord]
+) -> None:
+    """Walk from each link to the root; meeting a link of the same walk again is a cycle."""
+    walk_of: dict[str, int] = {}
+    for number, start in enumerate(joints):
+        link = start.child
+        while link in joint_of and link not in walk_of:
+            walk_of[link] = number
+            link = joint_of[link].parent
+        if link in joint_of and walk_of[link] == number:
+            raise doc.error(
+                joint_of[link].element, f"the joints form a loop: link {link!r} is its own ancestor"
+            )
+
+
+def unknown_leaders(
+    doc: Document, joints: Sequence[JointRecord], strict: bool
+) -> list[JointRecord]:
+    """Check what mimic joints follow; return those that follow a joint that does not exist."""
+    by_name = {joint.name: joint for joint in joints}
+    lost = []
+    for joint in joints:
+        if joint.mimic is None:
+            continue
+        leader = by_name.get(joint.mimic.joint)
+        if leader is None:
+            if strict:
+                hint = _hint(joint.mimic.joint, by_name)
+                raise doc.error(
+                    joint.mimic_element, f"there is no joint named {joint.mimic.joint!r}{hint}"
+                )
+            lost.append(joint)
+        elif leader.type not in ("revolute", "continuous", "prismatic"):
+            raise doc.error(
+                joint.mimic_element, f"joint {leader.name!r} is {leader.type}, it has no position"
+            )
+    _refuse_mimic_cycle(doc, by_name)
+    return lost
+
+
+def _refuse_mimic_cycle(doc: Document, by_name: Mapping[str, JointRecord]) -> None:
+    walk_of: dict[str, int] = {}
+    for number, start in enumerate(by_name.values()):
+        joint: JointRecord | None = start
+        while joint is not None and joint.mimic is not None and joint.name not in walk_of:
+            walk_of[joint.name] = number
+            joint = by_name.get(joint.mimic.joint)
+        if joint is not None and joint.mimic is not None and walk_of[joint.name] == number:
+            raise doc.error(joint.mimic_element, f"joint {joint.name!r} mimics itself")
+
+
+def locked_positions(joints: Sequence[JointRecord]) -> dict[str, float]:
+    """Return the position of each mimic joint while all joints that lead are at zero."""
+    by_name = {joint.name: joint for joint in joints}
+    positions: dict[str, float] = {}
+    for start in joints:
+        chain = []
+        joint: JointRecord | None = start
+        while joint is not None and joint.mimic is not None and joint.name not in positions:
+            chain.append(joint)
+            joint = by_name.get(joint.mimic.joint)
+        for follower in reversed(chain):
+            assert follower.mimic is not None
+            leading = positions.get(follower.mimic.joint, 0.0)
+            positions[follower.name] = follower.mimic.multiplier * leading + follower.mimic.offset
+    return positions
+
+
+def impossible_inertias(
+    inertials: Sequence[Inertial], masses: Array, tensors: Array
+) -> list[tuple[Inertial, str]]:
+    """Return those that no rigid body can have, with the reason.
+
+    Args:
+        inertials: n of them.
+        masses: (n,) their masses.
+        tensors: (n, 3, 3) their inertias about the center of mass.
+    """
+    if not inertials:
+        return []
+    moments = np.linalg.eigvalsh(tensors)
+    suspect = (moments[:, 0] < 0) | (moments[:, 0] + moments[:, 1] < moments[:, 2])
+    suspect |= (masses == 0) & (tensors != 0).any(axis=(1, 2))
+    found = []
+    for k in map(int, np.flatnonzero(suspect)):
+        reason = inertia.violation(inertia.from_com(masses[k], np.zeros(3), tensors[k]))
+        if reason is not None:
+            found.append((inertials[k], reason))
+    return found
+
+
+def report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int = 10) -> str:
+    """List links with impossible inertias and their lines."""
+    listed = [
+        f"{inertial.element.getparent().get('name')!r} (line {doc.line(inertial.element)}): {why}"
+        for inertial, why in found[:most]
+    ]
+    if len(found) > most:
+        listed.append(f"and {len(found) - most} more")
+    plural = "link has an inertia" if len(found) == 1 else "links have inertias"
+    return f"{len(found)} {plural} that no rigid body can have: " + "; ".join(listed)
+
+
+def refuse_inertias(doc: Document, found: Sequence[tuple[Inertial, str]]) -> ModelError:
+    """Build the error of `strict` for impossible inertias."""
+    return doc.error(found[0][0].element, report(doc, found))

@@ -1,0 +1,244 @@
+"""Read links and joints of a URDF file into plain records, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from jounce.io._urdf_origin import ZERO, Origin, Triple, read_origin, read_triple
+from jounce.io._urdf_rules import RULES, checked_children
+from jounce.io._urdf_shapes import ShapeRecord, read_shape
+from jounce.io._xml import Document, Element
+from jounce.joints import Mimic
+
+__all__ = ["JOINT_TYPES", "Inertial", "JointRecord", "Limits", "LinkRecord", "Robot", "read_robot"]
+
+JOINT_TYPES = {
+    "fixed": "fixed",
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "floating": "free",
+    "planar": "planar",
+    "spherical": "spherical",
+    "ball": "spherical",
+}
+"""URDF's joint types (and two extensions seen in files), and ours."""
+
+
+class Inertial(NamedTuple):
+    """Mass properties; `inertia` holds ixx, ixy, ixz, iyy, iyz, izz about `origin`."""
+
+    element: Element
+    origin: Origin
+    mass: float
+    inertia: tuple[float, ...]
+
+
+class LinkRecord(NamedTuple):
+    """A link and its checked children."""
+
+    element: Element
+    name: str
+    inertial: Inertial | None
+
+
+class Limits(NamedTuple):
+    """What `<limit>` and `<dynamics>` say."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+class JointRecord(NamedTuple):
+    """A joint as the file describes it; `type` is ours."""
+
+    element: Element
+    name: str
+    type: str
+    parent: str
+    child: str
+    origin: Origin
+    axis: Triple
+    limits: Limits
+    mimic: Mimic | None
+    mimic_element: Element | None
+
+
+class Robot(NamedTuple):
+    """Everything in the file, in file order."""
+
+    name: str
+    links: list[LinkRecord]
+    joints: list[JointRecord]
+    shapes: list[ShapeRecord]
+    materials: list[Element]
+
+
+def read_robot(doc: Document, strict: bool) -> Robot:
+    """Read all elements of the file and check each by itself."""
+    root = doc.root
+    if root.tag != "robot":
+        raise doc.error(root, "expected <robot> as the root element of a URDF file")
+    children = checked_children(doc, root, strict)
+    version = root.get("version", "1.0")
+    if version.split(".")[0] != "1":
+        raise doc.error(root, f"URDF version {version!r} is not supported, expected 1.x")
+    name = doc.text(root, "name") if strict else root.get("name") or "robot"
+    shapes: list[ShapeRecord] = []
+    links = [_link(doc, e, strict, shapes) for e in children.get("link", ())]
+    joints = [_joint(doc, e, strict) for e in children.get("joint", ())]
+    for material in children.get("material", ()):
+        doc.text(material, "name")
+    materials = children.get("material", [])
+    materials = materials + [s.material for s in shapes if s.material is not None]
+    return Robot(name, links, joints, shapes, materials)
+
+
+def _first(children: dict[str, list[Element]], tag: str) -> Element | None:
+    elements = children.get(tag)
+    return elements[0] if elements else None
+
+
+def _link(doc: Document, element: Element, strict: bool, shapes: list[ShapeRecord]) -> LinkRecord:
+    children = checked_children(doc, element, strict)
+    name = doc.text(element, "name")
+    own = _first(children, "origin")
+    if own is not None and (strict or read_origin(doc, own, strict) != Origin()):
+        raise doc.error(own, "a link has no <origin> in URDF; its pose is that of its joint")
+    for tag in ("visual", "collision"):
+        shapes += [read_shape(doc, child, name, strict) for child in children.get(tag, ())]
+    inertial = _first(children, "inertial")
+    return LinkRecord(element, name, None if inertial is None else _inertial(doc, inertial, strict))
+
+
+def _inertial(doc: Document, element: Element, strict: bool) -> Inertial:
+    children = checked_children(doc, element, strict)
+    mass_element, inertia_element = children["mass"][0], children["inertia"][0]
+    checked_children(doc, mass_element, strict)
+    checked_children(doc, inertia_element, strict)
+    mass = doc.number(mass_element, "value")
+    if mass < 0:
+        raise doc.error(mass_element, f"mass must not be negative, got {mass:g}")
+    inertia = tuple(
+        doc.number(inertia_element, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    return Inertial(element, read_origin(doc, _first(children, "origin"), strict), mass, inertia)
+
+
+def _joint(doc: Document, element: Element, strict: bool) -> JointRecord:
+    children = checked_children(doc, element, strict)
+    name, urdf_type = doc.text(element, "name"), doc.text(element, "type")
+    if urdf_type not in JOINT_TYPES:
+        known = ", ".join(JOINT_TYPES)
+        raise doc.error(element, f"unknown joint type {urdf_type!r}, expected one of {known}")
+    kind = JOINT_TYPES[urdf_type]
+    parent, child = children["parent"][0], children["child"][0]
+    checked_children(doc, parent, strict)
+    checked_children(doc, child, strict)
+    mimic_element = _first(children, "mimic")
+    for tag in ("calibration", "safety_controller"):
+        for extra in children.get(tag, ()):
+            checked_children(doc, extra, strict)
+            for attribute in extra.attrib:
+                if strict:
+                    doc.number(extra, attribute, math.inf)
+    return JointRecord(
+        element,
+        name,
+        kind,
+        doc.text(parent, "link"),
+        doc.text(child, "link"),
+        read_origin(doc, _first(children, "origin"), strict),
+        _axis(doc, _first(children, "axis"), kind, strict),
+        _limits(doc, element, kind, children, strict),
+        None if mimic_element is None else _mimic(doc, mimic_element, kind, strict),
+        mimic_element,
+    )
+
+
+def _axis(doc: Document, element: Element | None, kind: str, strict: bool) -> Triple:
+    if element is None:
+        return 1.0, 0.0, 0.0
+    checked_children(doc, element, strict)
+    axis = read_triple(doc, element, "xyz")
+    if axis == ZERO:
+        if kind not in ("fixed", "free", "spherical"):
+            raise doc.error(element, "the axis of a joint must not be zero")
+        return 1.0, 0.0, 0.0
+    return axis
+
+
+def _limits(
+    doc: Document, joint: Element, kind: str, children: dict[str, list[Element]], strict: bool
+) -> Limits:
+    limit, dynamics = _first(children, "limit"), _first(children, "dynamics")
+    bounded = kind in ("revolute", "prismatic")
+    values = {**_numbers(doc, limit, strict), **_numbers(doc, dynamics, strict)}
+    if bounded:
+        _check_range(doc, joint, limit, values, strict)
+    else:
+        values.pop("lower", None)
+        values.pop("upper", None)
+    if kind in ("free", "spherical", "planar"):
+        if strict and (values.get("damping") or values.get("friction")):
+            raise doc.error(dynamics, "damping and friction need a joint with one coordinate")
+        return Limits()
+    return Limits(**{name: values[name] for name in Limits._fields if name in values})
+
+
+def _numbers(doc: Document, element: Element | None, strict: bool) -> dict[str, float]:
+    """Read all known attributes of an element; only `lower` and `upper` may be negative."""
+    if element is None:
+        return {}
+    checked_children(doc, element, strict)
+    values = {}
+    for name in RULES[element.tag].optional:
+        if element.get(name) is not None:
+            values[name] = doc.number(element, name, math.inf)
+            if values[name] < 0 and name not in ("lower", "upper"):
+                raise doc.error(element, f"{name} must not be negative, got {values[name]:g}")
+    return values
+
+
+def _check_range(
+    doc: Document,
+    joint: Element,
+    limit: Element | None,
+    values: dict[str, float],
+    strict: bool,
+) -> None:
+    """Complete and check the limits of a revolute or prismatic joint.
+
+    Deviation: with neither `lower` nor `upper` URDF says 0 and 0, a joint that cannot move;
+    the files that do so mean a joint without limits.
+    """
+    if limit is None:
+        if strict:
+            raise doc.error(joint, "<limit> is missing; a revolute or prismatic joint needs it")
+        return
+    if strict:
+        for name in ("lower", "upper", "effort", "velocity"):
+            doc.number(limit, name, math.inf)
+    if "lower" in values or "upper" in values:
+        lower, upper = values.setdefault("lower", 0.0), values.setdefault("upper", 0.0)
+        if lower > upper:
+            raise doc.error(limit, f"the lower limit {lower:g} is above the upper one, {upper:g}")
+
+
+def _mimic(doc: Document, element: Element, kind: str, strict: bool) -> Mimic | None:
+    checked_children(doc, element, strict)
+    leader = doc.text(element, "joint")
+    values = [
+        doc.number(element, name) if element.get(name) is not None else default
+        for name, default in (("multiplier", 1.0), ("offset", 0.0))
+    ]
+    if kind == "fixed" and not strict:
+        return None
+    if kind not in ("revolute", "continuous", "prismatic"):
+        raise doc.error(element, f"a {kind} joint cannot mimic another one")
+    return Mimic(leader, *values)

@@ -1,0 +1,323 @@
+"""Load MJCF files through MuJoCo's own compiler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import inertia, lie
+from jounce.builder import ModelBuilder
+from jounce.errors import ModelError
+from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
+from jounce.io._xml import Source, read_source, root_tag
+from jounce.io.urdf import warn
+from jounce.joints import Joint
+from jounce.model import Model
+
+__all__ = ["body_names", "joint_names", "load_mjcf"]
+
+Array = npt.NDArray[np.float64]
+
+ROOT_JOINT = "root_joint"
+_TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
+
+
+def load_mjcf(
+    source: str | bytes | os.PathLike[str],
+    base: str = "fixed",
+    *,
+    gravity: npt.ArrayLike | None = None,
+    strict: bool = False,
+) -> Model:
+    """Load a robot from an MJCF file or from its text, as MuJoCo compiles it.
+
+    Defaults, includes, frames, inertias from geoms and several joints on one body come out as in
+    MuJoCo, and so do the frames of the bodies. A hinge's or slide's q is MuJoCo's `qpos`, its
+    `ref` included; for the layout of ball and free joints see `jounce.interop.mujoco`. Bodies
+    without joints (mocap bodies too) are merged into their parent; their names remain frames, and
+    sites become frames. Unnamed bodies are called "body<id>", unnamed joints after their body.
+
+    Joints are actuated if an actuator of the file drives them (itself, or by a tendon); in a file
+    without such actuators all are but free joints. An actuator's armature and damping count as
+    the joint's.
+
+    What is no part of a tree of rigid bodies (springs, tendons, equality constraints, fluids,
+    gravity compensation) is left out with a warning. Contacts are left out without one.
+
+    Args:
+        source: path of the file, or the XML text itself.
+        base: "fixed": the file as it is; a free joint in it stays a free joint. "free": a free
+            joint named "root_joint" connects the root body to the world, at the world's origin
+            when q is neutral, unless a root body has a free joint already.
+        gravity: acceleration of gravity, m/s^2; by default that of the file.
+        strict: refuse what is otherwise a warning.
+
+    Raises:
+        ModelError: MuJoCo refuses the file, or there is not one root body to free; the message
+            names the file.
+        FileNotFoundError: there is no such file.
+        ImportError: the mujoco package is missing.
+        ValueError: `base` is none of the above.
+
+    Warns:
+        ModelWarning: once per file, naming what is left out.
+    """
+    if base not in ("fixed", "free"):
+        raise ValueError(f"base must be 'fixed' or 'free', got {base!r}")
+    text = read_source(source)
+    root = root_tag(text)
+    if root not in ("mujoco", None):
+        raise ModelError(f"{text.name}:1: <{root}>: expected <mujoco> as root element")
+    compiled, remarks = _compile(text)
+    findings = left_out(compiled, body_names(compiled), joint_names(compiled))
+    if strict and findings:
+        raise ModelError(f"{text.name}: the model cannot hold {'; '.join(findings)}")
+    try:
+        model = _build(compiled, base, gravity)
+    except ModelError as error:
+        raise ModelError(f"{text.name}: {error}") from None
+    if findings:
+        remarks.insert(
+            0,
+            f"left out, so that the robot moves otherwise in MuJoCo: {'; '.join(findings)}. "
+            "strict=True refuses such a file.",
+        )
+    if remarks:
+        warn(f"{text.name}: {' '.join(remarks)}")
+    return model
+
+
+def body_names(compiled: Any) -> list[str]:
+    """Names of the bodies of a `mujoco.MjModel`, the world first; unnamed ones get a name."""
+    names = [str(compiled.body(i).name) for i in range(compiled.nbody)]
+    taken = set(names)
+    return [name or _fresh(f"body{i}", taken) for i, name in enumerate(names)]
+
+
+def joint_names(compiled: Any) -> list[str]:
+    """Names of the joints of a `mujoco.MjModel`; unnamed ones get that of their body."""
+    bodies = body_names(compiled)
+    names = [str(compiled.joint(k).name) for k in range(compiled.njnt)]
+    taken = set(names)
+    for k, name in enumerate(names):
+        if not name:
+            body = int(compiled.jnt_bodyid[k])
+            number = k - int(compiled.body_jntadr[body]) if compiled.body_jntnum[body] > 1 else ""
+            names[k] = _fresh(f"{bodies[body]}_joint{number}", taken)
+    return names
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _compile(source: Source) -> tuple[Any, list[str]]:
+    """Return MuJoCo's model and the remarks of its compiler."""
+    try:
+        import mujoco
+    except ImportError:
+        raise ImportError("reading MJCF files needs mujoco: pip install 'jounce[mjcf]'") from None
+    remarks: list[str] = []
+    try:
+        with _warnings_to(mujoco, remarks):
+            if source.directory is not None:
+                return mujoco.MjModel.from_xml_path(source.name), remarks
+            return mujoco.MjModel.from_xml_string(source.data.decode("utf-8")), remarks
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{source.name}: the text is not valid UTF-8: {error}") from None
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
+        reason = " ".join(str(error).split()).removeprefix("Error: ")
+        raise ModelError(f"{source.name}: MuJoCo refuses the model: {reason}") from None
+
+
+@contextmanager
+def _warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
+    """Collect MuJoCo's warnings, which otherwise go to the console and to a log file."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(
+        lambda text: remarks.append(f"MuJoCo remarks: {' '.join(_decoded(text).split())}")
+    )
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
+def _build(compiled: Any, base: str, gravity: npt.ArrayLike | None) -> Model:
+    if gravity is None:
+        weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
+        gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
+    names = body_names(compiled)
+    joints = _joints(compiled, joint_names(compiled))
+    freed = _body_to_free(compiled, names, joints) if base == "free" else -1
+    parameters = _parameters(compiled)
+    builder = ModelBuilder(gravity, _model_name(compiled))
+    for i in range(1, compiled.nbody):
+        placement = _pose(compiled.body_pos[i], compiled.body_quat[i])
+        own = joints[i]
+        if i == freed:
+            own = [Joint("free", ROOT_JOINT)]
+        if own and own[0].type == "free":
+            placement = np.eye(4)  # qpos is the pose in the world
+        else:
+            own, placement = _absorb_references(own, _references(compiled, i), placement)
+        parent = int(compiled.body_parentid[i])
+        builder.add_body(
+            names[i],
+            names[parent] if parent > 0 else None,
+            own or "fixed",
+            placement,
+            parameters=parameters[i],
+        )
+    _add_sites(builder, compiled, names)
+    return builder.build()
+
+
+_DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY
+
+
+def _model_name(compiled: Any) -> str:
+    """The attribute `model` of the root element, first of all names."""
+    return bytes(compiled.names).split(b"\0", 1)[0].decode("utf-8", "replace") or "robot"
+
+
+def _pose(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Array:
+    """Pose from MuJoCo's position and quaternion (w, x, y, z)."""
+    pose = np.eye(4)
+    pose[:3, :3] = lie.quat_to_matrix(np.roll(np.asarray(quaternion, float), -1))
+    pose[:3, 3] = position
+    return pose
+
+
+def _parameters(compiled: Any) -> Array:
+    """Inertial parameters of all bodies, from principal moments in the inertial frame."""
+    rotation = lie.quat_to_matrix(np.roll(np.asarray(compiled.body_iquat), -1, axis=-1))
+    moments = np.asarray(compiled.body_inertia)[:, None, :]
+    about_com = (rotation * moments) @ rotation.swapaxes(-1, -2)
+    about_com = 0.5 * (about_com + about_com.swapaxes(-1, -2))
+    return inertia.from_com(compiled.body_mass, compiled.body_ipos, about_com)
+
+
+def _joints(compiled: Any, names: Sequence[str]) -> list[list[Joint]]:
+    """The joints of each body, with axes and anchors in its frame at the reference qpos0."""
+    out: list[list[Joint]] = [[] for _ in range(compiled.nbody)]
+    driven = driven_joints(compiled)
+    armature, damping = rotor_terms(compiled)
+    for k, name in enumerate(names):
+        kind = _TYPES[int(compiled.jnt_type[k])]
+        dof = int(compiled.jnt_dofadr[k])
+        joint = Joint(
+            kind,
+            name,
+            axis=tuple(map(float, compiled.jnt_axis[k])),
+            anchor=(0.0, 0.0, 0.0) if kind == "free" else tuple(map(float, compiled.jnt_pos[k])),
+            armature=float(armature[dof]),
+            damping=float(damping[dof]),
+            friction=float(compiled.dof_frictionloss[dof]),
+            effort_limit=_effort_limit(compiled, k),
+            actuated=None if driven is None else k in driven,
+        )
+        if compiled.jnt_limited[k] and kind in ("prismatic", "revolute"):
+            lower, upper = map(float, compiled.jnt_range[k])
+            joint = replace(joint, lower=lower, upper=upper)
+        out[int(compiled.jnt_bodyid[k])].append(joint)
+    return out
+
+
+def _effort_limit(compiled: Any, k: int) -> float:
+    limited = bool(compiled.jnt_actfrclimited[k])
+    return float(np.abs(compiled.jnt_actfrcrange[k]).max()) if limited else np.inf
+
+
+def _references(compiled: Any, body: int) -> list[float]:
+    """qpos0 of the hinges and slides of a body; zero for its ball joints."""
+    first, count = int(compiled.body_jntadr[body]), int(compiled.body_jntnum[body])
+    return [
+        float(compiled.qpos0[compiled.jnt_qposadr[k]])
+        if _TYPES[int(compiled.jnt_type[k])] in ("prismatic", "revolute")
+        else 0.0
+        for k in range(first, first + count)
+    ]
+
+
+def _absorb_references(
+    joints: Sequence[Joint], references: Sequence[float], placement: Array
+) -> tuple[list[Joint], Array]:
+    """Move the body's frame at q = 0 such that q = qpos, not qpos - qpos0.
+
+    MuJoCo's pose of a body with joints 1 to m is P G_1(q_1 - r_1) ... G_m(q_m - r_m). With
+    G_k(q_k - r_k) = G_k(-r_k) G_k(q_k) the constant factors move to the left, joint by joint from
+    the last: P' = P G_1(-r_1) ... G_m(-r_m), and joint k is seen from the frame E_k =
+    G_{k+1}(-r_{k+1}) ... G_m(-r_m). A ball joint is followed only by slides, hence its axes stay.
+    """
+    moved: list[Joint] = []
+    shift = np.eye(4)
+    for joint, reference in zip(reversed(joints), reversed(references), strict=True):
+        anchor = np.asarray(joint.anchor, float)
+        back = _displacement(joint, -reference)
+        if not np.array_equal(shift, np.eye(4)):
+            rotation, offset = shift[:3, :3], shift[:3, 3]
+            joint = replace(
+                joint,
+                axis=tuple(rotation.T @ np.asarray(joint.axis, float)),
+                anchor=tuple(rotation.T @ (anchor - offset)),
+            )
+        moved.insert(0, joint)
+        shift = back @ shift
+    return moved, placement @ shift
+
+
+def _displacement(joint: Joint, position: float) -> Array:
+    """Motion of the body across a hinge or slide, in its own frame."""
+    axis, twist = np.asarray(joint.axis, float), np.zeros(6)
+    if joint.type == "prismatic":
+        twist[3:] = position * axis
+    elif joint.type == "revolute":
+        twist[:3] = position * axis
+        twist[3:] = np.cross(joint.anchor, twist[:3])
+    return np.asarray(lie.exp(twist), float)
+
+
+def _body_to_free(compiled: Any, names: Sequence[str], joints: Sequence[Sequence[Joint]]) -> int:
+    """The root body that base="free" lets go, or -1 if one floats already."""
+    roots = [i for i in range(1, compiled.nbody) if compiled.body_parentid[i] == 0]
+    if any(joint.type == "free" for i in roots for joint in joints[i]):
+        return -1
+    moving = {int(compiled.body_rootid[i]) for i in compiled.jnt_bodyid}
+    fixed = [i for i in roots if not joints[i] and compiled.body_mocapid[i] < 0]
+    candidates = [i for i in fixed if i in moving] or fixed
+    if len(candidates) != 1:
+        raise ModelError(
+            'base="free" needs one root body that is fixed to the world, the file has '
+            f"{len(candidates)}{_listed([names[i] for i in candidates or roots])}"
+        )
+    if any(joint.name == ROOT_JOINT for own in joints for joint in own):
+        raise ModelError(f'base="free" adds a joint named {ROOT_JOINT!r}, the file has one too')
+    return candidates[0]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f" (among {', '.join(map(repr, names))})" if names else ""
+
+
+def _add_sites(builder: ModelBuilder, compiled: Any, names: Sequence[str]) -> None:
+    taken = set(names)
+    for k in range(compiled.nsite):
+        name = str(compiled.site(k).name) or f"site{k}"
+        name = _fresh(name if name not in taken else f"{name}_site", taken)
+        body = int(compiled.site_bodyid[k])
+        pose = _pose(compiled.site_pos[k], compiled.site_quat[k])
+        builder.add_frame(name, names[body] if body > 0 else None, pose)

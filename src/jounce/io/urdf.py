@@ -1,0 +1,208 @@
+"""Load URDF files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import inertia, lie
+from jounce.builder import ModelBuilder
+from jounce.errors import ModelError, ModelWarning
+from jounce.io import _urdf_check as check
+from jounce.io._urdf_origin import poses
+from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
+from jounce.io._urdf_shapes import read_colors, visuals
+from jounce.io._xml import Document, Source, parse, read_source
+from jounce.joints import Joint
+from jounce.model import Model
+
+__all__ = ["load_urdf"]
+
+Array = npt.NDArray[np.float64]
+
+ROOT_JOINT = "root_joint"
+_ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+
+
+def load_urdf(
+    source: str | bytes | os.PathLike[str],
+    base: str = "fixed",
+    *,
+    mimic: str = "independent",
+    strict: bool = False,
+    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+) -> Model:
+    """Load a robot from a URDF file or from its text.
+
+    Children of a link keep the order of their joints in the file. Links that are fixed to
+    their parent are merged into it; their names remain frames. Shapes are kept in
+    ``model.visuals``. What URDF does not define is ignored if it is some vendor's extension and
+    refused if it looks like a misspelling.
+
+    Args:
+        source: path of the file, or the XML text itself.
+        base: "fixed": the root link is fixed to the world. "free": a free joint named
+            "root_joint" connects it to the world, unless the root is a massless link that only
+            carries a floating joint.
+        mimic: "independent": a joint with `<mimic>` is a joint like any other, and
+            ``model.joints[k].mimic`` says what it follows. "locked": it is fixed where it is
+            while the joint that it follows is at zero.
+        strict: refuse what is otherwise a warning (inertias that no body can have, mimic joints
+            without a leader), unknown elements and attributes, and whatever the specification
+            requires but robots in use leave out (limits, a robot's name).
+        gravity: acceleration of gravity, m/s^2.
+
+    Raises:
+        ModelError: the file is wrong; the message names file, line and element.
+        FileNotFoundError: there is no such file.
+        ValueError: `base` or `mimic` is none of the above.
+
+    Warns:
+        ModelWarning: once per file, listing the links and lines of impossible inertias.
+    """
+    return from_source(read_source(source), base, mimic=mimic, strict=strict, gravity=gravity)
+
+
+def from_source(
+    source: Source, base: str, *, mimic: str, strict: bool, gravity: npt.ArrayLike
+) -> Model:
+    """Load a robot from bytes that were read already; see `load_urdf`."""
+    _check_choice("base", base, ("fixed", "free"))
+    _check_choice("mimic", mimic, ("independent", "locked"))
+    doc = parse(source)
+    robot = read_robot(doc, strict)
+    root = check.check_tree(doc, robot.links, robot.joints)
+    lost = check.unknown_leaders(doc, robot.joints, strict)
+    colors = read_colors(doc, robot.materials, strict)
+    parameters, impossible = _inertial_parameters(doc, robot.links)
+    if strict and impossible:
+        raise check.refuse_inertias(doc, impossible)
+    joint = _root_joint(doc, robot, root, base)
+    builder = ModelBuilder(gravity, robot.name)
+    builder.add_visuals(visuals(doc, robot.shapes, colors))
+    try:
+        builder.add_body(root.name, None, joint, parameters=parameters[root.name])
+        _add_joints(builder, robot.joints, parameters, {j.name for j in lost}, mimic == "locked")
+        model = builder.build()
+    except ModelError as error:
+        raise ModelError(f"{doc.name}: {error}") from None
+    findings = [check.report(doc, impossible)] if impossible else []
+    if lost:
+        findings.append(_lost_report(doc, lost))
+    if findings:
+        warn(f"{doc.name}: {'. '.join(findings)}. strict=True refuses such a file.")
+    return model
+
+
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        expected = " or ".join(map(repr, choices))
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+
+
+def _inertial_parameters(
+    doc: Document, links: Sequence[LinkRecord]
+) -> tuple[dict[str, Array], list[tuple[Inertial, str]]]:
+    """Return the ten parameters of each link, and the inertias that no body can have."""
+    massless = np.zeros(10)
+    parameters = {link.name: massless for link in links}
+    named = [(link.name, link.inertial) for link in links if link.inertial is not None]
+    if not named:
+        return parameters, []
+    inertials = [inertial for _, inertial in named]
+    pose = poses([inertial.origin for inertial in inertials])
+    masses = np.array([inertial.mass for inertial in inertials])
+    own = np.empty((len(inertials), 3, 3))
+    own[:, _ROWS, _COLUMNS] = [inertial.inertia for inertial in inertials]
+    own[:, _COLUMNS, _ROWS] = own[:, _ROWS, _COLUMNS]
+    rotation = pose[:, :3, :3]
+    rotated = rotation @ own @ rotation.swapaxes(1, 2)
+    rotated = 0.5 * (rotated + rotated.swapaxes(1, 2))
+    rows = inertia.from_com(masses, pose[:, :3, 3], rotated)
+    parameters.update((name, row) for (name, _), row in zip(named, rows, strict=True))
+    return parameters, check.impossible_inertias(inertials, masses, own)
+
+
+def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: str) -> Joint:
+    """Return the joint between the world and the root link."""
+    if base == "fixed" or _floats_already(robot, root):
+        return Joint("fixed")
+    for record in robot.joints:
+        if record.name == ROOT_JOINT and record.type != "fixed":
+            raise doc.error(
+                record.element, f'base="free" adds a joint named {ROOT_JOINT!r} as well'
+            )
+    return Joint("free", ROOT_JOINT)
+
+
+def _floats_already(robot: Robot, root: LinkRecord) -> bool:
+    """Whether the root is a massless stand-in for the world, under a floating joint."""
+    below = [joint.type for joint in robot.joints if joint.parent == root.name]
+    return root.inertial is None and below == ["free"]
+
+
+def _add_joints(
+    builder: ModelBuilder,
+    joints: Sequence[JointRecord],
+    parameters: dict[str, Array],
+    lost: set[str],
+    lock: bool,
+) -> None:
+    placements = poses([joint.origin for joint in joints])
+    locked = check.locked_positions(joints) if lock else {}
+    for record, placement in zip(joints, placements, strict=True):
+        if record.name in locked:
+            joint = Joint("fixed")
+            placement = placement @ _displacement(record, locked[record.name])
+        elif record.type == "fixed":
+            joint = Joint("fixed")
+        else:
+            joint = Joint(
+                record.type,
+                record.name,
+                axis=record.axis,
+                damping=record.limits.damping,
+                friction=record.limits.friction,
+                lower=record.limits.lower,
+                upper=record.limits.upper,
+                velocity_limit=record.limits.velocity,
+                effort_limit=record.limits.effort,
+                mimic=None if record.name in lost else record.mimic,
+            )
+        builder.add_body(
+            record.child, record.parent, joint, placement, parameters=parameters[record.child]
+        )
+
+
+def _displacement(joint: JointRecord, position: float) -> Array:
+    """Pose of the child across a revolute or prismatic joint at this position."""
+    axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
+    twist = np.zeros(6)
+    start = 3 if joint.type == "prismatic" else 0
+    twist[start : start + 3] = position * axis
+    return np.asarray(lie.exp(twist), float)
+
+
+def _lost_report(doc: Document, lost: Sequence[JointRecord], most: int = 10) -> str:
+    listed = [
+        f"{joint.name!r} (line {doc.line(joint.mimic_element)}) follows {joint.mimic.joint!r}"
+        for joint in lost[:most]
+        if joint.mimic is not None
+    ]
+    if len(lost) > most:
+        listed.append(f"and {len(lost) - most} more")
+    return "Mimic joints follow joints that do not exist: " + "; ".join(listed)
+
+
+def warn(message: str) -> None:
+    """Issue a `ModelWarning` that points at the line where the user called the package."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("jounce."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, ModelWarning, stacklevel=level)

@@ -1,0 +1,84 @@
+"""Expand xacro files, through the `xacro` package where it is installed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy.typing as npt
+
+from jounce.errors import ModelError
+from jounce.io._xml import Source, read_source, root_tag
+from jounce.io.urdf import from_source, warn
+from jounce.model import Model
+
+__all__ = ["expand_xacro", "load_xacro"]
+
+# The package keeps the file that it works on in global variables.
+_LOCK = threading.Lock()
+
+
+def load_xacro(
+    path: str | os.PathLike[str],
+    base: str = "fixed",
+    *,
+    arguments: Mapping[str, str] | None = None,
+    mimic: str = "independent",
+    strict: bool = False,
+    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+) -> Model:
+    """Expand a xacro file and load the URDF that comes out; see `jounce.load_urdf`.
+
+    Line numbers in messages are those of the expanded file, as ``xacro path`` prints it.
+    Xacro files can contain Python expressions and include other files, so load only those
+    that you trust.
+
+    Args:
+        path: the file.
+        base: see `jounce.load_urdf`.
+        arguments: values for ``$(arg name)``.
+        mimic: see `jounce.load_urdf`.
+        strict: see `jounce.load_urdf`.
+        gravity: acceleration of gravity, m/s^2.
+
+    Raises:
+        ModelError: the file cannot be expanded, or what comes out is wrong.
+        ImportError: the xacro package is missing.
+    """
+    text = expand_xacro(path, arguments)
+    expanded = Source(text.encode(), f"{path} (expanded)", Path(path).parent, "utf-8")
+    return from_source(expanded, base, mimic=mimic, strict=strict, gravity=gravity)
+
+
+def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | None = None) -> str:
+    """Return the URDF text that a xacro file expands to.
+
+    Args:
+        path: the file.
+        arguments: values for ``$(arg name)``.
+    """
+    try:
+        import xacro
+    except ImportError:
+        raise ImportError(
+            "loading xacro files needs the xacro package: pip install 'jounce[xacro]'"
+        ) from None
+    root_tag(read_source(Path(path)))  # missing files and document types are refused here
+    messages = io.StringIO()
+    mappings = {key: str(value) for key, value in (arguments or {}).items()}
+    with _LOCK, contextlib.redirect_stderr(messages):
+        try:
+            document = xacro.process_file(os.fspath(path), mappings=mappings)
+            text = str(document.toprettyxml(indent="  "))
+        except Exception as error:
+            files = [str(file) for file in getattr(xacro, "filestack", None) or () if file]
+            inside = f" (in {files[-1]})" if files and files[-1] != os.fspath(path) else ""
+            reason = str(error) or repr(error)
+            raise ModelError(f"{path}: xacro cannot expand it{inside}: {reason}") from None
+    if messages.getvalue().strip():
+        warn(f"{path}: xacro says: {messages.getvalue().strip()}")
+    return text

@@ -1,0 +1,104 @@
+"""Higher-order dynamics of floating-base robots with spatial twists.
+
+A. Ali, C. Gabellieri, A. Franchi, "Lie Group Formulation of Recursive Dynamics Algorithms of Higher
+Order for Floating-Base Robots", 2026.
+
+Everything is expressed in the inertial frame: spatial twists, screws, inertias and wrenches, and
+their component-wise time derivatives of any order. Bodies are those of ``model.nodes``, body 0
+here being the paper's body 1, the base. For a fixed-base robot the base is the ground, an extra
+first body whose motion is zero. `from_jounce`, `forces_to_jounce` and `accelerations_to_jounce`
+translate from and to the arrays of the compiled core. ``docs/papers/ali.md`` maps every item of the
+paper to its function and lists the paper's errata.
+"""
+
+from jounce.papers.ali.aerial import (
+    Kinematics3,
+    propeller_wrench,
+    reference_trajectory,
+    table_5a,
+    table_5b,
+    table_5c_5d,
+)
+from jounce.papers.ali.articulated import (
+    HybridDynamics,
+    articulated_inertias,
+    forward_dynamics,
+    hybrid_dynamics,
+)
+from jounce.papers.ali.closed_form import (
+    EquationsOfMotion,
+    Grouped,
+    coriolis_matrix,
+    equations_of_motion,
+    equations_of_motion_derivative,
+    group,
+)
+from jounce.papers.ali.derivatives import (
+    applied_wrench,
+    coadjoint_derivatives,
+    gravity_wrench,
+    inertia_derivative,
+    inertia_derivatives,
+    momentum_bias,
+    momentum_derivative,
+    spatial_inertia,
+)
+from jounce.papers.ali.inverse import InverseDynamics, generalized_force, inverse_dynamics
+from jounce.papers.ali.kinematics import (
+    Kinematics,
+    forward_kinematics,
+    pose_derivatives,
+    screw_derivative,
+    twist_bias,
+)
+from jounce.papers.ali.tree import (
+    Tree,
+    accelerations_to_jounce,
+    forces_to_jounce,
+    from_jounce,
+    home,
+    home_screw,
+    initialize,
+)
+
+__all__ = [
+    "EquationsOfMotion",
+    "Grouped",
+    "HybridDynamics",
+    "InverseDynamics",
+    "Kinematics",
+    "Kinematics3",
+    "Tree",
+    "accelerations_to_jounce",
+    "applied_wrench",
+    "articulated_inertias",
+    "coadjoint_derivatives",
+    "coriolis_matrix",
+    "equations_of_motion",
+    "equations_of_motion_derivative",
+    "forces_to_jounce",
+    "forward_dynamics",
+    "forward_kinematics",
+    "from_jounce",
+    "generalized_force",
+    "gravity_wrench",
+    "group",
+    "home",
+    "home_screw",
+    "hybrid_dynamics",
+    "inertia_derivative",
+    "inertia_derivatives",
+    "initialize",
+    "inverse_dynamics",
+    "momentum_bias",
+    "momentum_derivative",
+    "pose_derivatives",
+    "propeller_wrench",
+    "reference_trajectory",
+    "screw_derivative",
+    "spatial_inertia",
+    "table_5a",
+    "table_5b",
+    "table_5c_5d",
+    "twist_bias",
+]

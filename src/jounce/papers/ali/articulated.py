@@ -1,0 +1,248 @@
+"""Higher-order forward and hybrid dynamics with articulated inertias (ali, Algorithms 3 and 4)."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce.model import Model
+from jounce.papers.ali.derivatives import (
+    applied_wrench,
+    gravity_wrench,
+    inertia_derivative,
+    momentum_bias,
+    spatial_inertia,
+)
+from jounce.papers.ali.inverse import generalized_force, loads
+from jounce.papers.ali.kinematics import (
+    Series,
+    positions,
+    propagate,
+    screw_derivative,
+    times,
+    twist_bias,
+    with_base,
+)
+from jounce.papers.ali.tree import Tree, initialize
+
+Array = npt.NDArray[Any]
+
+
+class HybridDynamics(NamedTuple):
+    """Result of Algorithms 3 and 4, inputs included; the first axis is the order, 0 to r."""
+
+    V_1: Array
+    """(r+1, 6) derivatives of order 1 to r+1 of the base's spatial twist."""
+    q: Array
+    """(r+1, n) derivatives of order 2 to r+2 of the joint coordinates."""
+    W_prop: Array
+    """(r+1, 6) spatial wrench on the base (of the propellers, or of the ground)."""
+    tau: Array
+    """(r+1, n) joint forces."""
+    V: Array
+    """(r+1, N, 6) derivatives of order 1 to r+1 of all spatial twists."""
+    M_A: Array
+    """(N, 6, 6) articulated inertias, the same at every order (Lemma 2)."""
+    W_A: Array
+    """(r+1, N, 6) bias wrenches W^A_{j,r}: not the derivatives of W^A_{j,0}."""
+
+
+def forward_dynamics(
+    model: Model | Tree,
+    C_1: npt.ArrayLike,
+    V_1: npt.ArrayLike,
+    q: npt.ArrayLike,
+    W_prop: npt.ArrayLike | None,
+    tau: npt.ArrayLike,
+    W_b: npt.ArrayLike | None = None,
+    tau_ext: npt.ArrayLike | None = None,
+) -> HybridDynamics:
+    """Accelerations and their derivatives from base wrench and joint forces (ali, Algorithm 3).
+
+    It is Algorithm 4 with J_q empty and the base wrench given, line by line, so it is called so.
+
+    Args:
+        model: the robot, or its `Tree`.
+        C_1: (4, 4) pose of the base.
+        V_1: (6,) spatial twist of the base.
+        q: (2, n) joint coordinates and rates.
+        W_prop: (r+1, 6) spatial base wrench and its derivatives; None for a fixed base, which
+            stays at rest.
+        tau: (r+1, n) joint forces and their derivatives.
+        W_b: (r+1, N, 6) applied wrenches, body-fixed, and their component-wise derivatives.
+        tau_ext: (r+1, n) external joint forces and their derivatives.
+
+    Identity: `inverse_dynamics` of the motion it returns gives back W_prop and tau.
+    """
+    tau = np.asarray(tau)
+    none = np.zeros(tau.shape[1], bool)
+    return hybrid_dynamics(model, C_1, V_1, q, none, tau, tau, W_prop, None, W_b, tau_ext)
+
+
+def hybrid_dynamics(
+    model: Model | Tree,
+    C_1: npt.ArrayLike,
+    V_1: npt.ArrayLike,
+    q: npt.ArrayLike,
+    J_q: npt.ArrayLike,
+    q_bar: npt.ArrayLike,
+    tau_bar: npt.ArrayLike,
+    W_prop: npt.ArrayLike | None = None,
+    V_1_bar: npt.ArrayLike | None = None,
+    W_b: npt.ArrayLike | None = None,
+    tau_ext: npt.ArrayLike | None = None,
+) -> HybridDynamics:
+    """Prescribed accelerations in some joints, forces in the others (ali, Algorithm 4).
+
+    For each order k one backward pass (bias wrenches) and one forward pass (accelerations); the
+    articulated inertias are computed once (Lemma 2). A rotor (armature) adds to S^T M^A S.
+
+    Args:
+        model: the robot, or its `Tree`.
+        C_1: (4, 4) pose of the base.
+        V_1: (6,) spatial twist of the base.
+        q: (2, n) joint coordinates and rates.
+        J_q: (n,) bool: joints with prescribed acceleration; the others (J_tau) have given forces.
+        q_bar: (r+1, n) derivatives of order 2 to r+2 of the coordinates, read in J_q.
+        tau_bar: (r+1, n) joint forces and their derivatives, read in J_tau.
+        W_prop: (r+1, 6) spatial base wrench and its derivatives, or None if the motion is given.
+        V_1_bar: (r+1, 6) derivatives of order 1 to r+1 of the base's spatial twist. A fixed base
+            with neither given stays at rest.
+        W_b: (r+1, N, 6) applied wrenches, body-fixed, and their component-wise derivatives.
+        tau_ext: (r+1, n) external joint forces and their derivatives.
+
+    Raises:
+        ValueError: both or none of W_prop and V_1_bar are given.
+    """
+    tree = initialize(model)
+    tau_bar, fixed = with_base(tau_bar)[..., 0], np.concatenate([[True], np.asarray(J_q)])
+    ext = np.zeros_like(tau_bar) if tau_ext is None else with_base(tau_ext)[..., 0]
+    acceleration, wrench = _base_input(tree, W_prop, V_1_bar, len(tau_bar))
+    q, q_bar = list(with_base(q)), with_base(q_bar)
+    C, S_0 = positions(tree, C_1, q[0])
+    S, V = [S_0], [propagate(tree, np.asarray(V_1), S_0 * q[1])]
+    M = [spatial_inertia(tree.M_b, C)]
+    M_A, D = articulated_inertias(tree, M[0], S_0, fixed)
+    W_app, W_A, W, tau = [], [], [], []  # type: ignore[var-annotated]
+    for k in range(len(tau_bar)):
+        S.append(screw_derivative(S, V, k + 1))
+        M.append(inertia_derivative(M, V, k + 1))
+        W_app.append(applied_wrench(C, V, loads(W_b, k, len(C)), W_app, k))
+        V_bias = twist_bias(S, np.stack(q), k + 1)
+        own = momentum_bias(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
+        given = tau_bar[k] + ext[k] - _tau_tilde(S, W, k)
+        W_A_k, q_tilde = _backward(tree, S_0, M_A, D, fixed, own, V_bias, given, q_bar[k])
+        V_1_k = acceleration[k] if wrench is None else np.linalg.solve(
+            M_A[0], wrench[k] - W_A_k[0]
+        )
+        V_k, q_k = _forward(tree, S_0, M_A, D, fixed, V_1_k, V_bias, q_tilde)
+        V.append(V_k)
+        q.append(q_k[:, None])
+        W_A.append(W_A_k)
+        W.append(times(M_A, V_k) + W_A_k)
+        Q = generalized_force(S, W, k)
+        tau.append(np.where(fixed, Q - ext[k] + tree.armature * q_k, tau_bar[k]))
+    twists, forces = np.stack(V[1:]), np.stack(tau)
+    return HybridDynamics(
+        twists[:, 0],
+        np.stack(q[2:])[:, 1:, 0],
+        np.stack(W)[:, 0],
+        forces[:, 1:],
+        twists,
+        M_A,
+        np.stack(W_A),
+    )
+
+
+def articulated_inertias(
+    tree: Tree, M: Array, S: Array, fixed: npt.NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Articulated inertias and D_j = S_j^T M_j^A S_j (ali, Lemma 2, Algorithms 3 and 4).
+
+    M_j^A = M_j + sum of M_i^A over the children in J_q
+    + sum of M_i^A (1 - S_i D_i^-1 S_i^T M_i^A) over those in J_tau.
+
+    Args:
+        tree: the robot.
+        M: (N, 6, 6) spatial inertias.
+        S: (N, 6) screws.
+        fixed: (N,) bool, joints in J_q.
+
+    Returns:
+        M_A (N, 6, 6) and D (N,), with rotor inertias.
+    """
+    M_A, D = np.array(M), np.array(tree.armature, np.result_type(M, tree.armature))
+    for j in range(len(tree.parent) - 1, 0, -1):
+        MS = M_A[j] @ S[j]
+        D[j] = tree.armature[j] + S[j] @ MS
+        M_A[tree.parent[j]] += M_A[j] if fixed[j] else M_A[j] - np.outer(MS, MS) / D[j]
+    return M_A, D
+
+
+def _tau_tilde(S: Series, W: Series, r: int) -> Array:
+    """tau~^(r) = sum over k < r of binomial(r, k) S^(r-k) . (M^A V^(k+1) + W^A_k) (Algorithm 3)."""
+    terms = [comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r)]
+    return np.sum(terms, axis=0) if terms else np.zeros(len(S[0]))
+
+
+def _backward(
+    tree: Tree,
+    S: Array,
+    M_A: Array,
+    D: Array,
+    fixed: npt.NDArray[np.bool_],
+    own: Array,
+    V_bias: Array,
+    given: Array,
+    q_bar: Array,
+) -> tuple[Array, Array]:
+    """Bias wrenches W_j^A of one order, and q~ (J_tau) or q_bar (J_q) (Algorithms 3 and 4)."""
+    W_A = np.array(own, np.result_type(own, given, q_bar))
+    q = np.array(q_bar[:, 0], W_A.dtype)
+    for j in range(len(tree.parent) - 1, 0, -1):
+        if not fixed[j]:
+            q[j] = (given[j] - S[j] @ (M_A[j] @ V_bias[j] + W_A[j])) / D[j]
+        W_A[tree.parent[j]] += W_A[j] + M_A[j] @ (S[j] * q[j] + V_bias[j])
+    return W_A, q
+
+
+def _forward(
+    tree: Tree,
+    S: Array,
+    M_A: Array,
+    D: Array,
+    fixed: npt.NDArray[np.bool_],
+    V_1: Array,
+    V_bias: Array,
+    q_tilde: Array,
+) -> tuple[Array, Array]:
+    """Accelerations of one order, from the base outwards (Algorithms 3 and 4)."""
+    V = np.array(V_bias, np.result_type(V_bias, V_1, q_tilde))
+    q = np.array(q_tilde, V.dtype)
+    V[0] = V_1
+    for j in range(1, len(tree.parent)):
+        V_p = V[tree.parent[j]]
+        if not fixed[j]:
+            q[j] -= S[j] @ M_A[j] @ V_p / D[j]
+        V[j] += V_p + S[j] * q[j]
+    return V, q
+
+
+def _base_input(
+    tree: Tree, W_prop: npt.ArrayLike | None, V_1_bar: npt.ArrayLike | None, orders: int
+) -> tuple[Array, Array | None]:
+    """The base's accelerations and None, or anything and its wrenches."""
+    if not tree.floating and W_prop is None and V_1_bar is None:
+        V_1_bar = np.zeros((orders, 6))
+    if (W_prop is None) == (V_1_bar is None):
+        raise ValueError(
+            "expected either W_prop or V_1_bar, got "
+            + ("none" if W_prop is None else "both")
+            + " of them"
+        )
+    if W_prop is None:
+        return np.asarray(V_1_bar), None
+    return np.zeros((orders, 6)), np.asarray(W_prop)

@@ -1,0 +1,106 @@
+"""Time derivatives of spatial inertias, momenta and wrenches (ali, Appendix E).
+
+Every function treats all N bodies at once. A series is a sequence whose element k is the
+derivative of order k; V is that of the spatial twists, (N, 6) each.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+from jounce.papers.ali.kinematics import Series, times
+
+Array = npt.NDArray[Any]
+
+
+def spatial_inertia(M_b: Array, C: Array) -> Array:
+    """M^0 = Ad(C)^-T M^b Ad(C)^-1, (N, 6, 6) from body-fixed inertias and poses (ali, E1)."""
+    Ad_inverse = lie.Ad(lie.inverse(C))
+    return _transposed(Ad_inverse) @ M_b @ Ad_inverse
+
+
+def inertia_derivative(M: Series, V: Series, r: int) -> Array:
+    """Derivative of order r >= 1 of the spatial inertia, (N, 6, 6) (ali, E2).
+
+    M^(r) = - sum over k < r of binomial(r-1, k) (M^(r-1-k) ad(V^(k)) + ad(V^(k))^T M^(r-1-k)).
+    """
+    total = np.zeros_like(M[0])
+    for k in range(r):
+        product = M[r - 1 - k] @ lie.ad(V[k])
+        total = total - comb(r - 1, k) * (product + _transposed(product))
+    return total
+
+
+def inertia_derivatives(M: Array, V: Series, r: int) -> list[Array]:
+    """The spatial inertia and its derivatives of order 1 to r (ali, E2)."""
+    series = [M]
+    for order in range(1, r + 1):
+        series.append(inertia_derivative(series, V, order))
+    return series
+
+
+def momentum_derivative(M: Series, V: Series, r: int) -> Array:
+    """Pi^(r) = sum over k = 0..r of binomial(r, k) M^(r-k) V^(k), (N, 6) (ali, E3)."""
+    return momentum_bias(M, V, r) + times(M[0], V[r])
+
+
+def momentum_bias(M: Series, V: Series, r: int) -> Array:
+    """Pi_bias^(r), the sum of (E3) without its last term M V^(r), (N, 6) (ali, Appendix E)."""
+    terms = [comb(r, k) * times(M[r - k], V[k]) for k in range(r)]
+    return np.sum(terms, axis=0) if terms else np.zeros_like(V[0])
+
+
+def gravity_wrench(M: Series, G: Array, r: int) -> Array:
+    """W_grav^(r) = M^(r) G^0, (N, 6) (ali, E4)."""
+    return M[r] @ G
+
+
+def coadjoint_derivatives(C: Array, V: Series, r: int) -> list[Array]:
+    """Ad(C^-1)^T and its derivatives of order 1 to r, (N, 6, 6) each (ali, after E5).
+
+    (Ad(C^-1)^T)^(r) = - sum over k < r of binomial(r-1, k) ad(V^(k))^T (Ad(C^-1)^T)^(r-1-k).
+    """
+    series = [_transposed(lie.Ad(lie.inverse(C)))]
+    for order in range(1, r + 1):
+        terms = [
+            -comb(order - 1, k) * _transposed(lie.ad(V[k])) @ series[order - 1 - k]
+            for k in range(order)
+        ]
+        series.append(np.sum(terms, axis=0))
+    return series
+
+
+def applied_wrench(C: Array, V: Series, W_b: Series, W: Series, r: int) -> Array:
+    """Derivative of order r of the spatial wrench that body-fixed wrenches amount to (ali, E5).
+
+    Args:
+        C: (N, 4, 4) poses.
+        V: twists (N, 6) and their derivatives of order 1 to r-1.
+        W_b: body-fixed wrenches (N, 6) and their component-wise derivatives of order 1 to r.
+        W: the result of this function for the orders 0 to r-1.
+        r: order.
+
+    Returns:
+        (N, 6) derivative of order r of W^0 = Ad(C^-1)^T W^b.
+    """
+    Ad_star = coadjoint_derivatives(C, V, max(r - 1, 0))
+    if r == 0:
+        return times(Ad_star[0], W_b[0])
+    terms = [
+        comb(r - 1, k)
+        * (
+            times(Ad_star[k], W_b[r - k])
+            - times(_transposed(lie.ad(V[k])), W[r - 1 - k])
+        )
+        for k in range(r)
+    ]
+    return np.sum(terms, axis=0)
+
+
+def _transposed(A: Array) -> Array:
+    return A.swapaxes(-1, -2)

@@ -1,0 +1,96 @@
+"""Higher-order inverse dynamics, H-GRNE-FBS (ali, Algorithm 2)."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce.model import Model
+from jounce.papers.ali.derivatives import (
+    applied_wrench,
+    gravity_wrench,
+    inertia_derivatives,
+    momentum_derivative,
+    spatial_inertia,
+)
+from jounce.papers.ali.kinematics import Series, forward_kinematics, with_base
+from jounce.papers.ali.tree import Tree, initialize
+
+Array = npt.NDArray[Any]
+
+
+class InverseDynamics(NamedTuple):
+    """Result of Algorithm 2; the first axis is the order, 0 to r."""
+
+    W_prop: Array
+    """(r+1, 6) Q_1: the spatial wrench on the base (of the propellers, or of the ground)."""
+    tau: Array
+    """(r+1, n) joint forces."""
+    W: Array
+    """(r+1, N, 6) spatial wrenches W_j^0 that joint j exerts on body j."""
+
+
+def inverse_dynamics(
+    model: Model | Tree,
+    C_1: npt.ArrayLike,
+    V_1: npt.ArrayLike,
+    q: npt.ArrayLike,
+    W_b: npt.ArrayLike | None = None,
+    tau_ext: npt.ArrayLike | None = None,
+) -> InverseDynamics:
+    """Base wrench, joint forces and their derivatives of order 1 to r (ali, Algorithms 1 and 2).
+
+    Rotors (armature) are not in the paper: they add ``armature q^(r+2)`` to the joint force.
+
+    Args:
+        model: the robot, or its `Tree`.
+        C_1: (4, 4) pose of the base; the identity for a fixed base.
+        V_1: (r+2, 6) spatial twist of the base and its derivatives; zero for a fixed base.
+        q: (r+3, n) joint coordinates and their derivatives.
+        W_b: (r+1, N, 6) applied wrenches, body-fixed, and their component-wise derivatives.
+        tau_ext: (r+1, n) external joint forces and their derivatives.
+
+    Returns:
+        W_prop, tau and the wrenches in the joints, in the inertial frame.
+    """
+    tree = initialize(model)
+    C, S, V = forward_kinematics(tree, C_1, V_1, q)
+    r = len(V) - 2
+    M = inertia_derivatives(spatial_inertia(tree.M_b, C), V, r + 1)
+    W, W_app, Q = [], [], []
+    for k in range(r + 1):
+        W_app.append(applied_wrench(C, V, loads(W_b, r, len(C)), W_app, k))
+        own = momentum_derivative(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
+        W.append(accumulate(tree, own))
+        Q.append(generalized_force(S, W, k))
+    rotors = (tree.armature[:, None] * with_base(q)[2 : r + 3])[..., 0]
+    tau = np.stack(Q) + rotors
+    if tau_ext is not None:
+        tau[:, 1:] -= tau_ext
+    wrenches = np.stack(W)
+    return InverseDynamics(wrenches[:, 0], tau[:, 1:], wrenches)
+
+
+def generalized_force(S: Series, W: Series, r: int) -> Array:
+    """Q_j^(r) = sum over k = 0..r of binomial(r, k) S_j^(r-k) . W_j^(k), (N,) (ali, Algorithm 2)."""
+    terms = [comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r + 1)]
+    return np.sum(terms, axis=0)
+
+
+def accumulate(tree: Tree, own: Array) -> Array:
+    """Backward recursion: W_j = own_j + sum of W_i over the children i of j; (N, 6)."""
+    W = np.array(own)
+    for j in range(len(tree.parent) - 1, 0, -1):
+        W[tree.parent[j]] += W[j]
+    return W
+
+
+def loads(W_b: npt.ArrayLike | None, r: int, n_bodies: int) -> Array:
+    """Body-fixed wrenches of order 0 to r, zero if none are given or none of that order."""
+    if W_b is None:
+        return np.zeros((r + 1, n_bodies, 6))
+    W_b = np.asarray(W_b)
+    return np.concatenate([W_b, np.zeros((max(r + 1 - len(W_b), 0), n_bodies, 6))])

@@ -1,0 +1,149 @@
+"""Higher-order kinematics in the inertial frame (ali, Algorithm 1, Remark 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+from jounce.model import Model
+from jounce.papers.ali.tree import Tree, initialize
+
+Array = npt.NDArray[Any]
+Series = Sequence[Array] | Array
+"""A quantity and its time derivatives: element k is the derivative of order k."""
+
+
+class Kinematics(NamedTuple):
+    """Result of Algorithm 1: everything in the inertial frame; the first axis is the order."""
+
+    C: Array
+    """(N, 4, 4) poses C_j^0."""
+    S: Array
+    """(k+1, N, 6) instantaneous joint screws and their derivatives of order 1 to k."""
+    V: Array
+    """(k, N, 6) spatial twists and their derivatives of order 1 to k-1."""
+
+
+def forward_kinematics(
+    model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike
+) -> Kinematics:
+    """Poses, spatial twists, joint screws and their time derivatives (ali, Algorithm 1).
+
+    Per order r1, first V^(r1), then S^(r1+1), for all bodies in order (parents first), so that no
+    call is recursive and trees may be of any depth.
+
+    Deviation: the printed sum for V^(r1) stops at r2 = r1 - 1; it must run to r2 = r1.
+
+    Args:
+        model: the robot, or its `Tree`.
+        C_1: (4, 4) pose of the base; the identity for a fixed base.
+        V_1: (k, 6) spatial twist of the base and its derivatives; zero for a fixed base.
+        q: (>= k+1, n) joint coordinates and their derivatives.
+
+    Returns:
+        C_j, S_j up to order k and V_j up to order k-1.
+    """
+    tree = initialize(model)
+    V_1, q = np.asarray(V_1), with_base(q)
+    C, S_0 = positions(tree, C_1, q[0])
+    S, V = [S_0], []
+    for r1 in range(len(V_1)):
+        V.append(propagate(tree, V_1[r1], S_0 * q[r1 + 1] + twist_bias(S, q, r1)))
+        S.append(screw_derivative(S, V, r1 + 1))
+    return Kinematics(C, np.stack(S), np.stack(V))
+
+
+def positions(tree: Tree, C_1: npt.ArrayLike, q: Array) -> tuple[Array, Array]:
+    """Poses C_j and screws S_j by the product of exponentials (ali, Algorithm 1, 0-th order).
+
+    F_j = F_p{j} exp(Y_j q_j) with F_1 = C_1; C_j = F_j A_j^0; S_j = Ad(F_j) Y_j.
+
+    Args:
+        tree: the robot.
+        C_1: (4, 4) pose of the base.
+        q: (N, 1) joint coordinates, row 0 is not read.
+
+    Returns:
+        C (N, 4, 4) and S (N, 6); S_1 = 0, the base has no joint.
+    """
+    steps = lie.exp(tree.Y * q)
+    F = np.empty(steps.shape, np.result_type(steps, np.asarray(C_1)))
+    F[0] = C_1
+    for j in range(1, len(tree.parent)):
+        F[j] = F[tree.parent[j]] @ steps[j]
+    return F @ tree.A, times(lie.Ad(F), tree.Y)
+
+
+def screw_derivative(S: Series, V: Series, r1: int) -> Array:
+    """S^(r1) = sum over r2 < r1 of binomial(r1-1, r2) ad(V^(r2)) S^(r1-1-r2) (ali, Algorithm 1).
+
+    Args:
+        S: screws (N, 6) and their derivatives of order 1 to r1-1.
+        V: twists (N, 6) and their derivatives of order 1 to r1-1.
+        r1: order, at least 1.
+
+    Returns:
+        (N, 6).
+    """
+    terms = [comb(r1 - 1, k) * times(lie.ad(V[k]), S[r1 - 1 - k]) for k in range(r1)]
+    return np.sum(terms, axis=0)
+
+
+def twist_bias(S: Series, q: Array, r: int) -> Array:
+    """V_bias^(r) = sum over k = 1..r of binomial(r, k) S^(k) q^(r-k+1) (ali, Appendix E).
+
+    Args:
+        S: screws (N, 6) and their derivatives of order 1 to r.
+        q: (>= r+1, N, 1) joint coordinates and their derivatives.
+        r: order.
+
+    Returns:
+        (N, 6), what V_j^(r) - V_p{j}^(r) has besides S_j q_j^(r+1); zero for r = 0.
+    """
+    terms = [comb(r, k) * S[k] * q[r - k + 1] for k in range(1, r + 1)]
+    return np.sum(terms, axis=0) if terms else np.zeros_like(S[0])
+
+
+def pose_derivatives(C_1: npt.ArrayLike, V_1: npt.ArrayLike) -> Array:
+    """Time derivatives of a pose matrix from its spatial twist (ali, Remark 1).
+
+    C^(r) = sum over k < r of binomial(r-1, k) hat(V^(k)) C^(r-1-k).
+
+    Args:
+        C_1: (4, 4) pose.
+        V_1: (r, 6) spatial twist and its derivatives of order 1 to r-1.
+
+    Returns:
+        (r+1, 4, 4) derivatives of order 0 to r.
+    """
+    V_hat = lie.hat(V_1)
+    C = [np.asarray(C_1)]
+    for r in range(1, len(V_hat) + 1):
+        terms = [comb(r - 1, k) * V_hat[k] @ C[r - 1 - k] for k in range(r)]
+        C.append(np.sum(terms, axis=0))
+    return np.stack(C)
+
+
+def propagate(tree: Tree, V_1: Array, steps: Array) -> Array:
+    """Forward recursion: X_j = X_p{j} + steps_j, from X_1 = V_1 on; (N, 6)."""
+    X = np.array(steps, np.result_type(steps, V_1))
+    X[0] = V_1
+    for j in range(1, len(tree.parent)):
+        X[j] += X[tree.parent[j]]
+    return X
+
+
+def with_base(q: npt.ArrayLike) -> Array:
+    """Number joint coordinates (k, n) like the bodies: (k, N, 1) with zeros for the base."""
+    q = np.atleast_2d(np.asarray(q))
+    return np.concatenate([np.zeros((len(q), 1), q.dtype), q], axis=1)[..., None]
+
+
+def times(A: Array, x: Array) -> Array:
+    """Matrices (N, 6, 6) times vectors (N, 6), body by body."""
+    return np.einsum("nij,nj->ni", A, x)

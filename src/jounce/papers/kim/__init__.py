@@ -1,0 +1,58 @@
+"""Dynamics of open chains with multi-DoF joints, and its derivative by any scalar.
+
+J. Kim, "Lie Group Formulation of Articulated Rigid Body Dynamics", version 1.01, 2012.
+
+Twists and wrenches are body-fixed, (angular, linear). There is one body per joint of the model; a
+compound joint (universal, cylindrical, planar) is a single joint whose Jacobian S(q) varies.
+`parameter` says how state, input, inertia and geometry depend on a scalar p, and Tables 5 to 7
+differentiate by it. ``docs/papers/kim.md`` maps every item of the paper to its function and lists
+the paper's errata.
+"""
+
+from jounce.papers.kim.derivatives import (
+    VelocityDerivatives,
+    forward_dynamics_derivative,
+    hybrid_dynamics_derivative,
+    inverse_dynamics_derivative,
+    velocity_derivatives,
+)
+from jounce.papers.kim.dynamics import (
+    HybridDynamics,
+    InverseDynamics,
+    Velocities,
+    forward_dynamics,
+    hybrid_dynamics,
+    inverse_dynamics,
+    newton_euler,
+    velocities,
+)
+from jounce.papers.kim.chain import (
+    Parameter,
+    System,
+    joint,
+    joint_derivative,
+    parameter,
+    system,
+)
+
+__all__ = [
+    "HybridDynamics",
+    "InverseDynamics",
+    "Parameter",
+    "System",
+    "Velocities",
+    "VelocityDerivatives",
+    "forward_dynamics",
+    "forward_dynamics_derivative",
+    "hybrid_dynamics",
+    "hybrid_dynamics_derivative",
+    "inverse_dynamics",
+    "inverse_dynamics_derivative",
+    "joint",
+    "joint_derivative",
+    "newton_euler",
+    "parameter",
+    "system",
+    "velocities",
+    "velocity_derivatives",
+]

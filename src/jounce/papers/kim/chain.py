@@ -1,0 +1,275 @@
+"""Bodies, multi-DoF joints with S(q), and the scalar p that they depend on (kim, Sec. 2.1, 3)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import inertia, lie
+from jounce.joints import ELEMENTARY
+from jounce.model import Model
+
+Array = npt.NDArray[Any]
+
+_OWN_SCREWS = {
+    "revolute": np.eye(6)[:, 2:3],
+    "prismatic": np.eye(6)[:, 5:6],
+    "helical": np.eye(6)[:, 2:3],
+    "spherical": np.eye(6)[:, :3],
+    "free": np.eye(6),
+}
+
+
+class System(NamedTuple):
+    """What the tables know of a robot: body i and the joint i, of any DoF, that carries it.
+
+    There is one body for each of ``model.joints``. A compound joint (universal, cylindrical,
+    planar) is one joint here, whose Jacobian S_i(q_i) varies. It is built of elementary steps, the
+    entries of ``model.nodes``, which `steps` lists. A spherical or free joint has rates that are
+    not derivatives of coordinates; its S is constant and all formulas hold with tangent vectors in
+    place of coordinates.
+
+    All numbers may be complex, so that a complex step differentiates by any of them.
+    """
+
+    parent: tuple[int, ...]
+    """(n,) lambda(i), -1 for the ground."""
+    steps: tuple[range, ...]
+    """(n,) the elementary steps of joint i, from parent to child."""
+    body: tuple[int, ...]
+    """(n_bodies,) joint that carries each body of the model."""
+    kind: tuple[str, ...]
+    """(m,) kind of each step."""
+    q_slice: tuple[slice, ...]
+    """(m,) coordinates of each step."""
+    v_slice: tuple[slice, ...]
+    """(m,) rates of each step."""
+    I: Array  # noqa: E741
+    """(n, 6, 6) generalized inertias (eq. 20), body-fixed."""
+    placement: Array
+    """(m, 4, 4) pose of each step's frame in the one before, at the neutral coordinates."""
+    alignment: Array
+    """(m, 4, 4) pose of the frame in which the step acts about and along z."""
+    pitch: Array
+    """(m,) advance of a helical step."""
+    armature: Array
+    """(nv,) rotor inertias; not in the paper, they add armature q'' to tau."""
+    V_0_dot: Array
+    """(6,) acceleration of the ground, (0, -gravity)."""
+
+    def rates(self, i: int) -> slice:
+        """Where the rates of joint i sit."""
+        first, last = self.steps[i][0], self.steps[i][-1]
+        return slice(self.v_slice[first].start, self.v_slice[last].stop)
+
+
+def system(model: Model | System) -> System:
+    """Read bodies and joints off a model; a `System` is returned as it is."""
+    if isinstance(model, System):
+        return model
+    nodes, n = model.nodes, len(model.joints)
+    of_joint = [np.flatnonzero(nodes.joint == i) for i in range(n)]
+    first = [int(nodes.parent[s[0]]) for s in of_joint]
+    ends_q, ends_v = np.append(nodes.q_index[1:], model.nq), np.append(nodes.v_index[1:], model.nv)
+    return System(
+        parent=tuple(int(nodes.joint[p]) if p >= 0 else -1 for p in first),
+        steps=tuple(range(int(s[0]), int(s[-1]) + 1) for s in of_joint),
+        body=tuple(int(j) for j in nodes.joint[nodes.body >= 0]),
+        kind=tuple(ELEMENTARY[k] for k in nodes.kind),
+        q_slice=tuple(slice(int(a), int(b)) for a, b in zip(nodes.q_index, ends_q, strict=True)),
+        v_slice=tuple(slice(int(a), int(b)) for a, b in zip(nodes.v_index, ends_v, strict=True)),
+        I=inertia.matrix(nodes.parameters[[s[-1] for s in of_joint]]),
+        placement=nodes.placement,
+        alignment=nodes.alignment,
+        pitch=nodes.pitch,
+        armature=model.armature,
+        V_0_dot=np.concatenate([np.zeros(3), -model.gravity]),
+    )
+
+
+class Parameter(NamedTuple):
+    """How everything moves with the scalar p: the partial derivatives that Tables 5 to 7 take.
+
+    Make one with `parameter`, which fills in zeros. Several entries may be nonzero: p may be any
+    scalar on which state, input, inertia and geometry depend.
+    """
+
+    q: Array
+    """(nv,) dq/dp in the tangent space."""
+    q_dot: Array
+    """(nv,)."""
+    q_ddot: Array
+    """(nv,) read where the acceleration is an input."""
+    tau: Array
+    """(nv,) read where the force is an input."""
+    I: Array  # noqa: E741
+    """(n, 6, 6)."""
+    F_ext: Array
+    """(n_bodies, 6)."""
+    placement: Array
+    """(m, 6) twist by which a step's placement moves, P exp(p twist)."""
+    alignment: Array
+    """(m, 6) twist by which a joint's axis or center moves in the body, exp(p twist) A."""
+    pitch: Array
+    """(m,)."""
+    armature: Array
+    """(nv,)."""
+    V_0_dot: Array
+    """(6,)."""
+
+
+def parameter(
+    model: Model,
+    *,
+    q: npt.ArrayLike | None = None,
+    q_dot: npt.ArrayLike | None = None,
+    q_ddot: npt.ArrayLike | None = None,
+    tau: npt.ArrayLike | None = None,
+    inertias: npt.ArrayLike | None = None,
+    F_ext: npt.ArrayLike | None = None,
+    placement: npt.ArrayLike | None = None,
+    alignment: npt.ArrayLike | None = None,
+    pitch: npt.ArrayLike | None = None,
+    armature: npt.ArrayLike | None = None,
+    gravity: npt.ArrayLike | None = None,
+) -> Parameter:
+    """Describe p by the derivatives of what depends on it; everything not named does not.
+
+    Args:
+        model: the robot.
+        q: (nv,) dq/dp as a tangent vector; a unit vector is Corollary 2 (eq. 62).
+        q_dot: (nv,).
+        q_ddot: (nv,).
+        tau: (nv,).
+        inertias: (n_bodies, 10) derivatives of the inertial parameters.
+        F_ext: (n_bodies, 6) of the body-fixed external wrenches.
+        placement: (m, 6) body-fixed twists of the placements of ``model.nodes``.
+        alignment: (m, 6) twists, in the body's frame, of the joint axes and centers.
+        pitch: (m,) of the pitches of helical joints.
+        armature: (nv,) of the rotor inertias.
+        gravity: (3,).
+    """
+    links, nv, m = system(model), model.nv, len(model.nodes.parent)
+    I = np.zeros_like(links.I)  # noqa: E741
+    if inertias is not None:
+        I[list(links.body)] = inertia.matrix(inertias)
+    g = np.zeros(3) if gravity is None else np.asarray(gravity)
+    return Parameter(
+        q=_given(q, nv),
+        q_dot=_given(q_dot, nv),
+        q_ddot=_given(q_ddot, nv),
+        tau=_given(tau, nv),
+        I=I,
+        F_ext=_given(F_ext, model.n_bodies, 6),
+        placement=_given(placement, m, 6),
+        alignment=_given(alignment, m, 6),
+        pitch=_given(pitch, m),
+        armature=_given(armature, nv),
+        V_0_dot=np.concatenate([np.zeros(3), -g]),
+    )
+
+
+def _given(value: npt.ArrayLike | None, *shape: int) -> Array:
+    array = np.zeros(shape) if value is None else np.asarray(value)
+    if array.shape != shape:
+        raise ValueError(f"expected an array of shape {shape}, got {array.shape}")
+    return array
+
+
+def joint(
+    links: System, i: int, q: Array, q_dot: Array
+) -> tuple[Array, Array, Array]:
+    """Pose of body i in its parent, joint Jacobian and its time derivative (kim, Sec. 2.1).
+
+    S_i = T^-1 dT/dq (the paper prints T^-1 dT^-1/dq), viewed in the frame of body i.
+
+    Args:
+        links: the robot.
+        i: the joint.
+        q: (nq,) all coordinates.
+        q_dot: (nv,) all rates.
+
+    Returns:
+        T (4, 4), S (6, n_i), S_dot (6, n_i).
+    """
+    T, _, S, S_dot, *_ = _steps(links, i, q, q_dot, None)
+    return T, S, S_dot
+
+
+def joint_derivative(
+    links: System, i: int, q: Array, q_dot: Array, p: Parameter
+) -> tuple[Array, Array, Array]:
+    """Derivatives of a joint by p: three of the quantities of eq. 64.
+
+    Args:
+        links: the robot.
+        i: the joint.
+        q: (nq,) all coordinates.
+        q_dot: (nv,) all rates.
+        p: what depends on the scalar.
+
+    Returns:
+        dh/dp = T^-1 dT/dp (6,) (eq. 61), dS/dp (6, n_i), dS_dot/dp (6, n_i). For p = q_i^k the
+        first is the k-th column of S_i (eq. 62), for p not of this joint it is zero (eq. 63).
+    """
+    _, dh, _, _, dS, dS_dot = _steps(links, i, q, q_dot, p)
+    return dh, dS, dS_dot
+
+
+def _steps(
+    links: System, i: int, q: Array, q_dot: Array, p: Parameter | None
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Multiply the steps of joint i from the child's end: B is the pose of the child in step k.
+
+    With w = B^-1 dB/dt and b = B^-1 dB/dp, a step's columns are S = Ad(B^-1) s, and by Corollary 1
+    S_dot = -ad(w) S, dS = -ad(b) S + Ad(B^-1) ds.
+    """
+    B, w, b, dw = np.eye(4), np.zeros(6), np.zeros(6), np.zeros(6)
+    columns: list[list[Array]] = [[], [], [], []]
+    for k in reversed(links.steps[i]):
+        X, E, s = lie.Ad(lie.inverse(B)), _motion(links, k, q), _screws(links, k)
+        S, rate = X @ s, links.v_slice[k]
+        e, ds = (np.zeros(6), 0 * s) if p is None else _step_derivative(links, k, q, E, s, p)
+        dS = X @ ds - lie.ad(b) @ S
+        S_dot, dS_dot = -lie.ad(w) @ S, -lie.ad(dw) @ S - lie.ad(w) @ dS
+        for stack, column in zip(columns, (S, S_dot, dS, dS_dot), strict=True):
+            stack.insert(0, column)
+        b, w = b + X @ e, w + S @ q_dot[rate]
+        if p is not None:
+            dw = dw + dS @ q_dot[rate] + S @ p.q_dot[rate]
+        B = links.placement[k] @ E @ B
+    S, S_dot, dS, dS_dot = (np.hstack(stack) for stack in columns)
+    return B, b, S, S_dot, dS, dS_dot
+
+
+def _step_derivative(
+    links: System, k: int, q: Array, E: Array, s: Array, p: Parameter
+) -> tuple[Array, Array]:
+    """(P E)^-1 d(P E)/dp and ds/dp of step k, for its placement P, motion E and screws s."""
+    back, axis = lie.Ad(lie.inverse(E)), p.alignment[k]
+    e = back @ p.placement[k] + s @ p.q[links.v_slice[k]] + back @ axis - axis
+    ds = lie.ad(axis) @ s
+    if links.kind[k] == "helical":
+        along = lie.Ad(links.alignment[k])[:, 5] * p.pitch[k]
+        e, ds = e + along * q[links.q_slice[k]], ds + along[:, None]
+    return e, ds
+
+
+def _screws(links: System, k: int) -> Array:
+    """Constant screws of a step in its own frame, as columns."""
+    adjoint = lie.Ad(links.alignment[k])
+    return adjoint @ _OWN_SCREWS[links.kind[k]] + links.pitch[k] * adjoint[:, 5:]
+
+
+def _motion(links: System, k: int, q: Array) -> Array:
+    """Pose that a step adds at its coordinates."""
+    x, A = q[links.q_slice[k]], links.alignment[k]
+    if links.kind[k] not in ("spherical", "free"):
+        return lie.exp(_screws(links, k)[:, 0] * x[0])
+    G = np.eye(4, dtype=x.dtype)
+    G[:3, :3] = lie.quat_to_matrix(x[:4])
+    if links.kind[k] == "free":
+        G[:3, 3] = x[4:]
+    return A @ G @ lie.inverse(A)

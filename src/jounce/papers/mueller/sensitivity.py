@@ -1,0 +1,294 @@
+"""Derivatives of the motion equations: by state, by geometry, in time (Sec. 6).
+
+Section 6 states that these derivatives follow in closed form from the brackets of Sec. 2 and prints
+no formula of its own. The formulas here are written out from eq. 5, 12, 78 and the extended product
+of exponentials of Sec. 6.2, in which a geometric parameter acts like one more joint between the
+parent and joint i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+from jounce.model import Model
+from jounce.papers.mueller.accelerations import accelerations, column_brackets, is_before
+from jounce.papers.mueller.geometry import (
+    column_nodes,
+    configurations,
+    inertia_matrices,
+    is_inward,
+    joint_motions,
+    joint_screws,
+    relative_configurations,
+    scatter_wrenches,
+)
+from jounce.papers.mueller.kinematics import matrix_X, system_jacobian
+from jounce.papers.mueller.lagrange import mass_matrix
+from jounce.papers.mueller.screws import apply
+
+__all__ = [
+    "GeometricSensitivity",
+    "GeometricVariation",
+    "Linearization",
+    "geometric_columns",
+    "geometric_sensitivity",
+    "inverse_dynamics_series",
+    "linearized_equations",
+    "varied_placements",
+]
+
+Array = npt.NDArray[Any]
+
+
+class Linearization(NamedTuple):
+    """Partial derivatives of the generalized forces, each (nv, nv)."""
+
+    dq: Array
+    dv: Array
+    da: Array
+
+
+class GeometricVariation(NamedTuple):
+    """Parameters pi of the constant part of one joint, B_i exp(U_1 pi_1) ... exp(U_m pi_m)."""
+
+    node: int
+    """The node whose placement varies."""
+    screws: Array
+    """(6, m) screws U, each in the frame reached by the factors before it."""
+    values: Array
+    """(m,) current values pi."""
+
+
+class GeometricSensitivity(NamedTuple):
+    """Derivatives with respect to p geometric parameters; n nodes."""
+
+    pose: Array
+    """(n, 6, p): dC_l = C_l hat(column)."""
+    jacobian: Array
+    """(n, 6, nv, p) of the body-fixed Jacobians."""
+    twist: Array
+    """(n, 6, p) of the body-fixed twists."""
+    mass_matrix: Array
+    """(nv, nv, p)."""
+    forces: Array
+    """(nv, p) of the generalized forces."""
+
+
+class _Balance(NamedTuple):
+    """Body-fixed quantities of eq. 78 at one state."""
+
+    M: Array
+    J: Array
+    V: Array
+    dV: Array
+    gravity: Array  # Ad_C^-1 (0, g)
+    F: Array  # M (dV - gravity) - ad_V^T M V - W^app
+
+
+def _balance(model: Model, q: Array, v: Array, a: Array, f_ext: Array | None) -> _Balance:
+    C, J, M = configurations(model, q), system_jacobian(model, q), inertia_matrices(model)
+    V, dV = J @ v, accelerations(model, q, v, a)
+    field = np.zeros((len(C), 6), C.dtype)
+    field[:, 3:] = np.einsum("nba,b->na", C[:, :3, :3], model.gravity)
+    F = apply(M, dV - field) - apply(np.swapaxes(lie.ad(V), 1, 2), apply(M, V))
+    return _Balance(M, J, V, dV, field, F - scatter_wrenches(model, f_ext))
+
+
+def linearized_equations(
+    model: Model, q: Array, v: Array, a: Array, f_ext: Array | None = None
+) -> Linearization:
+    """Partial derivatives of the generalized forces of eq. 78 in closed form (Sec. 6.1).
+
+    Derivatives by q are taken in the tangent space; f_ext is constant in body frames.
+
+    Args:
+        model: the robot.
+        q: (nq,) coordinates.
+        v: (nv,) rates.
+        a: (nv,) accelerations.
+        f_ext: (n_bodies, 6) applied wrenches, body-fixed.
+    """
+    state = _balance(model, q, v, a, f_ext)
+    before = is_before(model)
+    brackets = column_brackets(state.J) * before
+    dq = _forces_by_column(state, state.J, brackets, before, v, a)
+    # dV/dv_k = J_k; d(dV)/dv_k = sum_{j<k} [J_j, J_k] v_j + sum_{k<r} [J_k, J_r] v_r
+    ddV = np.einsum("najk,j->nak", brackets, v) + np.einsum("nakr,r->nak", brackets, v)
+    dv = np.einsum("nai,nak->ik", state.J, _newton_euler_variation(state, state.J, ddV))
+    return Linearization(dq, dv, mass_matrix(model, q))
+
+
+def _newton_euler_variation(state: _Balance, dV: Array, ddV: Array) -> Array:
+    """Change of M dV - ad_V^T M V for changes (n, 6, p) of twist and acceleration."""
+    M, ad = state.M, lie.ad(state.V)
+    MV = apply(M, state.V)
+    turning = np.einsum("nkba,nb->nak", lie.ad(np.swapaxes(dV, 1, 2)), MV)
+    out: Array = M @ ddV - turning - np.swapaxes(ad, 1, 2) @ (M @ dV)
+    return out
+
+
+def _forces_by_column(
+    state: _Balance, K: Array, dJ: Array, before: Array, v: Array, a: Array
+) -> Array:
+    """Derivative of J^T F along columns K (n, 6, p) that move the bodies, (nv, p).
+
+    Args:
+        state: the balance.
+        K: columns, dC_l = C_l hat(K_l).
+        dJ: (n, 6, nv, p) derivatives [J_j, K] of the Jacobians (eq. 5), zero unless K is outward.
+        before: (nv, nv) mask j < k.
+        v: rates.
+        a: accelerations.
+    """
+    dV = np.einsum("najp,j->nap", dJ, v)
+    # d[J_j, J_r] = [dJ_j, J_r] + [J_j, dJ_r], summed over j < r with v_j v_r (eq. 12)
+    outward = np.einsum("nar,r,jr->naj", state.J, v, before)
+    inward = np.einsum("naj,j,jr->nar", state.J, v, before)
+    ddV = np.einsum("najp,j->nap", dJ, a)
+    ddV = ddV - np.einsum("njab,nbjp,j->nap", _ad_columns(outward), dJ, v, optimize=True)
+    ddV = ddV + np.einsum("nrab,nbrp,r->nap", _ad_columns(inward), dJ, v, optimize=True)
+    field = apply(lie.ad(state.gravity)[:, None], np.swapaxes(K, 1, 2))  # d(Ad_C^-1 G) = [., K]
+    dF = _newton_euler_variation(state, dV, ddV - np.swapaxes(field, 1, 2))
+    out: Array = np.einsum("naip,na->ip", dJ, state.F) + np.einsum("nai,nap->ip", state.J, dF)
+    return out
+
+
+def _ad_columns(X: Array) -> Array:
+    return lie.ad(np.swapaxes(X, 1, 2))
+
+
+def varied_placements(model: Model, variations: Sequence[GeometricVariation]) -> Array:
+    """Placements B_i(pi) = B_i0 exp(U_1 pi_1) ... exp(U_m pi_m), (n, 4, 4), Sec. 6.2.
+
+    Args:
+        model: the robot with the nominal geometry B_i0.
+        variations: at most one per node.
+    """
+    dtype = np.result_type(float, *(x.values for x in variations))
+    B = model.nodes.placement.astype(dtype)
+    for node, screws, values in variations:
+        for U, pi in zip(screws.T, values, strict=True):
+            B[node] = B[node] @ lie.exp(U * pi)
+    return B
+
+
+def geometric_columns(
+    model: Model, q: Array, variations: Sequence[GeometricVariation]
+) -> tuple[Array, Array]:
+    """Body-fixed columns of the geometric parameters and the node of each, ((n, 6, p), (p,)).
+
+    Column (i, m) of body l is Ad_{C_{l,i}} Ad_{exp(X_i q_i)}^-1 of U_m carried through the later
+    factors. The model carries the current geometry B_i(pi).
+    """
+    C, motions = configurations(model, q), joint_motions(model, q)
+    path = is_inward(model)
+    columns, owners = [], []
+    for node, screws, values in variations:
+        carried: list[Array] = []
+        for U, pi in zip(screws.T, values, strict=True):
+            back = lie.Ad(lie.exp(-U * pi))
+            carried = [back @ c for c in carried] + [U]
+        Ad = lie.Ad(lie.inverse(C) @ C[node] @ lie.inverse(motions[node]))
+        for U in carried:
+            columns.append((Ad @ U) * path[:, node, None])
+            owners.append(node)
+    return np.stack(columns, axis=-1), np.array(owners)
+
+
+def geometric_sensitivity(
+    model: Model,
+    q: Array,
+    v: Array,
+    a: Array,
+    variations: Sequence[GeometricVariation],
+    f_ext: Array | None = None,
+) -> GeometricSensitivity:
+    """Sensitivity of kinematics and dynamics to the geometry, in closed form (Sec. 6.2).
+
+    A parameter of joint i lies between the joints inward of i and joint i itself, so the body-fixed
+    column of a joint j inward of i changes by [J_{l,j}, K_l] (eq. 5), all others not at all. Inertias
+    are constant in body frames.
+
+    Args:
+        model: the robot with the current geometry B_i(pi), see `varied_placements`.
+        q: (nq,) coordinates.
+        v: (nv,) rates.
+        a: (nv,) accelerations.
+        variations: at most one per node.
+        f_ext: (n_bodies, 6) applied wrenches, body-fixed.
+    """
+    K, owner = geometric_columns(model, q, variations)
+    state = _balance(model, q, v, a, f_ext)
+    inward = column_nodes(model)[:, None] < owner
+    dJ = np.einsum("njab,nbp->najp", _ad_columns(state.J), K) * inward
+    half = np.einsum("naip,nab,nbj->ijp", dJ, state.M, state.J, optimize=True)
+    return GeometricSensitivity(
+        pose=K,
+        jacobian=dJ,
+        twist=np.einsum("najp,j->nap", dJ, v),
+        mass_matrix=half + half.transpose(1, 0, 2),
+        forces=_forces_by_column(state, K, dJ, is_before(model), v, a),
+    )
+
+
+def inverse_dynamics_series(model: Model, q: Array, motion: Array) -> Array:
+    """Time derivatives of the inverse dynamics, (r+1, nv) (Sec. 6.3).
+
+    The body-fixed algorithm (eq. 66, 67) differentiated with Leibniz' rule. With s_i = X_i v_i,
+    d(Ad_{C_{i,i-1}} x)/dt = Ad dx - [s_i, Ad x] and d(Ad^T w)/dt = Ad^T (dw - ad_{s_i}^T w).
+    Gravity enters as the acceleration -g of the base.
+
+    Args:
+        model: the robot.
+        q: (nq,) coordinates.
+        motion: (r+2, nv) rates and their derivatives of order 1 to r+1.
+
+    Returns:
+        (r+1, nv) generalized forces and their derivatives of order 1 to r.
+    """
+    parent, M = model.nodes.parent, inertia_matrices(model)
+    Ad = lie.Ad(lie.inverse(relative_configurations(model, q)))
+    n, orders = len(parent), len(motion) - 1
+    X = matrix_X(model, joint_screws(model))
+    s = (X @ motion.T).T.reshape(orders + 1, n, 6)  # joint twists and their derivatives
+    V = np.zeros((orders + 1, n, 6), np.result_type(Ad, s))
+    base = np.zeros((orders + 1, 6))
+    base[1, 3:] = -model.gravity
+    for i, p in enumerate(parent):
+        carried = (V[:, p] if p >= 0 else base) @ Ad[i].T
+        V[:, i] = s[:, i] + _transported(carried, -lie.ad(s[:, i]))
+    W = np.zeros((orders, n, 6), V.dtype)
+    for i in range(n - 1, -1, -1):
+        Pi = V[:, i] @ M[i].T
+        for k in range(orders):
+            W[k, i] += Pi[k + 1] - sum(
+                comb(k, c) * lie.ad(V[c, i]).T @ Pi[k - c] for c in range(k + 1)
+            )
+        if parent[i] >= 0:
+            back = _transported(W[:, i], -np.swapaxes(lie.ad(s[:, i]), 1, 2))
+            W[:, parent[i]] += back @ Ad[i]
+    Q = np.einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])
+    return Q + model.armature * motion[1:]
+
+
+def _transported(x: Array, A: Array) -> Array:
+    """Derivatives of y = G x with y' = G x' + A y at each order, given those of x and A.
+
+    Column l of the table holds the derivatives of G x^(l); y is column 0.
+    """
+    orders = len(x)
+    table = [[x[order]] for order in range(orders)]
+    for total in range(1, orders):
+        for order in range(total - 1, -1, -1):
+            m = total - 1 - order  # derivative m + 1 of G x^(order)
+            step = table[order + 1][m] + sum(
+                comb(m, c) * A[c] @ table[order][m - c] for c in range(m + 1)
+            )
+            table[order].append(step)
+    return np.array(table[0])

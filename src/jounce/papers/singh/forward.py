@@ -1,0 +1,244 @@
+"""Forward dynamics and its partial derivatives (singh, eq. 3 to 5, Sec. IV-E, Table II).
+
+The articulated-body recursion runs in body coordinates, for joints with up to six rates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import inertia, lie
+from jounce.model import Model
+from jounce.papers.singh.ground import bar, cross, cross_dual, joint_poses, joint_slices
+from jounce.papers.singh.inverse import IDSVA, RNEACR, Partials
+
+__all__ = [
+    "ABA",
+    "ABACR",
+    "AZA",
+    "DMM",
+    "FDCR",
+    "FDSVA",
+    "Articulated",
+    "ForwardPartials",
+    "articulated",
+    "inverse_mass_matrix",
+]
+
+Array = npt.NDArray[Any]
+
+
+class Articulated(NamedTuple):
+    """Kinematics and articulated inertias, computed once and used for every right-hand side."""
+
+    model: Model
+    parent: list[int]
+    joint: list[slice]
+    X: Array
+    """(N, 6, 6) ``^i X_lambda(i)``."""
+    U: list[Array]
+    """``I_i^A S_i``, (6, n_i)."""
+    D_inv: list[Array]
+    """Inverse of ``S_i^T U_i`` (with rotor inertias), (n_i, n_i)."""
+    I_a: list[Array]
+    """Apparent inertia ``I_i^A - U_i D_i^-1 U_i^T``, (6, 6)."""
+
+
+def articulated(model: Model, q: npt.ArrayLike) -> Articulated:
+    """Factor the mass matrix: the part of ABA that depends on q only (singh, Sec. IV-E)."""
+    parent, joint = [int(p) for p in model.nodes.parent], joint_slices(model)
+    N = len(parent)
+    X = lie.Ad(lie.inverse(joint_poses(model, q)))
+    I_A = np.zeros((N + 1, 6, 6), X.dtype)
+    I_A[:N] = inertia.matrix(model.nodes.parameters)
+    U, D_inv, I_a = ([np.zeros(0)] * N for _ in range(3))
+    for i in range(N - 1, -1, -1):
+        S = model.nodes.screws[:, joint[i]]
+        U[i] = I_A[i] @ S
+        D_inv[i] = np.linalg.inv(S.T @ U[i] + np.diag(model.armature[joint[i]]))
+        I_a[i] = I_A[i] - U[i] @ D_inv[i] @ U[i].T
+        I_A[parent[i]] += X[i].T @ I_a[i] @ X[i]
+    return Articulated(model, parent, joint, X, U, D_inv, I_a)
+
+
+def _solve(A: Articulated, b: Array, c: Array, p: Array, a_0: Array) -> Array:
+    """Run ABA's last two passes for m right-hand sides b (n, m).
+
+    Args:
+        A: from `articulated`.
+        b: (n, m) joint forces.
+        c: (N, 6, 1) velocity-product accelerations.
+        p: (N + 1, 6, 1) bias forces; the last belongs to the ground.
+        a_0: (6, 1) acceleration of the ground.
+    """
+    N, screws = len(A.parent), A.model.nodes.screws
+    dtype = np.result_type(A.X, b, p)
+    p = p + np.zeros((N + 1, 6, b.shape[1]), dtype)
+    a = np.zeros_like(p)
+    a[-1] = a_0
+    u, out = np.zeros(b.shape, dtype), np.zeros(b.shape, dtype)
+    for i in range(N - 1, -1, -1):
+        k = A.joint[i]
+        u[k] = b[k] - screws[:, k].T @ p[i]
+        p_a = p[i] + A.I_a[i] @ c[i] + A.U[i] @ A.D_inv[i] @ u[k]
+        p[A.parent[i]] += A.X[i].T @ p_a
+    for i in range(N):
+        k = A.joint[i]
+        a[i] = A.X[i] @ a[A.parent[i]] + c[i]
+        out[k] = A.D_inv[i] @ (u[k] - A.U[i].T @ a[i])
+        a[i] += screws[:, k] @ out[k]
+    return out
+
+
+def ABA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -> Array:
+    """Forward dynamics, qdd (n,) (singh, eq. 4, 33), with gravity and rotors of the model."""
+    qd, tau = np.asarray(qd), np.asarray(tau)
+    A = articulated(model, q)
+    N = len(A.parent)
+    I_body = inertia.matrix(model.nodes.parameters)
+    dtype = np.result_type(A.X, qd)
+    v, p = np.zeros((N + 1, 6), dtype), np.zeros((N + 1, 6), dtype)
+    c = np.zeros((N, 6), dtype)
+    for i in range(N):
+        v_J = model.nodes.screws[:, A.joint[i]] @ qd[A.joint[i]]
+        v[i] = A.X[i] @ v[A.parent[i]] + v_J
+        c[i] = cross(v[i]) @ v_J
+        p[i] = cross_dual(v[i]) @ I_body[i] @ v[i]
+    a_0 = np.concatenate([np.zeros(3), -model.gravity])
+    return _solve(A, tau[:, None], c[..., None], p[..., None], a_0[:, None])[:, 0]
+
+
+def AZA(A: Articulated, b: npt.ArrayLike) -> Array:
+    """``M^-1 b = ABA(q, 0, b, 0)`` for the columns of b (n, m), O(N m) (singh, eq. 34)."""
+    N = len(A.parent)
+    zero = np.zeros((6, 1))
+    return _solve(A, np.asarray(b), np.zeros((N, 6, 1)), np.zeros((N + 1, 6, 1)), zero)
+
+
+def DMM(M_inv: Array, b: npt.ArrayLike) -> Array:
+    """``M^-1 b`` by direct matrix multiplication, O(N^3) for n columns (singh, Sec. IV-E)."""
+    out: Array = M_inv @ np.asarray(b)
+    return out
+
+
+def inverse_mass_matrix(model: Model, q: npt.ArrayLike) -> Array:
+    """``M^-1``, (n, n): AZA of the identity. The paper takes it from its reference [25]."""
+    return AZA(articulated(model, q), np.eye(model.nv))
+
+
+class ForwardPartials(NamedTuple):
+    """Partial derivatives of qdd with respect to q (tangent space), qd and tau, (n, n) each."""
+
+    dq: Array
+    dqd: Array
+    dtau: Array
+
+
+def FDSVA(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    method: str = "DMM",
+) -> ForwardPartials:
+    """Partial derivatives of forward dynamics through `IDSVA` and eq. 5 (singh, Sec. IV-E).
+
+    Args:
+        model: any tree.
+        q: (nq,) coordinates.
+        qd: (nv,) rates.
+        tau: (nv,) generalized forces.
+        method: how eq. 5 multiplies by M^-1: "DMM" or "AZA".
+    """
+    if method not in ("DMM", "AZA"):
+        raise ValueError(f"method must be 'DMM' or 'AZA', got {method!r}")
+    dID = IDSVA(model, q, qd, ABA(model, q, qd, tau))
+    return _by_inverse_dynamics(model, q, dID, method)
+
+
+def FDCR(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+) -> ForwardPartials:
+    """Partial derivatives of forward dynamics through `RNEACR` and eq. 5 (singh, Table II)."""
+    return _by_inverse_dynamics(model, q, RNEACR(model, q, qd, ABA(model, q, qd, tau)), "DMM")
+
+
+def _by_inverse_dynamics(
+    model: Model, q: npt.ArrayLike, dID: Partials, method: str
+) -> ForwardPartials:
+    """``dFD/du = -M^-1 dID/du`` (singh, eq. 5)."""
+    n = model.nv
+    A = articulated(model, q)
+    M_inv = AZA(A, np.eye(n))
+    dID_du = np.hstack(dID)
+    dFD = -(DMM(M_inv, dID_du) if method == "DMM" else AZA(A, dID_du))
+    return ForwardPartials(dFD[:, :n], dFD[:, n:], M_inv)
+
+
+def ABACR(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+) -> ForwardPartials:
+    """Partial derivatives of forward dynamics by the chain rule on ABA (singh, Table II).
+
+    Forward accumulation in body coordinates: beside every quantity x of ABA runs dx, whose first
+    axis is the direction in (q, qd, tau), 3n of them.
+    """
+    qd, tau = np.asarray(qd), np.asarray(tau)
+    A, n = articulated(model, q), model.nv
+    N, m, I_body = len(A.parent), 3 * n, inertia.matrix(model.nodes.parameters)
+    dtype = np.result_type(A.X, qd, tau)
+    v, p, a = (np.zeros((N + 1, 6), dtype) for _ in range(3))
+    dv, dp, da = (np.zeros((N + 1, m, 6), dtype) for _ in range(3))
+    dI = np.zeros((N + 1, m, 6, 6), dtype)
+    c, u = np.zeros((N, 6), dtype), np.zeros(n, dtype)
+    dc, du = np.zeros((N, m, 6), dtype), np.zeros((m, n), dtype)
+    dU, dD_inv = ([np.zeros(0)] * N for _ in range(2))
+    for i in range(N):
+        P, k = A.parent[i], A.joint[i]
+        S, kd = model.nodes.screws[:, k], slice(n + k.start, n + k.stop)
+        v_J, moved = S @ qd[k], A.X[i] @ v[P]
+        v[i] = moved + v_J
+        dv[i] = dv[P] @ A.X[i].T
+        dv[i][k] += (cross(moved) @ S).T
+        dv[i][kd] += S.T
+        c[i] = cross(v[i]) @ v_J
+        dc[i] = -dv[i] @ cross(v_J).T
+        dc[i][kd] += (cross(v[i]) @ S).T
+        h = I_body[i] @ v[i]
+        p[i] = cross_dual(v[i]) @ h
+        dp[i] = dv[i] @ (bar(h) + cross_dual(v[i]) @ I_body[i]).T
+    for i in range(N - 1, -1, -1):
+        P, k = A.parent[i], A.joint[i]
+        S, U, D_inv, I_a = model.nodes.screws[:, k], A.U[i], A.D_inv[i], A.I_a[i]
+        u[k] = tau[k] - S.T @ p[i]
+        du[:, k] = -dp[i] @ S
+        du[2 * n + k.start : 2 * n + k.stop, k] += np.eye(k.stop - k.start)
+        dU[i] = dI[i] @ S
+        dD_inv[i] = -D_inv @ (S.T @ dU[i]) @ D_inv
+        half = dU[i] @ D_inv @ U.T
+        dI_a = dI[i] - half - np.swapaxes(half, -1, -2) - U @ dD_inv[i] @ U.T
+        p_a = p[i] + I_a @ c[i] + U @ D_inv @ u[k]
+        dp_a = dp[i] + dI_a @ c[i] + dc[i] @ I_a.T + dU[i] @ (D_inv @ u[k])
+        dp_a += (dD_inv[i] @ u[k] + du[:, k] @ D_inv.T) @ U.T
+        dI_a[k] += cross_dual(S.T) @ I_a - I_a @ cross(S.T)
+        dp_a[k] += (bar(p_a) @ S).T
+        p[P] += A.X[i].T @ p_a
+        dp[P] += dp_a @ A.X[i]
+        dI[P] += A.X[i].T @ dI_a @ A.X[i]
+    a[-1, 3:] = -model.gravity
+    out = np.zeros((n, m), dtype)
+    for i in range(N):
+        P, k = A.parent[i], A.joint[i]
+        S, U, D_inv, moved = model.nodes.screws[:, k], A.U[i], A.D_inv[i], A.X[i] @ a[A.parent[i]]
+        a[i] = moved + c[i]
+        da[i] = da[P] @ A.X[i].T + dc[i]
+        da[i][k] += (cross(moved) @ S).T
+        rest = u[k] - U.T @ a[i]
+        d_rest = du[:, k] - da[i] @ U - np.swapaxes(dU[i], -1, -2) @ a[i]
+        out[k] = (dD_inv[i] @ rest + d_rest @ D_inv.T).T
+        a[i] += S @ (D_inv @ rest)
+        da[i] += (S @ out[k]).T
+    return ForwardPartials(out[:, :n], out[:, n : 2 * n], out[:, 2 * n :])

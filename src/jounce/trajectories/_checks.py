@@ -1,0 +1,130 @@
+"""Checks of what a user passes in, each with one error that says what was expected and came."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+
+Array = npt.NDArray[np.float64]
+
+MAX_ORDER = 150
+"""Highest order of a series; the factorials of orders above 170 overflow."""
+
+EXTENSIONS = ("error", "hold", "formula")
+
+
+def numbers(name: str, value: npt.ArrayLike) -> Array:
+    """Convert to an array of finite real numbers."""
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "iuf" and raw.size:
+            raise TypeError
+        array = np.array(raw, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected real numbers, got {value!r}") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)][0]}")
+    return array
+
+
+def number(name: str, value: npt.ArrayLike) -> float:
+    """Convert to one finite real number."""
+    array = numbers(name, value)
+    if array.ndim:
+        raise ValueError(f"{name}: expected one number, got an array of shape {array.shape}")
+    return float(array)
+
+
+def vector(name: str, value: npt.ArrayLike) -> Array:
+    """Convert to a vector; one number is a vector of size 1."""
+    array = np.atleast_1d(numbers(name, value))
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected a number or shape (n,), got shape {array.shape}")
+    return array
+
+
+def vectors(**values: npt.ArrayLike) -> list[Array]:
+    """Convert to vectors of one size, to which single numbers are spread."""
+    arrays = {name: vector(name, value) for name, value in values.items()}
+    try:
+        return [np.array(a) for a in np.broadcast_arrays(*arrays.values())]
+    except ValueError:
+        sizes = ", ".join(f"{name} has {a.size}" for name, a in arrays.items())
+        raise ValueError(f"sizes do not agree: {sizes}") from None
+
+
+def rows(name: str, value: npt.ArrayLike, least: int = 1) -> Array:
+    """Convert to shape (m, n); a list of m numbers has n = 1."""
+    array = numbers(name, value)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or len(array) < least:
+        raise ValueError(
+            f"{name}: expected shape (m,) or (m, n) with m >= {least}, got {np.shape(value)}"
+        )
+    return array
+
+
+def positive(name: str, value: npt.ArrayLike) -> float:
+    """Convert to one positive number."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name}: expected a positive number, got {result:g}")
+    return result
+
+
+def integer(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
+    """Require an integer within bounds."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        result = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}: expected an integer, got {value!r}") from None
+    if not least <= result <= most:
+        bound = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+        raise ValueError(f"{name}: expected an integer {bound}, got {result}")
+    return result
+
+
+def order(value: Any) -> int:
+    """Require the order of a series."""
+    return integer("order", value, 0, MAX_ORDER)
+
+
+def choice(name: str, value: str, known: tuple[str, ...]) -> str:
+    """Require one of a few words."""
+    if value not in known:
+        expected = ", ".join(repr(k) for k in known)
+        raise ValueError(f"{name}: expected one of {expected}, got {value!r}")
+    return value
+
+
+def increasing(name: str, values: Array) -> None:
+    """Require strictly increasing numbers."""
+    steps = np.diff(values)
+    if (steps <= 0).any():
+        i = int(np.flatnonzero(steps <= 0)[0])
+        raise ValueError(
+            f"{name}: expected increasing numbers, got {values[i]:g} before {values[i + 1]:g}"
+        )
+
+
+def poses(name: str, value: npt.ArrayLike, ndim: int) -> Array:
+    """Convert to poses (..., 4, 4); rotations (..., 3, 3) become poses without displacement."""
+    array = numbers(name, value)
+    if array.ndim != ndim or array.shape[-2:] not in ((3, 3), (4, 4)):
+        lead = "" if ndim == 2 else "n, "
+        raise ValueError(f"{name}: expected shape ({lead}4, 4) or ({lead}3, 3), got {array.shape}")
+    size = array.shape[-1]
+    out = np.zeros((*array.shape[:-2], 4, 4))
+    out[..., 3, 3] = 1.0
+    out[..., :size, :size] = array
+    lie.log(out)  # refuses what is not a rigid motion
+    return out

@@ -1,0 +1,171 @@
+"""Named pose curves: rotations about axes, geodesics, splines on the group, a circle with yaw."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+from jounce.trajectories import _checks
+from jounce.trajectories.curve import Curve, as_curve
+from jounce.trajectories.polynomial import PolynomialSegment
+from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, Translation
+from jounce.trajectories.scalar import Circle, Sinusoid
+from jounce.trajectories.spline import BSpline, clamped_knots
+
+__all__ = [
+    "axis_angle",
+    "blend_poses",
+    "circle_with_yaw",
+    "geodesic",
+    "interpolate_poses",
+    "position_and_rotation",
+    "roll_pitch_yaw",
+]
+
+Array = npt.NDArray[np.float64]
+
+
+def axis_angle(axis: npt.ArrayLike, angle: Curve | float) -> PoseCurve:
+    """The rotation about a fixed axis by a scalar curve.
+
+    Rotations about several axes are products: ``axis_angle(z, yaw) @ axis_angle(x, roll)``.
+
+    Args:
+        axis: (3,) direction; normalized.
+        angle: curve of size 1, or a number, rad.
+    """
+    direction = _checks.vector("axis", axis)
+    length = float(np.linalg.norm(direction))
+    if direction.size != 3 or length == 0:
+        raise ValueError(f"axis: expected a direction (3,) that is not zero, got {direction}")
+    return ProductOfExponentials(np.eye(4), direction[None] / length, as_curve("angle", angle))
+
+
+def roll_pitch_yaw(angles: Curve | npt.ArrayLike) -> PoseCurve:
+    """The rotation Rz(yaw) Ry(pitch) Rx(roll), as in URDF and `jounce.lie.rpy_to_matrix`.
+
+    Args:
+        angles: curve of size 3, or three numbers: (roll, pitch, yaw), rad.
+    """
+    rpy = as_curve("angles", angles)
+    if rpy.size != 3:
+        raise ValueError(f"angles: expected a curve (roll, pitch, yaw), got size {rpy.size}")
+    return ProductOfExponentials(np.eye(4), np.eye(3)[::-1], rpy[::-1])
+
+
+def position_and_rotation(
+    position: Curve | npt.ArrayLike, rotation: PoseCurve | npt.ArrayLike
+) -> PoseCurve:
+    """The pose with a position curve and an orientation.
+
+    Args:
+        position: curve of size 3, or three numbers, m.
+        rotation: for example `axis_angle`, `roll_pitch_yaw`, or a constant matrix (3, 3).
+    """
+    return Translation(position) @ rotation
+
+
+def geodesic(initial: npt.ArrayLike, final: npt.ArrayLike, law: Curve | float) -> PoseCurve:
+    """The screw motion between two poses: ``initial exp(s(t) log(initial^-1 final))``.
+
+    Args:
+        initial: (4, 4) pose or (3, 3) rotation, at s = 0.
+        final: likewise, at s = 1; the turn between them is the shorter one.
+        law: scalar curve s(t), or the duration in s of a quintic from rest to rest.
+    """
+    T0, T1 = _checks.poses("initial", initial, 2), _checks.poses("final", final, 2)
+    if not isinstance(law, Curve):
+        law = PolynomialSegment.rest_to_rest(0.0, 1.0, _checks.positive("law", law))
+    return ProductOfExponentials(T0, lie.log(lie.inverse(T0) @ T1)[None], law)
+
+
+def interpolate_poses(
+    times: npt.ArrayLike,
+    poses: npt.ArrayLike,
+    degree: int = 5,
+    ends: str = "rest",
+    extend: str = "error",
+) -> PoseCurve:
+    """The spline on SE(3) that passes through poses at given times.
+
+    The cumulative form of an interpolating spline, with the screws X_i = log(T_(i-1)^-1 T_i)
+    between neighbors and the scalar splines s_i that step from 0 to 1 between times i-1 and i:
+
+        T(t) = T_0 exp(X_1 s_1(t)) exp(X_2 s_2(t)) ...
+
+    It has degree - 1 continuous derivatives, passes through every pose exactly, is the usual
+    spline for poses that differ by translations only, and moves with the poses when they are all
+    moved by one motion from the left. Each turn between neighbors must be below half a turn. The
+    cost of an evaluation grows with the number of poses.
+
+    The form is that of Kim, Kim and Shin, "A general construction scheme for unit quaternion
+    curves with simple high order derivatives", 1995, there with B-spline bases as in `blend_poses`.
+
+    Args:
+        times: (n,) increasing, s.
+        poses: (n, 4, 4) poses or (n, 3, 3) rotations, n >= 2.
+        degree: of the scalar splines.
+        ends: "rest" or "free", see `BSpline.through`.
+        extend: "error" (default), "hold" or "formula", see `Segment`.
+    """
+    T = _checks.poses("poses", poses, 3)
+    steps = BSpline.through(times, _steps(len(T)), degree, ends, extend)
+    return _cumulative(T, steps)
+
+
+def blend_poses(
+    poses: npt.ArrayLike,
+    duration: float,
+    degree: int = 5,
+    start: float = 0.0,
+    extend: str = "error",
+) -> PoseCurve:
+    """The cumulative B-spline on SE(3) with control poses, which it starts and ends at.
+
+    It smooths: the poses in between attract the curve but do not lie on it. It has degree - 1
+    continuous derivatives. See `interpolate_poses` for the form and the reference.
+
+    Args:
+        poses: (n, 4, 4) poses or (n, 3, 3) rotations, n > degree.
+        duration: s.
+        degree: of the B-splines.
+        start: s.
+        extend: "error" (default), "hold" or "formula", see `Segment`.
+    """
+    T = _checks.poses("poses", poses, 3)
+    knots = clamped_knots(len(T), duration, degree, start)
+    return _cumulative(T, BSpline(knots, _steps(len(T)), degree, extend))
+
+
+def _steps(count: int) -> Array:
+    """Row i holds i ones: the scalars that lead from the first pose to pose i."""
+    return np.tri(count, count - 1, -1)
+
+
+def _cumulative(T: Array, steps: Curve) -> PoseCurve:
+    return ProductOfExponentials(T[0], lie.log(lie.inverse(T[:-1]) @ T[1:]), steps)
+
+
+def circle_with_yaw(
+    radius: float = 1.0,
+    rate: float = 2 * np.pi / 20,
+    yaw_amplitude: float = np.deg2rad(25.0),
+    yaw_rate: float = 2 * np.pi / 30,
+    center: npt.ArrayLike = (0.0, 0.0, 0.0),
+) -> PoseCurve:
+    """A horizontal circle on which the body swings about the vertical (Ali 2026, Table 3).
+
+    The position is ``center + radius (cos(rate t), sin(rate t), 0)`` and the yaw angle
+    ``yaw_amplitude sin(yaw_rate t)``. The defaults are the base reference of Table 3, which names
+    the yaw's amplitude and frequency; we take the sine, so that it starts at zero.
+
+    Args:
+        radius: m.
+        rate: rad/s.
+        yaw_amplitude: rad.
+        yaw_rate: rad/s.
+        center: (3,), m.
+    """
+    yaw = Sinusoid(_checks.number("yaw_amplitude", yaw_amplitude), yaw_rate)
+    return Translation(Circle(radius, rate, center=center)) @ axis_angle((0, 0, 1), yaw)

@@ -1,0 +1,237 @@
+"""Curves of poses: the contract, products of exponentials, and how pose curves combine.
+
+A curve of rotations is a pose curve that does not move its origin.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie, twists
+from jounce.trajectories import _checks, _taylor
+from jounce.trajectories.curve import ALWAYS, Constant, Curve, Immutable, Interval, overlap
+from jounce.trajectories.curve import require_size as _require_size
+
+__all__ = ["PoseCurve", "ProductOfExponentials", "Translation"]
+
+Array = npt.NDArray[np.float64]
+
+
+class Motion(NamedTuple):
+    """Poses at N flat times, and the Taylor series of their body twists."""
+
+    quaternion: Array
+    """(N, 4) as (x, y, z, w), continuous in time."""
+    position: Array
+    """(N, 3)."""
+    twist: Array
+    """(orders, 6, N)."""
+
+
+class PoseCurve(Immutable, ABC):
+    """A smooth curve on SE(3), evaluated with its twist's time derivatives of any order.
+
+    Pose curves combine: ``a @ b`` is the product of poses (b moves in the frame a), where a
+    constant pose may stand on either side, and ``a.retimed(law)`` runs through a by a time law.
+
+    A subclass gives its poses and body twists as a `Motion`, everything else follows.
+    """
+
+    __array_ufunc__ = None  # so that array @ curve comes to the curve
+    interval: Interval = ALWAYS
+    """The times (start, end) that the curve is made for, s."""
+
+    @abstractmethod
+    def motion(self, t: Array, orders: int) -> Motion:
+        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
+
+    def pose(self, t: npt.ArrayLike) -> Array:
+        """The pose at times t (...), of shape (..., 4, 4)."""
+        t = _checks.numbers("t", t)
+        return _matrix(self.motion(t.ravel(), 0)).reshape(*t.shape, 4, 4)
+
+    def coordinates(self, t: npt.ArrayLike) -> Array:
+        """Quaternion (x, y, z, w) and position, (..., 7): the coordinates of a free joint.
+
+        The quaternion is continuous along the curve (it does not jump to the one with w >= 0).
+        """
+        t = _checks.numbers("t", t)
+        motion = self.motion(t.ravel(), 0)
+        return np.hstack([motion.quaternion, motion.position]).reshape(*t.shape, 7)
+
+    def twist_series(self, t: npt.ArrayLike, order: int, twist: str = "body") -> Array:
+        """The twist and its component-wise time derivatives of order 1 to `order`.
+
+        Args:
+            t: (...) times, s.
+            order: highest derivative, from 0 to 150.
+            twist: "body", "spatial", "hybrid" or "mixed", see `jounce.twists`. The derivatives
+                are those of the components in that representation.
+
+        Returns:
+            (..., order+1, 6), angular part first.
+
+        Identity: ``twists.pose_series(curve.pose(t), curve.twist_series(t, r))`` are the
+        derivatives of the pose up to order r + 1.
+        """
+        t, order = _checks.numbers("t", t), _checks.order(order)
+        motion = self.motion(t.ravel(), order + 1)
+        series = _taylor.to_derivatives(motion.twist, (t.size,))
+        if twist != "body":
+            series = twists.convert_series(series, _matrix(motion), "body", twist)
+        return series.reshape(*t.shape, order + 1, 6)
+
+    def retimed(self, law: Curve) -> PoseCurve:
+        """The curve run through by a time law: the pose at t is ``self.pose(law(t))``.
+
+        Args:
+            law: curve of size 1 whose values are times of this curve.
+        """
+        return _Retimed(self, law)
+
+    def __matmul__(self, other: PoseCurve | npt.ArrayLike) -> PoseCurve:
+        """The product of poses; an array is a constant pose (4, 4) or rotation (3, 3)."""
+        return _Product(self, as_pose_curve("right factor", other))
+
+    def __rmatmul__(self, other: npt.ArrayLike) -> PoseCurve:
+        """The product of a constant pose (4, 4) or rotation (3, 3) and the curve."""
+        return _Product(as_pose_curve("left factor", other), self)
+
+
+class ProductOfExponentials(PoseCurve):
+    """The product ``origin exp(screws[0] s_0(t)) exp(screws[1] s_1(t)) ...``.
+
+    Rotations about fixed or successive axes, geodesics and splines on the group all are of this
+    form. With the n scalar curves s_i stacked in one curve, the body twist follows factor by
+    factor: V <- Ad(exp(-X_i s_i)) V + X_i ds_i/dt.
+
+    Args:
+        origin: (4, 4) pose or (3, 3) rotation.
+        screws: (n, 6) constant twists (angular, linear), or (n, 3) rotation axes.
+        scalars: curve of size n.
+    """
+
+    origin: Array
+    screws: Array
+    scalars: Curve
+
+    def __init__(self, origin: npt.ArrayLike, screws: npt.ArrayLike, scalars: Curve) -> None:
+        X = _checks.numbers("screws", screws)
+        if X.ndim != 2 or X.shape[1] not in (3, 6):
+            raise ValueError(f"screws: expected shape (n, 6) or (n, 3), got {X.shape}")
+        super().__init__(
+            origin=_checks.poses("origin", origin, 2),
+            screws=np.hstack([X, np.zeros((len(X), 6 - X.shape[1]))]),
+            scalars=_require_size("scalars", scalars, len(X)),
+            interval=scalars.interval,
+        )
+
+    def motion(self, t: Array, orders: int) -> Motion:
+        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
+        series = self.scalars.taylor(t, orders + 1)
+        factors = (_exponential(X, series[:, i : i + 1]) for i, X in enumerate(self.screws))
+        return reduce(_multiply, factors, _still(self.origin, t.size, orders))
+
+
+class Translation(PoseCurve):
+    """The pose curve of a position alone, with constant orientation.
+
+    ``Translation(position) @ rotation`` is the pose with that position and orientation.
+
+    Args:
+        position: curve of size 3, or three numbers.
+    """
+
+    position: Curve
+
+    def __init__(self, position: Curve | npt.ArrayLike) -> None:
+        curve = position if isinstance(position, Curve) else Constant(position)
+        super().__init__(position=_require_size("position", curve, 3), interval=curve.interval)
+
+    def motion(self, t: Array, orders: int) -> Motion:
+        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
+        series = self.position.taylor(t, orders + 1)
+        still = _still(np.eye(4), t.size, orders)
+        still.twist[:, 3:] = _taylor.slope(series)
+        return still._replace(position=series[0].T)
+
+
+def as_pose_curve(name: str, value: PoseCurve | npt.ArrayLike) -> PoseCurve:
+    """Return a pose curve as it is, and a pose or rotation matrix as a constant one."""
+    if isinstance(value, PoseCurve):
+        return value
+    if isinstance(value, Immutable):
+        raise ValueError(f"{name}: expected a pose curve or a pose, got {value!r}")
+    pose = _checks.poses(name, value, 2)
+    return ProductOfExponentials(pose, np.zeros((0, 6)), Constant([]))
+
+
+class _Product(PoseCurve):
+    left: PoseCurve
+    right: PoseCurve
+
+    def __init__(self, left: PoseCurve, right: PoseCurve) -> None:
+        super().__init__(left=left, right=right, interval=overlap([left.interval, right.interval]))
+
+    def __repr__(self) -> str:
+        return f"{self.left!r} @ {self.right!r}"
+
+    def motion(self, t: Array, orders: int) -> Motion:
+        return _multiply(self.left.motion(t, orders), self.right.motion(t, orders))
+
+
+class _Retimed(PoseCurve):
+    curve: PoseCurve
+    law: Curve
+
+    def __init__(self, curve: PoseCurve, law: Curve) -> None:
+        super().__init__(curve=curve, law=_require_size("law", law, 1), interval=law.interval)
+
+    def __repr__(self) -> str:
+        return f"({self.curve!r}).retimed({self.law!r})"
+
+    def motion(self, t: Array, orders: int) -> Motion:
+        law = self.law.taylor(t, orders + 1)
+        path = self.curve.motion(law[0, 0], orders)
+        along = _taylor.compose(path.twist, law[:-1])
+        return path._replace(twist=_taylor.product(along, _taylor.slope(law)))
+
+
+def _still(pose: Array, count: int, orders: int) -> Motion:
+    quaternion = np.tile(lie.matrix_to_quat(pose[:3, :3]), (count, 1))
+    position = np.tile(pose[:3, 3], (count, 1))
+    return Motion(quaternion, position, np.zeros((orders, 6, count)))
+
+
+def _exponential(X: Array, s: Array) -> Motion:
+    """The motion exp(X s(t)) of a constant screw X (6,), s (orders+1, 1, N)."""
+    x = s[0, 0, :, None] * X
+    twist = _taylor.slope(s) * X[:, None]
+    return Motion(lie.quat_exp(x[:, :3]), lie.exp(x)[:, :3, 3], twist)
+
+
+def _multiply(a: Motion, b: Motion) -> Motion:
+    """The product of poses; its body twist is Ad(b^-1) V_a + V_b."""
+    R_a, R_b = lie.quat_to_matrix(a.quaternion), lie.quat_to_matrix(b.quaternion)
+    twist = b.twist
+    if a.twist.any():
+        R, p = np.moveaxis(R_b, 0, -1), b.position.T
+        twist = twist + _taylor.carry_back(a.twist, R, p, b.twist)
+    return Motion(
+        lie.quat_multiply(a.quaternion, b.quaternion),
+        a.position + np.einsum("tij,tj->ti", R_a, b.position),
+        twist,
+    )
+
+
+def _matrix(motion: Motion) -> Array:
+    out = np.zeros((len(motion.position), 4, 4))
+    out[:, :3, :3] = lie.quat_to_matrix(motion.quaternion)
+    out[:, :3, 3] = motion.position
+    out[:, 3, 3] = 1.0
+    return out

@@ -1,0 +1,321 @@
+"""The motion of a whole robot from curves of its joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+from jounce.configuration import neutral
+from jounce.model import Model
+from jounce.trajectories import _checks, _taylor
+from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
+from jounce.trajectories.group import geodesic, interpolate_poses
+from jounce.trajectories.polynomial import PolynomialSegment
+from jounce.trajectories.pose import PoseCurve, as_pose_curve
+from jounce.trajectories.spline import BSpline
+
+__all__ = ["RobotTrajectory", "Sample"]
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+JointKey = str | int | tuple[str | int, ...]
+
+# How far, in m, the curve of a spherical joint may move its origin (rounding).
+_DISPLACEMENT = 1e-12
+
+
+class Sample(NamedTuple):
+    """What `RobotTrajectory.evaluate` returns; unpacks as ``q, motion``."""
+
+    q: Array
+    """(..., nq) coordinates."""
+    motion: Array
+    """(..., order+2, nv): v, dv/dt, ..., as the series functions take it."""
+
+    @property
+    def v(self) -> Array:
+        """(..., nv) rates."""
+        return self.motion[..., 0, :]
+
+    @property
+    def a(self) -> Array:
+        """(..., nv) accelerations: component-wise derivatives of v."""
+        return self.motion[..., 1, :]
+
+
+class _Part(NamedTuple):
+    """A curve, and where its coordinates and rates sit in q and v."""
+
+    curve: Curve | PoseCurve
+    q: Index
+    v: Index
+    name: str
+
+
+class _Follower(NamedTuple):
+    """A mimic joint: q = multiplier q[leader] + offset."""
+
+    q: int
+    v: int
+    leader_q: int
+    leader_v: int
+    multiplier: float
+    offset: float
+
+
+class RobotTrajectory(Immutable):
+    """Curves for the joints of a robot, evaluated together in jounce's coordinates.
+
+    A free joint takes a `PoseCurve`: the pose that its quaternion and position describe, which is
+    the body's pose in the world for a floating base. Its rates are the body-fixed twist. A
+    spherical joint takes a pose curve that only turns. All other joints take a `Curve` with as
+    many components as the joint has coordinates. Numbers and matrices are constants.
+
+    Joints without a curve stay at their neutral coordinates, except that a mimic joint follows
+    its leader if that has a curve.
+
+    Example::
+
+        trajectory = RobotTrajectory(model, {
+            "root_joint": trajectories.circle_with_yaw(),
+            ("shoulder", "elbow"): trajectories.HalfCosine([0.1, -0.2], [1.0, 0.5], 30.0),
+            "gripper": 0.02,
+        })
+        q, motion = trajectory.evaluate(np.linspace(0, 30, 3001), order=5)
+        tau = jc.inverse_dynamics_series(model, q, motion)
+
+    Args:
+        model: the robot.
+        curves: a curve for each joint (name or index), or one for several joints (a tuple of
+            names) whose components are shared out in that order.
+
+    Raises:
+        KeyError: an unknown joint.
+        ValueError: a curve that does not fit its joint, or two curves for one joint.
+    """
+
+    model: Model
+    curves: Mapping[JointKey, Curve | PoseCurve]
+    interval: Interval
+    """The times (start, end) that all curves are made for, s."""
+    _parts: tuple[_Part, ...]
+    _followers: tuple[_Follower, ...]
+
+    def __init__(
+        self, model: Model, curves: Mapping[JointKey, Curve | PoseCurve | npt.ArrayLike]
+    ) -> None:
+        parts = tuple(_part(model, key, value) for key, value in curves.items())
+        given = [int(i) for part in parts for i in part.v]
+        if len(set(given)) != len(given):
+            twice = next(i for i in given if given.count(i) > 1)
+            raise ValueError(f"curves: joint {_joint_at(model, twice)!r} has two curves")
+        super().__init__(
+            model=model,
+            curves=MappingProxyType({k: p.curve for k, p in zip(curves, parts, strict=True)}),
+            interval=overlap(part.curve.interval for part in parts),
+            _parts=parts,
+            _followers=tuple(_followers(model, set(given))),
+        )
+
+    @classmethod
+    def between(
+        cls, model: Model, q0: npt.ArrayLike, q1: npt.ArrayLike, law: Curve | float
+    ) -> RobotTrajectory:
+        """From one configuration to another along the geodesic ``integrate(q0, s(t) d)``.
+
+        Here d = ``difference(q0, q1)``: all joints move in proportion, free and spherical ones on
+        screw motions, so that v = d ds/dt.
+
+        Args:
+            model: the robot.
+            q0: (nq,) coordinates at s = 0.
+            q1: (nq,) coordinates at s = 1.
+            law: scalar curve s(t), or the duration in s of a quintic from rest to rest.
+        """
+        start, goal = _configurations(model, "q0", q0, 1), _configurations(model, "q1", q1, 1)
+        if not isinstance(law, Curve):
+            law = PolynomialSegment.rest_to_rest(0.0, 1.0, _checks.positive("law", law))
+        joints, q = _vector_joints(model)
+        curves: dict[JointKey, Curve | PoseCurve] = {}
+        if joints:
+            curves[joints] = start[q] + law * (goal[q] - start[q])
+        for name in _group_joints(model):
+            curves[name] = geodesic(_pose(model, name, start), _pose(model, name, goal), law)
+        return cls(model, curves)
+
+    @classmethod
+    def through(
+        cls,
+        model: Model,
+        times: npt.ArrayLike,
+        q: npt.ArrayLike,
+        degree: int = 5,
+        ends: str = "rest",
+        extend: str = "error",
+    ) -> RobotTrajectory:
+        """Through configurations at given times, with degree - 1 continuous derivatives.
+
+        Args:
+            model: the robot.
+            times: (m,) increasing, s.
+            q: (m, nq) coordinates.
+            degree: of the splines.
+            ends: "rest" or "free", see `BSpline.through`.
+            extend: "error" (default), "hold" or "formula", see `Segment`.
+        """
+        rows = _configurations(model, "q", q, 2)
+        joints, index = _vector_joints(model)
+        curves: dict[JointKey, Curve | PoseCurve] = {}
+        if joints:
+            curves[joints] = BSpline.through(times, rows[:, index], degree, ends, extend)
+        for name in _group_joints(model):
+            poses = _pose(model, name, rows)
+            curves[name] = interpolate_poses(times, poses, degree, ends, extend)
+        return cls(model, curves)
+
+    def evaluate(self, t: npt.ArrayLike, order: int = 0) -> Sample:
+        """Coordinates, rates and their time derivatives.
+
+        Args:
+            t: (...) times, s.
+            order: order r of the dynamics to feed, from 0 to 148.
+
+        Returns:
+            ``q, motion`` with q (..., nq) and motion (..., order+2, nv) = v, dv/dt, ...,
+            d^(order+1)v/dt^(order+1).
+        """
+        t = _checks.numbers("t", t)
+        orders = _checks.integer("order", order, 0, _checks.MAX_ORDER - 2) + 2
+        flat = t.ravel()
+        q = np.tile(neutral(self.model), (t.size, 1))
+        motion = np.zeros((orders, self.model.nv, t.size))
+        for part in self._parts:
+            q[:, part.q], motion[:, part.v] = _evaluate(part, flat, orders)
+        for f in self._followers:
+            q[:, f.q] = f.multiplier * q[:, f.leader_q] + f.offset
+            motion[:, f.v] = f.multiplier * motion[:, f.leader_v]
+        series = _taylor.to_derivatives(motion, t.shape)
+        return Sample(q.reshape(*t.shape, self.model.nq), series)
+
+    def __repr__(self) -> str:
+        """Show the curve of each joint."""
+        lines = [f"  {key!r}: {curve!r}" for key, curve in self.curves.items()]
+        start, end = self.interval
+        head = f"RobotTrajectory of {self.model.name!r}, {start:g} to {end:g} s"
+        return "\n".join([head, *lines])
+
+
+def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
+    """Coordinates (N, nq) and the series (orders, nv, N) of the rates of a part."""
+    if isinstance(part.curve, Curve):
+        series = part.curve.taylor(t, orders + 1)
+        return series[0].T, _taylor.slope(series)
+    quaternion, position, twist = part.curve.motion(t, orders)
+    if part.v.size == 6:
+        return np.hstack([quaternion, position]), twist
+    if np.abs(position).max(initial=0.0) > _DISPLACEMENT:
+        raise ValueError(
+            f"curves: the curve of the spherical joint {part.name!r} must only turn, but it moves "
+            f"its origin by {np.abs(position).max():.1e} m"
+        )
+    return quaternion, twist[:, :3]
+
+
+def _part(model: Model, key: JointKey, value: Curve | PoseCurve | npt.ArrayLike) -> _Part:
+    joints = [model.joint_index(j) for j in (key if isinstance(key, tuple) else (key,))]
+    name = ", ".join(model.joint_names[j] for j in joints)
+    q = np.concatenate([_indices(model.q_slice(j)) for j in joints])
+    v = np.concatenate([_indices(model.v_slice(j)) for j in joints])
+    if q.size == v.size:
+        return _Part(_joint_curve(name, value, q.size), q, v, name)
+    if len(joints) > 1:
+        raise ValueError(f"curves: expected one curve for each spherical or free joint of {name}")
+    return _Part(_joint_pose_curve(model, name, value), q, v, name)
+
+
+def _joint_curve(name: str, value: Curve | PoseCurve | npt.ArrayLike, size: int) -> Curve:
+    if isinstance(value, PoseCurve):
+        raise ValueError(f"curves: {name}: expected a curve of size {size}, got a pose curve")
+    curve = as_curve(f"curves: {name}", value)
+    if curve.size != size:
+        raise ValueError(f"curves: {name}: expected a curve of size {size}, got size {curve.size}")
+    return curve
+
+
+def _joint_pose_curve(
+    model: Model, name: str, value: Curve | PoseCurve | npt.ArrayLike
+) -> PoseCurve:
+    if isinstance(value, Curve):
+        kind = model.joints[model.joint_index(name)].type
+        raise ValueError(
+            f"curves: {name}: a {kind} joint takes a pose curve (for example "
+            f"position_and_rotation(...), roll_pitch_yaw(...)), got {value!r}"
+        )
+    return as_pose_curve(f"curves: {name}", value)
+
+
+def _followers(model: Model, given: set[int]) -> Iterator[_Follower]:
+    """Mimic joints without a curve whose leader, or leader's leader, has one."""
+    by_name = {joint.name: joint for joint in model.joints}
+    for joint in model.joints:
+        multiplier, offset, leader, seen = 1.0, 0.0, joint, {joint.name}
+        while (
+            model.v_slice(leader.name).start not in given
+            and leader.mimic is not None
+            and leader.mimic.joint in by_name.keys() - seen
+        ):
+            offset += multiplier * leader.mimic.offset
+            multiplier *= leader.mimic.multiplier
+            leader = by_name[leader.mimic.joint]
+            seen.add(leader.name)
+        if leader is not joint and model.v_slice(leader.name).start in given:
+            q, v = model.q_slice(joint.name).start, model.v_slice(joint.name).start
+            leader_q, leader_v = (
+                model.q_slice(leader.name).start,
+                model.v_slice(leader.name).start,
+            )
+            yield _Follower(q, v, leader_q, leader_v, multiplier, offset)
+
+
+def _vector_joints(model: Model) -> tuple[tuple[str | int, ...], Index]:
+    """The joints whose coordinates form a vector space, and where those sit in q."""
+    groups = set(_group_joints(model))
+    names = tuple(name for name in model.joint_names if name not in groups)
+    slices = [_indices(model.q_slice(name)) for name in names]
+    return names, np.concatenate([np.zeros(0, np.intp), *slices])
+
+
+def _group_joints(model: Model) -> list[str]:
+    return [joint.name for joint in model.joints if joint.type in ("spherical", "free")]
+
+
+def _pose(model: Model, joint: str, q: Array) -> Array:
+    """The poses (..., 4, 4) that the coordinates of a spherical or free joint describe."""
+    x = q[..., model.q_slice(joint)]
+    out = np.zeros((*q.shape[:-1], 4, 4))
+    out[..., :3, :3] = lie.quat_to_matrix(x[..., :4])
+    out[..., : x.shape[-1] - 4, 3] = x[..., 4:]
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def _configurations(model: Model, name: str, value: npt.ArrayLike, ndim: int) -> Array:
+    q = _checks.numbers(name, value)
+    if q.ndim != ndim or q.shape[-1] != model.nq:
+        expected = f"({model.nq},)" if ndim == 1 else f"(m, {model.nq})"
+        raise ValueError(f"{name}: expected shape {expected}, got {q.shape}")
+    return q
+
+
+def _joint_at(model: Model, rate: int) -> str:
+    names: tuple[str, ...] = model.joint_names
+    return next(name for name in names if rate < model.v_slice(name).stop)
+
+
+def _indices(span: slice) -> Index:
+    return np.arange(span.start, span.stop)

@@ -1,0 +1,138 @@
+"""`load` picks the reader by suffix and root element; packages are imported when needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jounce.errors import ModelError
+from jounce.io import geometry, load, load_urdf, load_xacro
+
+pytest.importorskip("lxml")
+
+MODELS = Path(__file__).parent / "models"
+ARM = MODELS / "arm.urdf"
+
+
+def test_urdf_by_suffix_and_by_root_element(tmp_path):
+    assert load(ARM, strict=True).nv == 3
+    renamed = tmp_path / "ARM.xml"
+    renamed.write_text(ARM.read_text())
+    assert load(str(renamed), "free").joint_names[0] == "root_joint"
+    assert load(ARM, gravity=(0, 1, 0)).gravity[1] == 1
+    assert load(ARM, mimic="locked").nv == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.urdf", "<mujoco/>", "MJCF"),
+        ("a.xml", "<sdf/>", "<sdf>"),
+        ("a.sdf", "<sdf/>", "<sdf>"),
+        ("a.xml", "", "empty"),
+        ("a.obj", "v 1 2 3", r"\.urdf"),
+        ("a.xml", "<!DOCTYPE robot><robot/>", "DOCTYPE"),
+    ],
+)
+def test_other_formats_are_refused_by_name(name, text, message, tmp_path):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(ModelError, match=message):
+        load(path)
+
+
+def test_a_missing_file_is_file_not_found(tmp_path):
+    for suffix in (".urdf", ".xml", ".xacro"):
+        with pytest.raises(FileNotFoundError):
+            load(tmp_path / f"none{suffix}")
+
+
+def test_arguments_are_for_xacro_only():
+    with pytest.raises(ValueError, match="xacro"):
+        load(ARM, arguments={"length": "1"})
+
+
+def test_xacro_is_expanded_with_its_arguments(capfd):
+    pytest.importorskip("xacro")
+    model = load(MODELS / "arm.xacro", arguments={"length": "0.8"}, strict=True)
+    assert model.joint_names == ("upper_joint", "lower_joint")
+    np.testing.assert_allclose(model.inertias[:, 0], 1.6)
+    assert load_xacro(MODELS / "arm.xacro").nodes.placement[1, 2, 3] == 0.5
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("${2 * length}", "${2 * lenght}", "lenght"),
+        ("${2 * length}", "-1", r"\(expanded\):\d+: <mass>"),
+        ("</robot>", "", "xacro cannot expand"),
+        ("<xacro:arg", '<xacro:include filename="none.xacro"/><xacro:arg', r"none\.xacro"),
+        ("<robot", "<!DOCTYPE robot><robot", "DOCTYPE"),
+    ],
+)
+def test_wrong_xacro_files_are_model_errors(old, new, message, tmp_path, capfd):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.xacro"
+    path.write_text((MODELS / "arm.xacro").read_text().replace(old, new, 1))
+    with pytest.raises(ModelError, match=message) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_xacro_prints_becomes_a_warning(tmp_path, capfd):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.xacro"
+    text = (MODELS / "arm.xacro").read_text()
+    path.write_text(text.replace("<xacro:arg", '<xacro:include filename="none*.xacro"/><xacro:arg'))
+    with pytest.warns(UserWarning, match="matched no files"):
+        load(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_importing_the_package_imports_no_optional_one():
+    code = (
+        "import sys, jounce.io; print([m for m in ('lxml', 'xacro', 'mujoco') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("package", "file"), [("lxml", "arm.urdf"), ("xacro", "arm.xacro")])
+def test_a_missing_package_is_named_with_the_way_to_install_it(package, file, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"{package}.*pip install"):
+        load(MODELS / file)
+
+
+def test_shapes_are_kept_for_the_viewer():
+    visuals = load_urdf(ARM).visuals
+    assert [(v.frame, v.collision) for v in visuals] == [
+        ("base", False),
+        ("base", True),
+        ("upper", False),
+        ("finger", True),
+    ]
+    assert visuals[0].shape == geometry.Box((0.1, 0.2, 0.3))
+    assert visuals[0].color == (0.5, 0.5, 0.5, 1)
+    assert visuals[0].placement[2, 3] == 0.15
+    assert visuals[1].shape == geometry.Cylinder(0.1, 0.3)
+    mesh = visuals[2].shape
+    assert mesh == geometry.Mesh("package://arm/upper.stl", (0.001, 0.001, 0.001), ARM.parent)
+    assert visuals[3].shape == geometry.Sphere(0.01)
+
+
+@pytest.mark.parametrize("filename", ["package://arm/meshes/a.stl", "meshes/a.stl", "file"])
+def test_mesh_files_are_found_next_to_the_model_and_above_it(filename, tmp_path):
+    target = tmp_path / "arm" / "meshes" / "a.stl"
+    target.parent.mkdir(parents=True)
+    target.touch()
+    name = target.as_uri() if filename == "file" else filename
+    assert geometry.find_mesh(geometry.Mesh(name, directory=tmp_path / "arm" / "urdf")) == target
+    assert geometry.find_mesh(geometry.Mesh("package://arm/b.stl", directory=tmp_path)) is None
+    assert geometry.find_mesh(geometry.Mesh("http://arm/a.stl")) is None

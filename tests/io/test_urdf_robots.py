@@ -1,0 +1,116 @@
+"""The robots of example-robot-data load, and agree with Pinocchio."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jounce.errors import ModelError, ModelWarning
+from jounce.io import load_urdf
+
+pytest.importorskip("lxml")
+
+
+def robot_directory() -> Path | None:
+    for package in ("example_robot_data", "pinocchio", "cmeel"):
+        spec = importlib.util.find_spec(package)
+        for parent in Path(spec.origin).resolve().parents if spec and spec.origin else ():
+            for prefix in (parent, parent / "cmeel.prefix"):
+                found = prefix / "share" / "example-robot-data" / "robots"
+                if found.is_dir():
+                    return found
+    return None
+
+
+DIRECTORY = robot_directory()
+if DIRECTORY is None:
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+# ur3.urdf is an empty <robot>.
+ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
+
+
+def load_quietly(path, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return load_urdf(path, **options)
+
+
+def impossible(path: Path) -> bool:
+    """Whether a link breaks the inequalities of an inertia, by Pinocchio's reading of it."""
+    pin = pytest.importorskip("pinocchio")
+    from lxml import etree
+
+    for link in etree.parse(path).getroot().iter("inertial"):
+        mass = float(link.find("mass").get("value"))
+        values = {key: float(text) for key, text in link.find("inertia").items()}
+        order = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+        tensor = pin.Symmetric3(np.array([values[key] for key in order])).matrix()
+        low, middle, high = np.linalg.eigvalsh(tensor)
+        slack = 1e-6 * max(abs(low), abs(high))
+        if low < -slack or low + middle < high - slack or (mass == 0 and tensor.any()):
+            return True
+    return False
+
+
+def test_all_robots_load_and_those_with_impossible_inertias_warn_once():
+    warned = set()
+    for path in ROBOTS:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load_urdf(path)
+        assert len(caught) <= 1
+        if caught:
+            assert "no rigid body can have" in str(caught[0].message)
+            warned.add(path)
+    assert len(ROBOTS) >= 60
+    assert warned == {path for path in ROBOTS if impossible(path)}
+    assert len(warned) >= 18
+
+
+def test_strict_refuses_every_robot_that_warns():
+    for path in ROBOTS:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load_urdf(path)
+        if caught:
+            with pytest.raises(ModelError):
+                load_urdf(path, strict=True)
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
+def test_joints_placements_and_inertias_agree_with_pinocchio(path):
+    pin = pytest.importorskip("pinocchio")
+    reference = pin.buildModelFromUrdf(str(path))
+    model = load_quietly(path)
+    names = list(reference.names)[1:]
+    assert sorted(names) == sorted(model.joint_names)
+    if not names:
+        return
+    indices = [names.index(name) + 1 for name in model.joint_names]
+    parents = [reference.parents[i] for i in indices]
+    ours = [indices[p] if p >= 0 else 0 for p in model.parents]
+    assert parents == ours
+    poses = np.array([reference.jointPlacements[i].homogeneous for i in indices])
+    np.testing.assert_allclose(model.nodes.placement, poses, atol=1e-14)
+    inertias = np.array([reference.inertias[i].toDynamicParameters() for i in indices])
+    scale = np.abs(inertias).max()
+    np.testing.assert_allclose(model.inertias, inertias, rtol=1e-12, atol=1e-14 * scale)
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
+def test_axes_and_limits_agree_with_pinocchio(path):
+    pin = pytest.importorskip("pinocchio")
+    reference = pin.buildModelFromUrdf(str(path))
+    model = load_quietly(path)
+    for k, name in enumerate(model.joint_names):
+        theirs = reference.joints[reference.getJointId(name)]
+        screw = np.ravel(theirs.createData().S)[[3, 4, 5, 0, 1, 2]]
+        np.testing.assert_allclose(model.nodes.screws[:, model.v_slice(k)][:, 0], screw, atol=1e-14)
+        assert model.effort_limit[model.v_slice(k)] == reference.upperEffortLimit[theirs.idx_v]
+        if model.joints[k].type != "continuous" and np.isfinite(model.lower[model.q_slice(k)]):
+            assert model.lower[model.q_slice(k)] == reference.lowerPositionLimit[theirs.idx_q]
+            assert model.upper[model.q_slice(k)] == reference.upperPositionLimit[theirs.idx_q]

@@ -1,0 +1,244 @@
+"""All robots of example-robot-data agree with Pinocchio, fixed and floating, 100 states each."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from comparison import RELATIVE, relative_error, scaled_condition
+
+import jounce as jc
+from jounce.interop.pinocchio import Converter
+
+pin = pytest.importorskip("pinocchio")
+pytest.importorskip("lxml")
+
+STATES = 100
+FRAME_STATES = 10
+EPS = np.finfo(float).eps
+
+
+def robot_directory() -> Path | None:
+    spec = importlib.util.find_spec("pinocchio")
+    for parent in Path(spec.origin).resolve().parents:
+        for prefix in (parent, parent / "cmeel.prefix"):
+            found = prefix / "share" / "example-robot-data" / "robots"
+            if found.is_dir():
+                return found
+    return None
+
+
+DIRECTORY = robot_directory()
+if DIRECTORY is None:
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+# ur3.urdf is an empty <robot>.
+ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
+CASES = [
+    pytest.param(str(path), base, id=f"{path.stem}-{path.parent.parent.name}-{base}")
+    for path in ROBOTS
+    for base in ("fixed", "free")
+]
+every_robot = pytest.mark.parametrize(("path", "base"), CASES)
+
+
+@functools.lru_cache(maxsize=2)
+def setting(path, base):
+    """The robot in both libraries, and random states in both conventions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jc.ModelWarning)
+        model = jc.load_urdf(path, base=base)
+    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
+    theirs = pin.buildModelFromUrdf(path, *root)
+    there = Converter(model, theirs)
+    rng = np.random.default_rng(len(path))
+    q = jc.random_configuration(model, rng, STATES)
+    v, a = rng.standard_normal((2, STATES, model.nv))
+    f_ext = rng.standard_normal((STATES, model.n_bodies, 6))
+    return SimpleNamespace(
+        model=model,
+        pin=theirs,
+        data=theirs.createData(),
+        there=there,
+        q=q,
+        v=v,
+        a=a,
+        f_ext=f_ext,
+        pin_q=there.to_q(q),
+        pin_v=there.to_v(q, v),
+        pin_a=there.to_a(q, v, a),
+        torque=1e-9 * max(1.0, jc.total_mass(model)),
+    )
+
+
+def pin_forces(s, k):
+    """External wrenches as Pinocchio takes them: in joint frames, force first."""
+    forces = pin.StdVec_Force()
+    forces.extend([pin.Force.Zero() for _ in range(s.pin.njoints)])
+    for body in range(s.model.n_bodies):
+        joint = s.pin.getJointId(s.model.joint_names[body])
+        forces[joint] = pin.Force(s.f_ext[k, body, 3:], s.f_ext[k, body, :3])
+    return forces
+
+
+def symmetric(upper):
+    return np.triu(upper) + np.triu(upper, 1).swapaxes(-1, -2)
+
+
+def mass_matrices(s):
+    crba = [pin.crba(s.pin, s.data, q, pin.Convention.WORLD).copy() for q in s.pin_q]
+    return symmetric(np.array(crba))
+
+
+@every_robot
+def test_torques(path, base):
+    s = setting(path, base)
+    states = list(zip(s.pin_q, s.pin_v, s.pin_a, strict=True))
+    theirs = [pin.rnea(s.pin, s.data, *x).copy() for x in states]
+    tau = jc.inverse_dynamics(s.model, s.q, s.v, s.a)
+    assert relative_error(s.there.to_tau(s.q, tau), theirs, s.torque) < RELATIVE
+    theirs = [pin.rnea(s.pin, s.data, *x, pin_forces(s, k)).copy() for k, x in enumerate(states)]
+    tau = jc.inverse_dynamics(s.model, s.q, s.v, s.a, s.f_ext)
+    assert relative_error(s.there.to_tau(s.q, tau), theirs, s.torque) < RELATIVE
+
+
+@every_robot
+def test_bias_and_gravity_forces(path, base):
+    s = setting(path, base)
+    states = zip(s.pin_q, s.pin_v, strict=True)
+    theirs = [pin.nonLinearEffects(s.pin, s.data, *x).copy() for x in states]
+    ours = s.there.to_tau(s.q, jc.bias_forces(s.model, s.q, s.v))
+    assert relative_error(ours, theirs, s.torque) < RELATIVE
+    theirs = [pin.computeGeneralizedGravity(s.pin, s.data, q).copy() for q in s.pin_q]
+    ours = s.there.to_tau(s.q, jc.gravity_forces(s.model, s.q))
+    assert relative_error(ours, theirs, s.torque) < RELATIVE
+
+
+@every_robot
+def test_mass_matrix_and_accelerations(path, base):
+    """M, M^-1 and forward dynamics; a robot with massless leaves has no M^-1."""
+    s = setting(path, base)
+    theirs = mass_matrices(s)
+    M = jc.mass_matrix(s.model, s.q)
+    assert relative_error(s.there.to_matrix(s.q, M), theirs) < RELATIVE
+    tau = jc.inverse_dynamics(s.model, s.q, s.v, s.a)
+    if is_singular(theirs):
+        with pytest.raises(jc.SingularError):
+            jc.forward_dynamics(s.model, s.q, s.v, tau)
+        with pytest.raises(jc.SingularError):
+            jc.inverse_mass_matrix(s.model, s.q)
+        return
+    # Against 50 digits, Pinocchio errs by up to 16 eps times the condition number (iCub, whose
+    # condition is 1e7 to 4e10), jounce by less than 0.5: beyond 1e-9 this is Pinocchio's error.
+    tolerance = max(RELATIVE, 32 * EPS * scaled_condition(theirs)) if s.model.nv else RELATIVE
+    pin_tau = s.there.to_tau(s.q, tau + s.a)
+    states = list(zip(s.pin_q, s.pin_v, pin_tau, strict=True))
+    for f_ext in (None, s.f_ext):
+        force = [() if f_ext is None else (pin_forces(s, k),) for k in range(STATES)]
+        aba = [pin.aba(s.pin, s.data, *x, *f).copy() for x, f in zip(states, force, strict=True)]
+        ours = jc.forward_dynamics(s.model, s.q, s.v, tau + s.a, f_ext)
+        assert relative_error(s.there.to_a(s.q, s.v, ours), aba) < tolerance
+        residual = np.abs(jc.inverse_dynamics(s.model, s.q, s.v, ours, f_ext) - (tau + s.a))
+        load = np.einsum("...ij,...j->...i", np.abs(M), np.abs(ours)) + np.abs(tau)
+        assert (residual <= 16 * EPS * load.max(-1, keepdims=True, initial=0)).all()
+    inverse = symmetric([pin.computeMinverse(s.pin, s.data, q).copy() for q in s.pin_q])
+    ours = s.there.to_matrix(s.q, jc.inverse_mass_matrix(s.model, s.q))
+    assert relative_error(ours, inverse) < tolerance
+
+
+def is_singular(M):
+    """Whether some joint moves nothing: rows of zeros, or eigenvalues at rounding error."""
+    if M.shape[-1] == 0:
+        return False
+    if (np.einsum("...ii->...i", M) <= 0).any():
+        return True
+    return not 0 < scaled_condition(M) < 1 / (16 * EPS)
+
+
+@every_robot
+def test_energies_and_center_of_mass(path, base):
+    s = setting(path, base)
+    kinetic, potential, com = [], [], []
+    for q, v in zip(s.pin_q, s.pin_v, strict=True):
+        kinetic.append(pin.computeKineticEnergy(s.pin, s.data, q, v))
+        potential.append(pin.computePotentialEnergy(s.pin, s.data, q))
+        com.append(pin.centerOfMass(s.pin, s.data, q).copy())
+    mass = jc.total_mass(s.model)
+    assert relative_error(jc.kinetic_energy(s.model, s.q, s.v), kinetic) < RELATIVE
+    potentials = jc.potential_energy(s.model, s.q)
+    assert relative_error(potentials, potential, 1e-3 * mass) < RELATIVE
+    if mass > 0:
+        assert relative_error(jc.center_of_mass(s.model, s.q), com, 1e-3) < RELATIVE
+
+
+@every_robot
+def test_momentum(path, base):
+    """Momentum about the world's origin and about the center of mass."""
+    s = setting(path, base)
+    if jc.total_mass(s.model) == 0:
+        pytest.skip("a massless robot has no center of mass")
+    spatial, centroidal = [], []
+    for q, v in zip(s.pin_q, s.pin_v, strict=True):
+        pin.computeCentroidalMomentum(s.pin, s.data, q, v)
+        hg = s.data.hg
+        about_com = np.concatenate([hg.angular, hg.linear])
+        centroidal.append(about_com)
+        shift = np.concatenate([np.cross(s.data.com[0], hg.linear), np.zeros(3)])
+        spatial.append(about_com + shift)
+    ours = jc.centroidal_momentum(s.model, s.q, s.v)
+    assert relative_error(ours, centroidal) < RELATIVE
+    assert relative_error(jc.momentum(s.model, s.q, s.v), spatial) < RELATIVE
+
+
+REFERENCES = {
+    "body": pin.ReferenceFrame.LOCAL,
+    "spatial": pin.ReferenceFrame.WORLD,
+    "hybrid": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+}
+
+
+def some_frames(s):
+    """A few frames of both libraries: spread over the robot, merged links among them.
+
+    Frames fixed to the world are left out: their Jacobian is zero, but Pinocchio reads past the
+    joints' indices for them and returns noise or crashes.
+    """
+    moving = [n for n, frame in s.model.frames.items() if frame.body >= 0]
+    shared = [n for n in moving if s.pin.existFrame(n, pin.FrameType.BODY)]
+    merged = [n for n in shared if n not in s.model.body_names]
+    bodies = [n for n in shared if n in s.model.body_names]
+    return {*bodies[-1:], *bodies[len(bodies) // 2 :][:1], *merged[-1:]}
+
+
+@every_robot
+def test_frames(path, base):
+    """Poses, Jacobians and their time derivatives in three representations."""
+    s = setting(path, base)
+    frames = some_frames(s)
+    assert frames or s.model.nv == 0
+    q, v = s.q[:FRAME_STATES], s.v[:FRAME_STATES]
+    poses = {name: [] for name in frames}
+    columns = {(name, twist): ([], []) for name in frames for twist in REFERENCES}
+    for pin_q, pin_v in zip(s.pin_q[:FRAME_STATES], s.pin_v[:FRAME_STATES], strict=True):
+        pin.computeJointJacobiansTimeVariation(s.pin, s.data, pin_q, pin_v)
+        pin.updateFramePlacements(s.pin, s.data)
+        for name in frames:
+            at = s.pin.getFrameId(name, pin.FrameType.BODY)
+            poses[name].append(s.data.oMf[at].homogeneous.copy())
+            for twist, reference in REFERENCES.items():
+                J = pin.getFrameJacobian(s.pin, s.data, at, reference)
+                dJ = pin.getFrameJacobianTimeVariation(s.pin, s.data, at, reference)
+                columns[name, twist][0].append(J[[3, 4, 5, 0, 1, 2]])
+                columns[name, twist][1].append(dJ[[3, 4, 5, 0, 1, 2]])
+    for name in frames:
+        assert relative_error(jc.body_pose(s.model, q, name), poses[name]) < RELATIVE
+        for twist in REFERENCES:
+            J, dJ = columns[name, twist]
+            ours = s.there.to_v(q[:, None], jc.jacobian(s.model, q, name, twist))
+            assert relative_error(ours, J) < RELATIVE
+            ours = s.there.to_v(q[:, None], jc.jacobian_derivative(s.model, q, v, name, twist))
+            assert relative_error(ours, dJ, 1.0) < RELATIVE
