@@ -89,11 +89,47 @@ JOUNCE_INLINE void articulated_outward(const Tree<P>& tree, const S* q, const S*
   }
 }
 
-// Adds an eliminated node's inertia, bias and scale to its parent's.
+// Factors the inertia of a node: eliminates its free rates from J, the last first, into `rate`.
+// Returns whether a D vanishes.
+template <Kind K, class S, class P, class Row, class Rate, class Mask>
+JOUNCE_INLINE bool factor_node(const Tree<P>& tree, const Node<P>& node, Mask prescribed, Row& me,
+                               Rate* rate) {
+  bool singular = false;
+  for (int k = rates(K) - 1; k >= 0; --k) {
+    Rate& r = rate[node.v + k];
+    r.U = times_screw<K>(me.J, node, k);
+    r.D = along<K>(node, k, r.U) + tree.armature[node.v + k];
+    if (prescribed(node.v + k)) continue;
+    const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
+    const S scale = slides ? me.linear_scale
+                           : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
+    if (any(value(r.D) <= value(scale * kSingular))) singular = true;
+    r.inverse_D = S(1.0) / r.D;
+    if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
+  }
+  return singular;
+}
+
+// Equations (2) and (3) for the bias wrench F0 of a factored node.
+template <Kind K, class S, class P, class Rate, class Mask>
+JOUNCE_INLINE void reduce_node(const Node<P>& node, Mask prescribed, const S* a, const S* tau,
+                               Force<S>& F0, Rate* rate) {
+  for (int k = rates(K) - 1; k >= 0; --k) {
+    Rate& r = rate[node.v + k];
+    r.u = along<K>(node, k, F0);
+    if (prescribed(node.v + k)) {
+      F0 += r.U * a[node.v + k];
+    } else {
+      r.u = tau[node.v + k] - r.u;
+      F0 += r.U * (r.u * r.inverse_D);
+    }
+  }
+}
+
+// Adds an eliminated node's inertia and scale to its parent's.
 template <class Row, class S>
-JOUNCE_INLINE void pass_to_parent(const Row& me, Row& up, S angular, S linear) {
+JOUNCE_INLINE void pass_inertia(const Row& me, Row& up, S angular, S linear) {
   up.J += shifted(me.pose.p, rotated(me.pose.R, me.J));
-  up.F0 += to_parent(me.pose, me.F0);
   up.angular_scale += angular + dot(me.pose.p, me.pose.p) * linear;
   up.linear_scale += linear;
 }
@@ -110,28 +146,12 @@ JOUNCE_INLINE int articulated_inward(const Tree<P>& tree, const S* a, const S* t
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      for (int k = rates(K) - 1; k >= 0; --k) {
-        auto& rate = work.rate[node.v + k];
-        rate.U = times_screw<K>(me.J, node, k);
-        rate.D = along<K>(node, k, rate.U) + tree.armature[node.v + k];
-        if (prescribed(node.v + k)) {  // (3)
-          rate.u = along<K>(node, k, me.F0);
-          me.F0 += rate.U * a[node.v + k];
-          continue;
-        }
-        const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
-        const S scale = slides ? me.linear_scale : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
-        if (any(value(rate.D) <= value(scale * kSingular))) singular = i;
-        rate.inverse_D = S(1.0) / rate.D;  // (2)
-        rate.u = tau[node.v + k] - along<K>(node, k, me.F0);
-        const Force<S> U_over_D = rate.U * rate.inverse_D;
-        if (node.parent >= 0 || k > 0) {
-          me.J.eliminate(rate.U, U_over_D);
-          me.F0 += U_over_D * rate.u;
-        }
-      }
+      if (factor_node<K, S>(tree, node, prescribed, me, work.rate)) singular = i;
+      reduce_node<K>(node, prescribed, a, tau, me.F0, work.rate);
     });
-    if (node.parent >= 0) pass_to_parent(me, work.row[node.parent], angular, linear);
+    if (node.parent < 0) continue;
+    pass_inertia(me, work.row[node.parent], angular, linear);
+    work.row[node.parent].F0 += to_parent(me.pose, me.F0);
   }
   return singular;
 }

@@ -18,6 +18,8 @@ enum class Kind : int { revolute = 0, prismatic = 1, helical = 2, spherical = 3,
 constexpr int coordinates(Kind k) { return k == Kind::spherical ? 4 : k == Kind::free ? 7 : 1; }
 constexpr int rates(Kind k) { return k == Kind::spherical ? 3 : k == Kind::free ? 6 : 1; }
 constexpr bool turns(Kind k) { return k == Kind::revolute || k == Kind::helical; }
+constexpr bool is_group(Kind k) { return k == Kind::spherical || k == Kind::free; }
+constexpr bool moves(Kind k) { return k != Kind::revolute && k != Kind::spherical; }
 
 template <class P>
 struct Node {
@@ -26,6 +28,8 @@ struct Node {
   int q, v;     // first coordinate, first rate
   int nv;       // number of rates
   int angle;    // position among the nodes that turn by an angle, or -1
+  int group;    // position among the nodes with a quaternion, or -1
+  int moving;   // position among the nodes whose origin moves in the parent, or -1
   int body;     // public body, or -1 for a massless intermediate node
   int end;      // the subtree is the nodes i ... end-1
   int v_end;    // its rates are v ... v_end-1
@@ -40,6 +44,7 @@ struct Node {
 template <class P = double>
 struct Tree {
   int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
+  int n_moving = 0;
   std::vector<Node<P>> nodes;
   std::vector<P> armature;       // (nv)
   std::vector<int> angle_q;      // coordinates that are angles
@@ -94,11 +99,13 @@ inline Tree<double> make_tree(const TreeData& data) {
     node.v = t.nv;
     node.nv = rates(node.kind);
     node.angle = turns(node.kind) ? int(t.angle_q.size()) : -1;
+    node.group = is_group(node.kind) ? int(t.quaternions.size()) : -1;
+    node.moving = moves(node.kind) ? t.n_moving++ : -1;
     node.body = -1;
     node.depth = p < 0 ? 0 : t.nodes[p].depth + 1;
     t.depth = node.depth + 1 > t.depth ? node.depth + 1 : t.depth;
     if (node.angle >= 0) t.angle_q.push_back(t.nq);
-    if (node.kind == Kind::spherical || node.kind == Kind::free) t.quaternions.push_back(t.nq);
+    if (node.group >= 0) t.quaternions.push_back(t.nq);
     t.nq += coordinates(node.kind);
     t.nv += node.nv;
     node.end = i + 1;

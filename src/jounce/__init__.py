@@ -9,7 +9,7 @@ A frozen `Model` and plain arrays in, fresh arrays out::
     tau = jc.inverse_dynamics(model, q, v, a)
 """
 
-from jounce import inertia, lie, models, twists
+from jounce import inertia, lie, models, trajectories, twists
 from jounce._core import core_info
 from jounce.builder import ModelBuilder
 from jounce.configuration import difference, integrate, neutral, random_configuration
@@ -42,6 +42,11 @@ from jounce.kinematics import (
     jacobian_derivative,
 )
 from jounce.model import Frame, Model
+from jounce.series import (
+    forward_dynamics_series,
+    hybrid_dynamics_series,
+    inverse_dynamics_series,
+)
 
 __version__ = "0.1.0"
 
@@ -65,11 +70,14 @@ __all__ = [
     "core_info",
     "difference",
     "forward_dynamics",
+    "forward_dynamics_series",
     "gravity_forces",
     "hybrid_dynamics",
+    "hybrid_dynamics_series",
     "inertia",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_series",
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_derivative",
@@ -87,5 +95,6 @@ __all__ = [
     "potential_energy",
     "random_configuration",
     "total_mass",
+    "trajectories",
     "twists",
 ]

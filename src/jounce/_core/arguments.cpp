@@ -70,18 +70,51 @@ const char* shape_meaning(Shape shape) {
   switch (shape) {
     case Shape::q: return "nq";
     case Shape::v: return "nv";
+    case Shape::motion: return "r + 2, nv";
+    case Shape::series: return "r + 1, nv";
+    case Shape::wrench_series: return "r + 1, n_bodies, 6";
     default: return "n_bodies, 6";
   }
 }
 
-bool wrong_shape(const Input& input, const Tree<double>& tree, PyArrayObject* array) {
+// The order r that the rows of a series tell, if no input before it told.
+void learn_order(const Input& input, PyArrayObject* array, Call& call) {
+  const bool is_series = input.shape == Shape::motion || input.shape == Shape::series ||
+                         input.shape == Shape::wrench_series;
+  const int at = PyArray_NDIM(array) - rank(input.shape);
+  if (!is_series || call.order >= 0 || at < 0) return;
+  const Py_ssize_t order = PyArray_DIM(array, at) - (input.shape == Shape::motion ? 2 : 1);
+  call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
+}
+
+bool wrong_shape(const Input& input, const Call& call, PyArrayObject* array) {
   Py_ssize_t dims[3];
-  dimensions(input.shape, tree, dims);
+  dimensions(input.shape, *call.tree, call.order, dims);
   const std::string want = shape_text(dims, rank(input.shape), true);
   const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array), false);
-  PyErr_Format(PyExc_ValueError, "%s must have shape %s, that is (..., %s) of this model, got %s",
-               input.name, want.c_str(), shape_meaning(input.shape), got.c_str());
+  PyErr_Format(PyExc_ValueError, "%s must have shape %s, that is (..., %s) of this model%s, got %s",
+               input.name, want.c_str(), shape_meaning(input.shape),
+               call.order < 0 ? "" : " with r = 0 ... 100, the same for all series", got.c_str());
   return false;
+}
+
+bool is_real(PyArrayObject* array) {
+  const int type = PyArray_TYPE(array);
+  return PyTypeNum_ISFLOAT(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
+}
+
+// Turns the error of a conversion into one that names the argument; what is not the argument's
+// fault (no memory, an interrupt) stays.
+void name_argument(const char* name, PyObject* object, const char* wanted) {
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) || !PyErr_ExceptionMatches(PyExc_Exception)) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyErr_Format(PyExc_ValueError, "%s must be %s, got %s: %S", name, wanted,
+               Py_TYPE(object)->tp_name, value ? value : Py_None);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
 }
 
 // A C-contiguous double array for the object: itself if it is one.
@@ -90,18 +123,20 @@ PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) return array;
   }
-  PyObject* array = PyArray_FROMANY(object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
-  if (!array) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyErr_Format(PyExc_ValueError, "%s must be an array of real numbers, got %s: %S", name,
-                 Py_TYPE(object)->tp_name, value ? value : Py_None);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
+  PyObject* any = PyArray_FROM_O(object);
+  if (!any) {
+    name_argument(name, object, "an array of real numbers");
     return nullptr;
   }
+  if (!is_real(reinterpret_cast<PyArrayObject*>(any))) {
+    PyErr_Format(PyExc_ValueError, "%s must be an array of real numbers, got %s of dtype %S", name,
+                 Py_TYPE(object)->tp_name, PyArray_DESCR(reinterpret_cast<PyArrayObject*>(any)));
+    Py_DECREF(any);
+    return nullptr;
+  }
+  PyObject* array = PyArray_FROMANY(any, NPY_DOUBLE, 0, 0,
+                                    NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY);
+  Py_DECREF(any);
   return reinterpret_cast<PyArrayObject*>(keep(array));
 }
 
@@ -160,7 +195,10 @@ PyArrayObject* spread(PyArrayObject* array, int trailing, const Batch& batch, Ke
 
 bool read_mask(PyObject* object, Call& call, Keep& keep) {
   PyObject* array = keep(PyArray_FROMANY(object, NPY_NOTYPE, 0, 0, NPY_ARRAY_CARRAY_RO));
-  if (!array) return false;
+  if (!array) {
+    name_argument("prescribed", object, "a bool array over the rates");
+    return false;
+  }
   auto* mask = reinterpret_cast<PyArrayObject*>(array);
   if (PyArray_TYPE(mask) != NPY_BOOL || PyArray_NDIM(mask) != 1 ||
       PyArray_DIM(mask, 0) != call.tree->nv) {
@@ -239,25 +277,34 @@ bool read_arguments(const Signature& s, PyObject* const* args, Py_ssize_t n_args
   return true;
 }
 
+bool convert_inputs(const Signature& s, Arguments& arguments, Keep& keep) {
+  for (int k = 0; k < s.n_inputs; ++k) {
+    PyObject*& input = arguments.inputs[k];
+    if (!input) continue;
+    input = reinterpret_cast<PyObject*>(as_doubles(s.inputs[k].name, input, keep));
+    if (!input) return false;
+  }
+  return true;
+}
+
 bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Batch& batch,
                  Keep& keep) {
-  PyArrayObject* arrays[kMostInputs] = {};
   for (int k = 0; k < s.n_inputs; ++k) {
-    if (!arguments.inputs[k]) continue;
-    PyArrayObject* array = arrays[k] = as_doubles(s.inputs[k].name, arguments.inputs[k], keep);
-    if (!array) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(arguments.inputs[k]);
+    if (!array) continue;
     Py_ssize_t want[3];
-    call.in_size[k] = dimensions(s.inputs[k].shape, *call.tree, want);
+    learn_order(s.inputs[k], array, call);
+    call.in_size[k] = dimensions(s.inputs[k].shape, *call.tree, call.order, want);
     const int trailing = rank(s.inputs[k].shape), axes = PyArray_NDIM(array) - trailing;
     bool fits = axes >= 0;
     for (int i = 0; fits && i < trailing; ++i) fits = PyArray_DIM(array, axes + i) == want[i];
-    if (!fits) return wrong_shape(s.inputs[k], *call.tree, array);
+    if (!fits) return wrong_shape(s.inputs[k], call, array);
     if (axes > 0 && !merge_axes(s.inputs[k].name, array, axes, batch)) return false;
   }
   for (int i = 0; i < batch.axes; ++i) batch.states *= batch.dims[i];
   call.states = batch.states;
   for (int k = 0; k < s.n_inputs; ++k) {
-    PyArrayObject* array = arrays[k];
+    auto* array = reinterpret_cast<PyArrayObject*>(arguments.inputs[k]);
     if (!array) continue;
     Py_ssize_t own = 1;
     const int trailing = rank(s.inputs[k].shape);

@@ -5,7 +5,9 @@
 
 namespace jounce {
 
-constexpr int kMostArguments = 12, kMostAxes = 32;
+constexpr int kMostAxes = 32;
+// References that a call may own: converted, spread and copied inputs, options, outputs.
+constexpr int kMostReferences = 3 * kMostInputs + 2 + kMostOutputs;
 
 // The arguments in the order of the signature; null where not given. `out` and `threads` apart.
 struct Arguments {
@@ -25,7 +27,7 @@ bool intern_names();
 class Keep {
  public:
   PyObject* operator()(PyObject* object) {
-    if (object && count_ < kMostArguments) held_[count_++] = object;
+    if (object) held_[count_++] = object;
     return object;
   }
   Keep() = default;
@@ -36,7 +38,7 @@ class Keep {
   }
 
  private:
-  PyObject* held_[kMostArguments];
+  PyObject* held_[kMostReferences];
   int count_ = 0;
 };
 
@@ -47,10 +49,14 @@ struct Batch {
   Py_ssize_t states = 1;
 };
 
-// Fills the inputs of the call; converts and broadcasts where needed.
+// A call is read in this order, so that nothing that is checked can change before it is used:
+// converting objects may run Python code, the last step does not.
+bool convert_inputs(const Signature& signature, Arguments& arguments, Keep& keep);
+bool read_options(const Signature& signature, const Arguments& arguments, Call& call, Keep& keep);
+// Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where
+// needed.
 bool read_inputs(const Signature& signature, const Arguments& arguments, Call& call, Batch& batch,
                  Keep& keep);
-bool read_options(const Signature& signature, const Arguments& arguments, Call& call, Keep& keep);
 // 0 and an exception if the argument is not a number of threads.
 int read_threads(PyObject* threads);
 

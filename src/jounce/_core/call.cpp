@@ -2,8 +2,10 @@
 
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <string>
 
 #include "arguments.hpp"
@@ -15,12 +17,12 @@ int rank(Shape shape) {
   switch (shape) {
     case Shape::scalar: return 0;
     case Shape::q: case Shape::v: case Shape::three: case Shape::six: return 1;
-    case Shape::poses: return 3;
+    case Shape::poses: case Shape::wrench_series: return 3;
     default: return 2;
   }
 }
 
-std::ptrdiff_t dimensions(Shape shape, const Tree<double>& t, std::ptrdiff_t* d) {
+std::ptrdiff_t dimensions(Shape shape, const Tree<double>& t, int order, std::ptrdiff_t* d) {
   d[0] = d[1] = d[2] = 1;
   switch (shape) {
     case Shape::scalar: break;
@@ -33,6 +35,9 @@ std::ptrdiff_t dimensions(Shape shape, const Tree<double>& t, std::ptrdiff_t* d)
     case Shape::six_by_v: d[0] = 6; d[1] = t.nv; break;
     case Shape::pose: d[0] = d[1] = 4; break;
     case Shape::poses: d[0] = t.n_bodies; d[1] = d[2] = 4; break;
+    case Shape::motion: d[0] = order + 2; d[1] = t.nv; break;
+    case Shape::series: d[0] = order + 1; d[1] = t.nv; break;
+    case Shape::wrench_series: d[0] = order + 1; d[1] = t.n_bodies; d[2] = 6; break;
   }
   return d[0] * d[1] * d[2];
 }
@@ -43,6 +48,9 @@ constexpr int kWide = lanes<Wide>;
 constexpr std::size_t kKeptBytes = std::size_t(64) << 20;
 // Nodes times states above which a call is worth releasing the lock for (some microseconds).
 constexpr std::ptrdiff_t kLongCall = 200;
+// Work of the groups that a thread takes at once: about a millisecond.
+constexpr std::ptrdiff_t kPiece = 20000;
+constexpr std::chrono::milliseconds kSignalPeriod(30);
 
 Workspace& thread_workspace() {
   thread_local Workspace workspace;
@@ -51,24 +59,45 @@ Workspace& thread_workspace() {
 
 using Clock = std::chrono::steady_clock;
 
+// Signals are handled by the main thread of Python alone. Needs the lock.
+bool is_main_thread() {
+  PyObject* threading = PyImport_ImportModule("threading");
+  PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
+  PyObject* ident = main ? PyObject_GetAttrString(main, "ident") : nullptr;
+  const bool yes = !ident || PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+  Py_XDECREF(ident);
+  Py_XDECREF(main);
+  Py_XDECREF(threading);
+  PyErr_Clear();
+  return yes;
+}
+
+// Numbers that a state reads and writes, and the nodes it visits: how long it takes, roughly.
+std::ptrdiff_t work_per_state(const Call& call) {
+  std::ptrdiff_t work = call.tree->n + 1;
+  for (std::ptrdiff_t size : call.in_size) work += size / 8;
+  for (std::ptrdiff_t size : call.out_size) work += size / 8;
+  return work;
+}
+
 // A batch, cut into groups of one pack each; threads take several groups at a time.
 class BatchRun {
  public:
   BatchRun(const Entry& entry, const Call& call) : entry_(entry), call_(call) {
     group_ = entry.signature.packs ? kWide : 1;
     groups_ = (call.states + group_ - 1) / group_;
-    const std::ptrdiff_t work = std::ptrdiff_t(call.tree->n) * group_;
-    at_once_ = 20000 / (work ? work : 1);
+    at_once_ = kPiece / (work_per_state(call) * group_);
     if (at_once_ < 1) at_once_ = 1;
-    const std::size_t wide = entry.bytes(*call.tree, true), narrow = entry.bytes(*call.tree, false);
-    bytes_ = wide > narrow ? wide : narrow;
+    lowest_failure_ = groups_;
+    bytes_ = entry.bytes(*call.tree, call.order, false);
+    if (call.states > 1) bytes_ = std::max(bytes_, entry.bytes(*call.tree, call.order, true));
   }
 
-  // Without the lock. False if a signal handler raised.
+  // Without the lock. False with an exception set if a signal handler raised or memory is short.
   bool run(int threads) {
     PyThreadState* state = PyEval_SaveThread();
     Clock::time_point checked = Clock::now();
-    bool raised = false;
+    bool listens = true, raised = false;
     const std::ptrdiff_t pieces = (groups_ + at_once_ - 1) / at_once_;
     const int helpers = int(threads < pieces ? threads : pieces) - 1;
     if (threads > 1 && at_once_ > groups_ / (8 * threads)) {
@@ -78,15 +107,17 @@ class BatchRun {
       try {
         char* block = thread_workspace().reserve(bytes_);
         while (take(block)) {
-          if (!caller || Clock::now() - checked < std::chrono::milliseconds(30)) continue;
+          if (!caller || !listens || Clock::now() - checked < kSignalPeriod) continue;
           PyEval_RestoreThread(state);
-          if (PyErr_CheckSignals()) {
+          listens = is_main_thread();
+          if (listens && PyErr_CheckSignals()) {
             raised = true;
             stop_ = true;
             return;  // keeps the lock
           }
           state = PyEval_SaveThread();
           checked = Clock::now();
+          block = thread_workspace().reserve(bytes_);  // a handler may have run a kernel
         }
         thread_workspace().trim(kKeptBytes);
       } catch (const std::bad_alloc&) {
@@ -95,54 +126,86 @@ class BatchRun {
       }
     });
     if (!raised) PyEval_RestoreThread(state);
-    if (no_memory_) PyErr_NoMemory();
+    if (!raised && no_memory_) PyErr_NoMemory();
     return !raised && !no_memory_;
   }
 
+  // That of the lowest state, whatever the number of threads.
   Failure failure() const { return failure_; }
 
  private:
-  // Computes the next groups; false when there are none.
+  // Computes the next groups; false when there are none. Groups are handed out in order, so all
+  // below a failing one are computed.
   bool take(char* block) {
     const std::ptrdiff_t first = next_.fetch_add(at_once_);
-    for (std::ptrdiff_t g = first; g < first + at_once_ && g < groups_; ++g) {
+    for (std::ptrdiff_t g = first; g < first + at_once_ && g < lowest_failure_; ++g) {
       if (stop_.load(std::memory_order_relaxed)) return false;
       const std::ptrdiff_t state = g * group_;
       const std::ptrdiff_t left = call_.states - state;
       const Failure bad = entry_.run(call_, state, int(left < group_ ? left : group_), block);
-      if (bad.kind != Failure::none) {
-        if (!failed_.exchange(true)) failure_ = bad;
-        stop_ = true;
-        return false;
+      if (bad.kind == Failure::none) continue;
+      std::lock_guard<std::mutex> lock(failing_);
+      if (g < lowest_failure_) {
+        lowest_failure_ = g;
+        failure_ = bad;
       }
+      return false;
     }
-    return first + at_once_ < groups_;
+    return first + at_once_ < lowest_failure_;
   }
 
   const Entry& entry_;
   const Call& call_;
   std::ptrdiff_t group_, groups_, at_once_;
   std::size_t bytes_;
-  std::atomic<std::ptrdiff_t> next_{0};
-  std::atomic<bool> stop_{false}, failed_{false}, no_memory_{false};
+  std::atomic<std::ptrdiff_t> next_{0}, lowest_failure_{0};
+  std::atomic<bool> stop_{false}, no_memory_{false};
+  std::mutex failing_;
   Failure failure_;
 };
+
+// The indices of a flat position in an array of these dimensions: "2, 3".
+std::string index_text(const std::ptrdiff_t* dims, int axes, std::ptrdiff_t flat) {
+  std::string text;
+  for (int i = axes - 1; i >= 0; --i) {
+    text = std::to_string(flat % dims[i]) + (text.empty() ? "" : ", ") + text;
+    flat /= dims[i];
+  }
+  return text;
+}
+
+// Where an entry of an input is, in NumPy's notation after broadcasting: "q[2, 3, 5]".
+std::string entry_text(const Input& input, const Call& call, const Batch& batch, bool varies,
+                       std::ptrdiff_t state, const std::string& last) {
+  std::string lead = varies ? index_text(batch.dims, batch.axes, state) : call.states > 1 ? "..." : "";
+  if (!lead.empty()) lead += ", ";
+  return std::string(input.name) + "[" + lead + last + "]";
+}
+
+std::string state_text(const Batch& batch, std::ptrdiff_t state) {
+  if (batch.axes == 0) return "";
+  return " in state [" + index_text(batch.dims, batch.axes, state) + "] of the batch";
+}
 
 // The joint that a node belongs to, as text; a new reference.
 PyObject* joint_name(PyObject* model, int node) {
   return PyObject_CallMethod(model, "_joint_of_node", "i", node);
 }
 
-void raise_not_finite(const Signature& s, const Call& call, std::ptrdiff_t state) {
+void raise_not_finite(const Signature& s, const Call& call, const Batch& batch, std::ptrdiff_t state) {
   for (std::ptrdiff_t i = state; i < call.states && i < state + kWide; ++i) {
     for (int k = 0; k < s.n_inputs; ++k) {
       if (!call.in[k]) continue;
       const double* x = call.in[k] + i * call.in_step[k];
       for (std::ptrdiff_t j = 0; j < call.in_size[k]; ++j) {
-        if (std::isfinite(x[j]) || !engine::is_read(s.inputs[k].reads, call.options.prescribed, j)) continue;
+        if (std::isfinite(x[j]) || !engine::is_read(s.inputs[k].reads, call, j)) continue;
+        std::ptrdiff_t dims[3];
+        dimensions(s.inputs[k].shape, *call.tree, call.order, dims);
+        const std::string last = index_text(dims, rank(s.inputs[k].shape), j);
+        const std::string at = entry_text(s.inputs[k], call, batch, call.in_step[k] != 0, i, last);
         PyObject* number = PyFloat_FromDouble(x[j]);
-        PyErr_Format(PyExc_ValueError, "%s must be finite, got %R at entry %zd of state %zd",
-                     s.inputs[k].name, number, Py_ssize_t(j), Py_ssize_t(i));
+        PyErr_Format(PyExc_ValueError, "%s must be finite, got %R at %s", s.inputs[k].name, number,
+                     at.c_str());
         Py_XDECREF(number);
         return;
       }
@@ -151,7 +214,8 @@ void raise_not_finite(const Signature& s, const Call& call, std::ptrdiff_t state
   PyErr_Format(PyExc_ValueError, "an input of %s() is not finite", s.name);
 }
 
-void raise_quaternion(const Signature& s, PyObject* model, const Call& call, std::ptrdiff_t state) {
+void raise_quaternion(const Signature& s, PyObject* model, const Call& call, const Batch& batch,
+                      std::ptrdiff_t state) {
   for (std::ptrdiff_t i = state; i < call.states && i < state + kWide; ++i) {
     for (int k = 0; k < s.n_inputs; ++k) {
       if (!call.in[k] || s.inputs[k].shape != Shape::q) continue;
@@ -165,12 +229,11 @@ void raise_quaternion(const Signature& s, PyObject* model, const Call& call, std
         char text[200];
         std::snprintf(text, sizeof text, "(%.6g, %.6g, %.6g, %.6g) with norm %.6g", x[0], x[1], x[2],
                       x[3], norm);
+        const std::string last = std::to_string(node.q) + ":" + std::to_string(node.q + 4);
+        const std::string at = entry_text(s.inputs[k], call, batch, call.in_step[k] != 0, i, last);
         PyErr_Format(PyExc_ValueError,
-                     "%s[%d:%d] must be the unit quaternion (x, y, z, w) of joint %R%s, got %s in "
-                     "state %zd",
-                     s.inputs[k].name, node.q, node.q + 4, joint,
-                     node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text,
-                     Py_ssize_t(i));
+                     "%s must be the unit quaternion (x, y, z, w) of joint %R%s, got %s", at.c_str(),
+                     joint, node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text);
         Py_DECREF(joint);
         return;
       }
@@ -179,50 +242,75 @@ void raise_quaternion(const Signature& s, PyObject* model, const Call& call, std
   PyErr_Format(PyExc_ValueError, "a quaternion given to %s() is not of unit length", s.name);
 }
 
-void raise_singular(PyObject* model, const Failure& failure) {
+// The state of a pack that is singular by itself.
+Failure single_out(const Entry& entry, const Call& call, const Failure& failure) {
+  char* block = thread_workspace().reserve(entry.bytes(*call.tree, call.order, false));
+  for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kWide; ++i) {
+    const Failure one = entry.run(call, i, 1, block);
+    if (one.kind == Failure::singular) return one;
+  }
+  return failure;
+}
+
+void raise_singular(PyObject* model, const Batch& batch, const Failure& failure) {
   PyObject* errors = PyImport_ImportModule("jounce.errors");
   PyObject* type = errors ? PyObject_GetAttrString(errors, "SingularError") : nullptr;
   PyObject* joint = type ? joint_name(model, failure.node) : nullptr;
   if (joint) {
     PyErr_Format(type,
-                 "the inertia that joint %R moves vanishes (a massless leaf, or axes that coincide), "
-                 "so its acceleration is undefined (state %zd or one packed with it); give the body "
-                 "an inertia, the joint an armature, or prescribe its acceleration",
-                 joint, Py_ssize_t(failure.state));
+                 "the inertia that joint %R moves vanishes%s (a massless leaf, or axes that "
+                 "coincide), so its acceleration is undefined; give the body an inertia, the joint "
+                 "an armature, or prescribe its acceleration",
+                 joint, state_text(batch, failure.state).c_str());
   }
   Py_XDECREF(joint);
   Py_XDECREF(type);
   Py_XDECREF(errors);
 }
 
-void raise(const Signature& s, PyObject* model, const Call& call, const Failure& failure) {
+void raise(const Entry& entry, PyObject* model, const Call& call, const Batch& batch,
+           const Failure& failure) {
+  const Signature& s = entry.signature;
   switch (failure.kind) {
-    case Failure::not_finite: return raise_not_finite(s, call, failure.state);
-    case Failure::quaternion: return raise_quaternion(s, model, call, failure.state);
-    case Failure::singular: return raise_singular(model, failure);
+    case Failure::not_finite: return raise_not_finite(s, call, batch, failure.state);
+    case Failure::quaternion: return raise_quaternion(s, model, call, batch, failure.state);
+    case Failure::singular: return raise_singular(model, batch, single_out(entry, call, failure));
     case Failure::none: return;
   }
 }
 
-bool runs(const Entry& entry, PyObject* model, const Call& call, int threads) {
+bool runs(const Entry& entry, PyObject* model, const Call& call, const Batch& batch, int threads) {
   Failure failure;
   if (call.states == 0) return true;
   if (call.states == 1 && call.tree->n < kLongCall) {
-    try {
-      char* block = thread_workspace().reserve(entry.bytes(*call.tree, false));
-      failure = entry.run(call, 0, 1, block);
-    } catch (const std::bad_alloc&) {
-      PyErr_NoMemory();
-      return false;
-    }
+    char* block = thread_workspace().reserve(entry.bytes(*call.tree, call.order, false));
+    failure = entry.run(call, 0, 1, block);
   } else {
-    BatchRun batch(entry, call);
-    if (!batch.run(threads)) return false;
-    failure = batch.failure();
+    BatchRun run(entry, call);
+    if (!run.run(threads)) return false;
+    failure = run.failure();
   }
   if (failure.kind == Failure::none) return true;
-  raise(entry.signature, model, call, failure);
+  raise(entry, model, call, batch, failure);
   return false;
+}
+
+void wrong_output(PyObject* given, const Py_ssize_t* dims, int axes) {
+  std::string want = "(";
+  for (int i = 0; i < axes; ++i) want += (i ? ", " : "") + std::to_string(dims[i]);
+  want += axes == 1 ? ",)" : ")";
+  const char* must = "out must be a writable C-contiguous float64 array of shape";
+  if (!PyArray_Check(given)) {
+    PyErr_Format(PyExc_ValueError, "%s %s, got %s", must, want.c_str(), Py_TYPE(given)->tp_name);
+    return;
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(given);
+  PyObject* got = PyObject_GetAttrString(given, "shape");
+  PyErr_Format(PyExc_ValueError, "%s %s, got a %s%s%S array of shape %S", must, want.c_str(),
+               PyArray_ISWRITEABLE(array) ? "" : "read-only ",
+               PyArray_IS_C_CONTIGUOUS(array) ? "" : "non-contiguous ", PyArray_DESCR(array),
+               got ? got : Py_None);
+  Py_XDECREF(got);
 }
 
 // The array to write output k to: new, or the caller's.
@@ -230,7 +318,7 @@ PyArrayObject* output_array(const Signature& s, int k, const Call& call, const B
                             PyObject* given) {
   Py_ssize_t dims[kMostAxes + 3];
   for (int i = 0; i < batch.axes; ++i) dims[i] = batch.dims[i];
-  dimensions(s.outputs[k], *call.tree, dims + batch.axes);
+  dimensions(s.outputs[k], *call.tree, call.order, dims + batch.axes);
   const int axes = batch.axes + rank(s.outputs[k]);
   if (!given) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(axes, dims, NPY_DOUBLE));
   bool fits = PyArray_Check(given);
@@ -238,46 +326,62 @@ PyArrayObject* output_array(const Signature& s, int k, const Call& call, const B
   fits = fits && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY(array) && PyArray_NDIM(array) == axes;
   for (int i = 0; fits && i < axes; ++i) fits = PyArray_DIM(array, i) == dims[i];
   if (!fits) {
-    std::string want = "(";
-    for (int i = 0; i < axes; ++i) want += (i ? ", " : "") + std::to_string(dims[i]);
-    want += axes == 1 ? ",)" : ")";
-    PyObject* got = PyArray_Check(given) ? PyObject_GetAttrString(given, "shape") : nullptr;
-    PyErr_Format(PyExc_ValueError,
-                 "out must be a writable C-contiguous float64 array of shape %s, got %s %S",
-                 want.c_str(), Py_TYPE(given)->tp_name, got ? got : Py_None);
-    Py_XDECREF(got);
+    wrong_output(given, dims, axes);
     return nullptr;
   }
   Py_INCREF(given);
   return array;
 }
 
-bool overlaps(const Call& call, const Signature& s, const double* out, std::ptrdiff_t size) {
-  for (int k = 0; k < s.n_inputs; ++k) {
-    if (!call.in[k]) continue;
-    const double* end = call.in[k] + (call.in_step[k] ? call.states : 1) * call.in_size[k];
-    if (call.in[k] < out + size && out < end) return true;
-  }
-  return false;
+// Memory of an array of doubles.
+struct Span {
+  const double* first;
+  std::ptrdiff_t size;
+  bool overlaps(const Span& b) const { return first < b.first + b.size && b.first < first + size; }
+};
+Span input_span(const Call& call, int k) {
+  return {call.in[k], (call.in_step[k] ? call.states : 1) * call.in_size[k]};
 }
+Span output_span(const Call& call, int k) { return {call.out[k], call.states * call.out_size[k]}; }
 
-// Copies inputs that share memory with an output, so that `out=` may be one of the inputs.
-bool part_from_outputs(const Signature& s, Call& call, Keep& keep) {
-  for (int o = 0; o < s.n_outputs; ++o) {
-    const std::ptrdiff_t size = call.states * call.out_size[o];
+// Inputs that share memory with an output are copied, so that `out=` may be one of the inputs. If
+// the call fails they get their values back.
+class Parted {
+ public:
+  bool part(const Signature& s, Call& call, Keep& keep) {
     for (int k = 0; k < s.n_inputs; ++k) {
       if (!call.in[k]) continue;
-      Call one = call;
-      for (int j = 0; j < s.n_inputs; ++j) {
-        if (j != k) one.in[j] = nullptr;
-      }
-      if (!overlaps(one, s, call.out[o], size)) continue;
-      Py_ssize_t count = (call.in_step[k] ? call.states : 1) * call.in_size[k];
+      const Span own = input_span(call, k);
+      bool shares = false;
+      for (int o = 0; o < s.n_outputs; ++o) shares = shares || own.overlaps(output_span(call, o));
+      if (!shares) continue;
+      Py_ssize_t count = own.size;
       PyObject* copy = keep(PyArray_SimpleNew(1, &count, NPY_DOUBLE));
       if (!copy) return false;
       auto* data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(copy)));
-      std::memcpy(data, call.in[k], count * sizeof(double));
+      std::memcpy(data, own.first, count * sizeof(double));
+      original_[k] = own;
       call.in[k] = data;
+    }
+    return true;
+  }
+  void restore(const Call& call) const {
+    for (int k = 0; k < kMostInputs; ++k) {
+      if (!original_[k].first) continue;
+      std::memcpy(const_cast<double*>(original_[k].first), call.in[k], original_[k].size * sizeof(double));
+    }
+  }
+
+ private:
+  Span original_[kMostInputs] = {};
+};
+
+bool outputs_are_apart(const Signature& s, const Call& call) {
+  for (int k = 1; k < s.n_outputs; ++k) {
+    for (int j = 0; j < k; ++j) {
+      if (!output_span(call, k).overlaps(output_span(call, j))) continue;
+      PyErr_SetString(PyExc_ValueError, "the arrays of out must not share memory with each other");
+      return false;
     }
   }
   return true;
@@ -290,14 +394,7 @@ PyObject* given_output(const Signature& s, PyObject* out, int k) {
   return nullptr;
 }
 
-}  // namespace
-
-bool prepare_calls() {
-  import_array1(false);
-  return intern_names();
-}
-
-PyObject* call_kernel(const Entry& entry, PyObject* const* args, Py_ssize_t n_args,
+PyObject* checked_call(const Entry& entry, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   const Signature& s = entry.signature;
   Arguments arguments;
@@ -308,8 +405,9 @@ PyObject* call_kernel(const Entry& entry, PyObject* const* args, Py_ssize_t n_ar
   call.tree = tree_of(arguments.model);
   if (!call.tree) return nullptr;
   const int threads = read_threads(arguments.threads);
-  if (!threads || !read_inputs(s, arguments, call, batch, keep)) return nullptr;
+  if (!threads || !convert_inputs(s, arguments, keep)) return nullptr;
   if (s.n_options && !read_options(s, arguments, call, keep)) return nullptr;
+  if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   PyObject* outputs[kMostOutputs];
   for (int k = 0; k < s.n_outputs; ++k) {
     PyObject* given = given_output(s, arguments.out, k);
@@ -319,10 +417,14 @@ PyObject* call_kernel(const Entry& entry, PyObject* const* args, Py_ssize_t n_ar
     outputs[k] = keep(reinterpret_cast<PyObject*>(array));
     call.out[k] = static_cast<double*>(PyArray_DATA(array));
     std::ptrdiff_t dims[3];
-    call.out_size[k] = dimensions(s.outputs[k], *call.tree, dims);
+    call.out_size[k] = dimensions(s.outputs[k], *call.tree, call.order, dims);
   }
-  if (arguments.out && !part_from_outputs(s, call, keep)) return nullptr;
-  if (!runs(entry, arguments.model, call, threads)) return nullptr;
+  Parted parted;
+  if (arguments.out && (!outputs_are_apart(s, call) || !parted.part(s, call, keep))) return nullptr;
+  if (!runs(entry, arguments.model, call, batch, threads)) {
+    if (arguments.out) parted.restore(call);
+    return nullptr;
+  }
   if (s.n_outputs == 1) {
     Py_INCREF(outputs[0]);
     return s.outputs[0] == Shape::scalar && !arguments.out
@@ -330,6 +432,22 @@ PyObject* call_kernel(const Entry& entry, PyObject* const* args, Py_ssize_t n_ar
                : outputs[0];
   }
   return PyTuple_Pack(2, outputs[0], outputs[1]);
+}
+
+}  // namespace
+
+bool prepare_calls() {
+  import_array1(false);
+  return intern_names();
+}
+
+PyObject* call_kernel(const Entry& entry, PyObject* const* args, Py_ssize_t n_args,
+                      PyObject* keyword_names) {
+  try {
+    return checked_call(entry, args, n_args, keyword_names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
 }
 
 }  // namespace jounce

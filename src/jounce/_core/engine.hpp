@@ -8,6 +8,7 @@
 
 #include "../../../core/kinematics/jacobian.hpp"
 #include "../../../core/scalar/pack.hpp"
+#include "../../../core/series/series.hpp"
 #include "../../../core/tree/tree.hpp"
 #include "../../../core/tree/workspace.hpp"
 #include "../../../core/vec/columns.hpp"
@@ -15,11 +16,16 @@
 namespace jounce {
 
 // Trailing shapes of arrays, in terms of the model's sizes.
-enum class Shape { q, v, wrenches, v_by_v, six_by_v, scalar, three, six, pose, poses, twists };
+// Series hold derivatives: `motion` is v and its derivatives up to order r+1, `series` are forces or
+// accelerations and theirs up to order r.
+enum class Shape {
+  q, v, wrenches, v_by_v, six_by_v, scalar, three, six, pose, poses, twists,
+  motion, series, wrench_series
+};
 
 int rank(Shape shape);
-// Writes the trailing dimensions, returns their product.
-std::ptrdiff_t dimensions(Shape shape, const Tree<double>& tree, std::ptrdiff_t* dims);
+// Writes the trailing dimensions, returns their product; `order` is r of series.
+std::ptrdiff_t dimensions(Shape shape, const Tree<double>& tree, int order, std::ptrdiff_t* dims);
 
 // Entries of an input that a mask over the rates switches off are not read.
 enum class Reads { all, prescribed, unprescribed };
@@ -39,7 +45,7 @@ struct Options {
 };
 enum class Option { prescribed, frame, representation };
 
-constexpr int kMostInputs = 5, kMostOutputs = 2;
+constexpr int kMostInputs = 6, kMostOutputs = 2;
 
 struct Failure {
   enum Kind { none, not_finite, quaternion, singular } kind = none;
@@ -52,6 +58,7 @@ struct Failure {
 struct Call {
   const Tree<double>* tree;
   Options options;
+  int order = -1;  // r of series, -1 until an input tells
   std::ptrdiff_t states = 1;
   const double* in[kMostInputs] = {};
   std::ptrdiff_t in_size[kMostInputs] = {}, in_step[kMostInputs] = {};
@@ -75,7 +82,7 @@ struct Signature {
 // `bytes` bytes.
 struct Entry {
   const Signature& signature;
-  std::size_t (*bytes)(const Tree<double>&, bool wide);
+  std::size_t (*bytes)(const Tree<double>&, int order, bool wide);
   Failure (*run)(const Call&, std::ptrdiff_t first, int count, char* block);
 };
 
@@ -94,8 +101,10 @@ inline bool all_finite(const double* x, std::ptrdiff_t n) {
   return bad == 0;
 }
 
-inline bool is_read(Reads reads, const unsigned char* prescribed, std::ptrdiff_t k) {
-  return reads == Reads::all || (prescribed[k] != 0) == (reads == Reads::prescribed);
+// Whether entry k of an input is read; the mask repeats for each order of a series.
+inline bool is_read(Reads reads, const Call& call, std::ptrdiff_t k) {
+  if (reads == Reads::all) return true;
+  return (call.options.prescribed[k % call.tree->nv] != 0) == (reads == Reads::prescribed);
 }
 
 // Loads n numbers of W states into n packs; states past `count` repeat the last one.
@@ -149,10 +158,10 @@ struct Inputs {
   S* buffer[kMostInputs] = {};
   const S* at[kMostInputs] = {};
 
-  Inputs(const Signature& signature, const Tree<double>& tree, Arena& arena) {
+  Inputs(const Signature& signature, const Tree<double>& tree, int order, Arena& arena) {
     std::ptrdiff_t dims[3];
     for (int k = 0; k < signature.n_inputs; ++k) {
-      buffer[k] = arena.take<S>(dimensions(signature.inputs[k].shape, tree, dims));
+      buffer[k] = arena.take<S>(dimensions(signature.inputs[k].shape, tree, order, dims));
     }
   }
 };
@@ -167,7 +176,7 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
     load(call.in[k] + first * call.in_step[k], call.in_step[k], count, call.in_size[k], to);
     if (input.reads != Reads::all) {
       for (std::ptrdiff_t i = 0; i < call.in_size[k]; ++i) {
-        if (!is_read(input.reads, call.options.prescribed, i)) to[i] = Pack<W>(0.0);
+        if (!is_read(input.reads, call, i)) to[i] = Pack<W>(0.0);
       }
     }
     if (!all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k])) {
@@ -191,7 +200,7 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
     inputs.at[k] = from;
     if (input.reads != Reads::all) {
       for (std::ptrdiff_t i = 0; i < n; ++i) {
-        inputs.buffer[k][i] = is_read(input.reads, call.options.prescribed, i) ? from[i] : 0.0;
+        inputs.buffer[k][i] = is_read(input.reads, call, i) ? from[i] : 0.0;
       }
       inputs.at[k] = inputs.buffer[k];
     }
@@ -208,16 +217,25 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
 // Everything a run of kernel K needs, laid out in one block.
 template <class K, class S>
 struct Frame {
+  using Work = typename K::template Work<S>;
   Inputs<S> inputs;
   S* out[kMostOutputs] = {};
-  typename K::template Work<S> work;
+  Work work;
 
-  Frame(const Tree<double>& tree, Arena& arena) : inputs(K::signature, tree, arena), work(tree, arena) {
+  Frame(const Tree<double>& tree, int order, Arena& arena)
+      : inputs(K::signature, tree, order, arena), work(make_work(tree, order, arena)) {
     if constexpr (lanes<S> > 1) {
       std::ptrdiff_t dims[3];
       for (int k = 0; k < K::signature.n_outputs; ++k) {
-        out[k] = arena.take<S>(dimensions(K::signature.outputs[k], tree, dims));
+        out[k] = arena.take<S>(dimensions(K::signature.outputs[k], tree, order, dims));
       }
+    }
+  }
+  static Work make_work(const Tree<double>& tree, int order, Arena& arena) {
+    if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
+      return Work(tree, order, arena);
+    } else {
+      return Work(tree, arena);
     }
   }
 };
@@ -225,7 +243,7 @@ struct Frame {
 template <class K, class S>
 inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* block) {
   Arena arena(block);
-  Frame<K, S> frame(*call.tree, arena);
+  Frame<K, S> frame(*call.tree, call.order, arena);
   if (const auto bad = fetch(K::signature, call, first, count, frame.inputs)) return {bad, first, -1};
   if constexpr (lanes<S> == 1) {
     for (int k = 0; k < K::signature.n_outputs; ++k) frame.out[k] = call.out[k] + first * call.out_size[k];
@@ -242,15 +260,15 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
 }
 
 template <class K>
-inline std::size_t bytes(const Tree<double>& tree, bool wide) {
+inline std::size_t bytes(const Tree<double>& tree, int order, bool wide) {
   Arena arena;
   if constexpr (K::signature.packs) {
     if (wide) {
-      Frame<K, Wide> layout(tree, arena);
+      Frame<K, Wide> layout(tree, order, arena);
       return arena.used();
     }
   }
-  Frame<K, double> layout(tree, arena);
+  Frame<K, double> layout(tree, order, arena);
   return arena.used();
 }
 
@@ -275,5 +293,6 @@ struct Entries {
 Entries dynamics_entries();
 Entries matrix_entries();
 Entries kinematics_entries();
+Entries series_entries();
 
 }  // namespace jounce

@@ -44,7 +44,8 @@ ModelTree make_model_tree(Array<int> parent, Array<int> kind, Array<double> plac
 
 std::vector<const Entry*> all_entries() {
   std::vector<const Entry*> all;
-  for (const Entries& list : {dynamics_entries(), matrix_entries(), kinematics_entries()}) {
+  for (const Entries& list : {dynamics_entries(), matrix_entries(), kinematics_entries(),
+                              series_entries()}) {
     all.insert(all.end(), list.first, list.first + list.count);
   }
   return all;

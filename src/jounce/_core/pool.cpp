@@ -2,8 +2,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,15 +18,10 @@ class Pool {
  public:
   // False if another call is using the pool.
   bool run(int helpers, const std::function<void(bool)>& job) {
-    std::unique_lock<std::mutex> only(use_, std::try_to_lock);
-    if (!only) return false;
+    if (busy_.exchange(true)) return false;
     {
       std::lock_guard<std::mutex> lock(state_);
-      while (int(threads_.size()) < helpers) {
-        const int index = int(threads_.size());
-        threads_.emplace_back([this, index] { serve(index); });
-        threads_.back().detach();
-      }
+      helpers = grow(helpers);
       job_ = &job;
       wanted_ = pending_ = helpers;
       ++round_;
@@ -32,10 +31,23 @@ class Pool {
     std::unique_lock<std::mutex> lock(state_);
     done_.wait(lock, [this] { return pending_ == 0; });
     job_ = nullptr;
+    lock.unlock();
+    busy_ = false;
     return true;
   }
 
  private:
+  // Makes threads until there are `wanted`, or as many as the system allows; returns how many.
+  int grow(int wanted) {
+    try {
+      for (; threads_ < wanted; ++threads_) {
+        std::thread([this, index = threads_] { serve(index); }).detach();
+      }
+    } catch (const std::system_error&) {
+    }
+    return std::min(threads_, wanted);
+  }
+
   void serve(int index) {
     unsigned long seen = 0;
     for (;;) {
@@ -52,9 +64,11 @@ class Pool {
     }
   }
 
-  std::mutex use_, state_;
+  // Not a mutex: a signal handler may call from the thread that uses the pool.
+  std::atomic<bool> busy_{false};
+  std::mutex state_;
   std::condition_variable start_, done_;
-  std::vector<std::thread> threads_;
+  int threads_ = 0;
   const std::function<void(bool)>* job_ = nullptr;
   int wanted_ = 0, pending_ = 0;
   unsigned long round_ = 0;
@@ -82,7 +96,11 @@ void run_parallel(int helpers, const std::function<void(bool)>& job) {
   if (helpers <= 0) return job(true);
   if (the_pool().run(helpers, job)) return;
   std::vector<std::thread> threads;
-  for (int i = 0; i < helpers; ++i) threads.emplace_back([&job] { job(false); });
+  try {
+    threads.reserve(helpers);
+    for (int i = 0; i < helpers; ++i) threads.emplace_back([&job] { job(false); });
+  } catch (const std::exception&) {  // as many as the system allows
+  }
   job(true);
   for (std::thread& thread : threads) thread.join();
 }

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from jounce import lie
 from jounce.trajectories import _checks
-from jounce.trajectories.curve import Curve, as_curve
+from jounce.trajectories.curve import Curve, as_curve, require_size
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, Translation
 from jounce.trajectories.scalar import Circle, Sinusoid
@@ -39,7 +39,8 @@ def axis_angle(axis: npt.ArrayLike, angle: Curve | float) -> PoseCurve:
     length = float(np.linalg.norm(direction))
     if direction.size != 3 or length == 0:
         raise ValueError(f"axis: expected a direction (3,) that is not zero, got {direction}")
-    return ProductOfExponentials(np.eye(4), direction[None] / length, as_curve("angle", angle))
+    law = require_size("angle", as_curve("angle", angle), 1)
+    return ProductOfExponentials(np.eye(4), direction[None] / length, law)
 
 
 def roll_pitch_yaw(angles: Curve | npt.ArrayLike) -> PoseCurve:
@@ -48,9 +49,7 @@ def roll_pitch_yaw(angles: Curve | npt.ArrayLike) -> PoseCurve:
     Args:
         angles: curve of size 3, or three numbers: (roll, pitch, yaw), rad.
     """
-    rpy = as_curve("angles", angles)
-    if rpy.size != 3:
-        raise ValueError(f"angles: expected a curve (roll, pitch, yaw), got size {rpy.size}")
+    rpy = require_size("angles", as_curve("angles", angles), 3)
     return ProductOfExponentials(np.eye(4), np.eye(3)[::-1], rpy[::-1])
 
 
@@ -77,7 +76,8 @@ def geodesic(initial: npt.ArrayLike, final: npt.ArrayLike, law: Curve | float) -
     T0, T1 = _checks.poses("initial", initial, 2), _checks.poses("final", final, 2)
     if not isinstance(law, Curve):
         law = PolynomialSegment.rest_to_rest(0.0, 1.0, _checks.positive("law", law))
-    return ProductOfExponentials(T0, lie.log(lie.inverse(T0) @ T1)[None], law)
+    screw = lie.log(lie.inverse(T0) @ T1)
+    return ProductOfExponentials(T0, screw[None], require_size("law", law, 1))
 
 
 def interpolate_poses(
@@ -110,6 +110,8 @@ def interpolate_poses(
         extend: "error" (default), "hold" or "formula", see `Segment`.
     """
     T = _checks.poses("poses", poses, 3)
+    if len(T) < 2 or len(T) != np.size(times):
+        raise ValueError(f"poses: expected one per time, at least 2, got {len(T)}")
     steps = BSpline.through(times, _steps(len(T)), degree, ends, extend)
     return _cumulative(T, steps)
 

@@ -14,8 +14,16 @@ import numpy.typing as npt
 
 from jounce import lie, twists
 from jounce.trajectories import _checks, _taylor
-from jounce.trajectories.curve import ALWAYS, Constant, Curve, Immutable, Interval, overlap
-from jounce.trajectories.curve import require_size as _require_size
+from jounce.trajectories.curve import (
+    ALWAYS,
+    Constant,
+    Curve,
+    Immutable,
+    Interval,
+    as_curve,
+    overlap,
+    require_size,
+)
 
 __all__ = ["PoseCurve", "ProductOfExponentials", "Translation"]
 
@@ -127,7 +135,7 @@ class ProductOfExponentials(PoseCurve):
         super().__init__(
             origin=_checks.poses("origin", origin, 2),
             screws=np.hstack([X, np.zeros((len(X), 6 - X.shape[1]))]),
-            scalars=_require_size("scalars", scalars, len(X)),
+            scalars=require_size("scalars", scalars, len(X)),
             interval=scalars.interval,
         )
 
@@ -150,8 +158,8 @@ class Translation(PoseCurve):
     position: Curve
 
     def __init__(self, position: Curve | npt.ArrayLike) -> None:
-        curve = position if isinstance(position, Curve) else Constant(position)
-        super().__init__(position=_require_size("position", curve, 3), interval=curve.interval)
+        curve = as_curve("position", position)
+        super().__init__(position=require_size("position", curve, 3), interval=curve.interval)
 
     def motion(self, t: Array, orders: int) -> Motion:
         """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
@@ -190,7 +198,7 @@ class _Retimed(PoseCurve):
     law: Curve
 
     def __init__(self, curve: PoseCurve, law: Curve) -> None:
-        super().__init__(curve=curve, law=_require_size("law", law, 1), interval=law.interval)
+        super().__init__(curve=curve, law=require_size("law", law, 1), interval=law.interval)
 
     def __repr__(self) -> str:
         return f"({self.curve!r}).retimed({self.law!r})"

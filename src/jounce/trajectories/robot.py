@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -202,6 +202,10 @@ class RobotTrajectory(Immutable):
         series = _taylor.to_derivatives(motion, t.shape)
         return Sample(q.reshape(*t.shape, self.model.nq), series)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what defines the trajectory."""
+        return RobotTrajectory, (self.model, dict(self.curves))
+
     def __repr__(self) -> str:
         """Show the curve of each joint."""
         lines = [f"  {key!r}: {curve!r}" for key, curve in self.curves.items()]
@@ -228,6 +232,8 @@ def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
 
 def _part(model: Model, key: JointKey, value: Curve | PoseCurve | npt.ArrayLike) -> _Part:
     joints = [model.joint_index(j) for j in (key if isinstance(key, tuple) else (key,))]
+    if not joints:
+        raise ValueError("curves: expected at least one joint for each curve, got an empty tuple")
     name = ", ".join(model.joint_names[j] for j in joints)
     q = np.concatenate([_indices(model.q_slice(j)) for j in joints])
     v = np.concatenate([_indices(model.v_slice(j)) for j in joints])

@@ -1,0 +1,359 @@
+// Inverse, forward and hybrid dynamics as truncated Taylor series in time (ali, Algorithms 1-4 in
+// body frames).
+//
+// A quantity x(t) is held by its Taylor coefficients x_k = x^(k) / k!. In its own frame a node's
+// inertia is constant, so what is left are products of series: sums over j of x_j y_(k-j). The
+// recursion is that of inverse_dynamics.hpp, coefficient by coefficient:
+//   (1) w     = Rj^T R0^T w_p + w_j                                     k = 0 ... r+1
+//   (2) alpha = w',  that is alpha_k = (k+1) w_(k+1)                     k = 0 ... r
+//   (3) B     = hat(alpha) + w w^T - |w|^2 1
+//   (4) a     = Rj^T R0^T (a_p + B_p p) + (2 w - w_j) x v_j + v_j'
+//   (5) f     = m a + B h,   n = I alpha + w x I w + h x a - external
+//   (6) tau   = screws^T (n, f) + armature v_j'
+// where the pose of the node in its parent is (R0 Rj(t), p = p0 + R0 pj(t)). A joint about z mixes
+// two components only; w x I w is linear in the products w w^T that (3) needs anyway.
+//
+// The functions here compute coefficient k of one node from lower ones: inverse dynamics calls
+// them node by node, forward dynamics (series_solve.hpp) order by order.
+#pragma once
+
+#include "../dynamics/inverse_dynamics.hpp"
+
+namespace jounce {
+
+constexpr int kMostOrder = 100;  // 102! is far from overflow
+
+template <class S>
+struct SeriesWork {
+  // Coefficient k of a node.
+  struct Row {
+    Vec3<S> y;   // R0^T w_p
+    Vec3<S> A;   // R0^T (a_p + B_p p)
+    Vec3<S> w, a;
+    Mat3<S> B;
+    Force<S> F;  // on the node and all that it carries
+  };
+  struct Moving {
+    Vec3<S> p;  // pj
+    Vec3<S> f;  // Rj f
+  };
+  int r, rows;         // order; coefficients kept per node, r + 2
+  Angles<S> angles;
+  Row* row;            // [node][k]
+  S *sine, *cosine;    // [angle][k]
+  Mat3<S>* rotation;   // [group][k]: Rj
+  Moving* moving;      // [moving][k]
+  S *rate, *force;     // [k][nv]: coefficients of v and of tau
+
+  template <class P>
+  SeriesWork(const Tree<P>& tree, int order, Arena& arena)
+      : r(order), rows(order + 2), angles(tree, arena) {
+    const std::size_t n = rows;
+    row = arena.take<Row>(n * tree.n);
+    sine = arena.take<S>(n * tree.angle_q.size());
+    cosine = arena.take<S>(n * tree.angle_q.size());
+    rotation = arena.take<Mat3<S>>(n * tree.quaternions.size());
+    moving = arena.take<Moving>(n * tree.n_moving);
+    rate = arena.take<S>(n * tree.nv);
+    force = arena.take<S>(n * tree.nv);
+  }
+};
+
+// One node, with its coefficients.
+template <class S, class P>
+struct SeriesNode {
+  using Work = SeriesWork<S>;
+  using Row = typename Work::Row;
+  const Tree<P>& tree;
+  const Node<P>& node;
+  const Work& work;
+  Row* me;         // [k]
+  Row* up;         // [k] of the parent, or null
+  S *sine, *cosine;
+  Mat3<S>* rotation;
+  typename Work::Moving* moving;
+  const S* rate;
+
+  JOUNCE_INLINE SeriesNode(const Tree<P>& t, const Work& w, int i)
+      : tree(t), node(t.nodes[i]), work(w) {
+    const std::size_t n = w.rows;
+    me = w.row + n * i;
+    up = node.parent >= 0 ? w.row + n * node.parent : nullptr;
+    sine = w.sine + (node.angle >= 0 ? n * node.angle : 0);
+    cosine = w.cosine + (node.angle >= 0 ? n * node.angle : 0);
+    rotation = w.rotation + (node.group >= 0 ? n * node.group : 0);
+    moving = w.moving + (node.moving >= 0 ? n * node.moving : 0);
+    rate = w.rate + node.v;
+  }
+  // Coefficient k of the joint's motion relative to the parent.
+  template <Kind K>
+  JOUNCE_INLINE Motion<S> joint(int k) const {
+    return joint_motion<K>(node, rate + std::size_t(k) * tree.nv);
+  }
+};
+
+namespace series {
+
+// Coefficient 0 of the joint's own pose.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void start_joint(const SeriesNode<S, P>& s, const S* q) {
+  const S* x = q + s.node.q;
+  const S o(0.0);
+  if constexpr (turns(K)) {
+    s.sine[0] = s.work.angles.sine[s.node.angle];
+    s.cosine[0] = s.work.angles.cosine[s.node.angle];
+  }
+  if constexpr (is_group(K)) s.rotation[0] = rotation(x);
+  if constexpr (K == Kind::prismatic) s.moving[0].p = {o, o, x[0]};
+  if constexpr (K == Kind::helical) s.moving[0].p = {o, o, x[0] * s.node.pitch};
+  if constexpr (K == Kind::free) s.moving[0].p = {x[4], x[5], x[6]};
+}
+
+// Coefficient k > 0 of the joint's own pose from the rates 0 ... k-1:
+//   (cos, sin)' = (-sin, cos) v,   Rj' = Rj hat(w_j),   pj' = Rj v_j.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void extend_joint(const SeriesNode<S, P>& s, int k) {
+  const double over_k = 1.0 / k;
+  const int nv = s.tree.nv;
+  if constexpr (turns(K)) {
+    S c(0.0), d(0.0);
+    for (int j = 0; j < k; ++j) {
+      c -= s.sine[k - 1 - j] * s.rate[j * nv];
+      d += s.cosine[k - 1 - j] * s.rate[j * nv];
+    }
+    s.cosine[k] = c * over_k;
+    s.sine[k] = d * over_k;
+  }
+  if constexpr (K == Kind::prismatic || K == Kind::helical) {
+    s.moving[k].p = s.template joint<K>(k - 1).v * over_k;
+  }
+  if constexpr (is_group(K)) {
+    Mat3<S> R{Vec3<S>::zero(), Vec3<S>::zero(), Vec3<S>::zero()};
+    Vec3<S> p = Vec3<S>::zero();
+    for (int j = 0; j < k; ++j) {
+      const Mat3<S>& Q = s.rotation[k - 1 - j];
+      const Motion<S> m = s.template joint<K>(j);
+      R.x += Q.y * m.w.z - Q.z * m.w.y;
+      R.y += Q.z * m.w.x - Q.x * m.w.z;
+      R.z += Q.x * m.w.y - Q.y * m.w.x;
+      if constexpr (K == Kind::free) p += Q * m.v;
+    }
+    s.rotation[k] = {R.x * over_k, R.y * over_k, R.z * over_k};
+    if constexpr (K == Kind::free) s.moving[k].p = p * over_k;
+  }
+}
+
+// Coefficient k of Rj^T x, where x(j) gives coefficient j of x.
+template <Kind K, class S, class P, class X>
+JOUNCE_INLINE Vec3<S> turn_in(const SeriesNode<S, P>& s, int k, X&& x) {
+  if constexpr (turns(K)) {
+    Vec3<S> sum{S(0.0), S(0.0), x(k).z};
+    for (int j = 0; j <= k; ++j) {
+      const Vec3<S>& v = x(j);
+      sum.x += s.cosine[k - j] * v.x + s.sine[k - j] * v.y;
+      sum.y += s.cosine[k - j] * v.y - s.sine[k - j] * v.x;
+    }
+    return sum;
+  } else if constexpr (is_group(K)) {
+    Vec3<S> sum = Vec3<S>::zero();
+    for (int j = 0; j <= k; ++j) sum += transposed(s.rotation[k - j], x(j));
+    return sum;
+  } else {
+    return x(k);
+  }
+}
+
+// Coefficient k of Rj x.
+template <Kind K, class S, class P, class X>
+JOUNCE_INLINE Vec3<S> turn_out(const SeriesNode<S, P>& s, int k, X&& x) {
+  if constexpr (turns(K)) {
+    Vec3<S> sum{S(0.0), S(0.0), x(k).z};
+    for (int j = 0; j <= k; ++j) {
+      const Vec3<S>& v = x(j);
+      sum.x += s.cosine[k - j] * v.x - s.sine[k - j] * v.y;
+      sum.y += s.cosine[k - j] * v.y + s.sine[k - j] * v.x;
+    }
+    return sum;
+  } else if constexpr (is_group(K)) {
+    Vec3<S> sum = Vec3<S>::zero();
+    for (int j = 0; j <= k; ++j) sum += s.rotation[k - j] * x(j);
+    return sum;
+  } else {
+    return x(k);
+  }
+}
+
+// Coefficient k of w, equation (1); k up to r+1.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void angular_velocity(const SeriesNode<S, P>& s, int k) {
+  auto* me = s.me;
+  if (k > 0) extend_joint<K>(s, k);
+  Vec3<S> w = Vec3<S>::zero();
+  if (s.up) {
+    me[k].y = transposed(s.node.placement.R, s.up[k].w);
+    w = turn_in<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].y; });
+  }
+  if constexpr (K != Kind::prismatic) w += s.template joint<K>(k).w;
+  me[k].w = w;
+}
+
+// Coefficient k of w w^T.
+template <class Row>
+JOUNCE_INLINE auto square(const Row* me, int k) {
+  using S = decltype(me->w.x);
+  Sym3<S> sum{S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
+  for (int j = 0; j <= k; ++j) {
+    const Vec3<S>&a = me[j].w, &b = me[k - j].w;
+    sum.xx += a.x * b.x; sum.yy += a.y * b.y; sum.zz += a.z * b.z;
+    sum.xy += a.x * b.y; sum.xz += a.x * b.z; sum.yz += a.y * b.z;
+  }
+  return sum;
+}
+
+// w x I w as a linear function of W = w w^T.
+template <class S, class P>
+JOUNCE_INLINE Vec3<S> gyroscopic(const Sym3<P>& I, const Sym3<S>& W) {
+  return {W.xy * I.xz + W.yy * I.yz + W.yz * I.zz - W.xz * I.xy - W.yz * I.yy - W.zz * I.yz,
+          W.xz * I.xx + W.yz * I.xy + W.zz * I.xz - W.xx * I.xz - W.xy * I.yz - W.xz * I.zz,
+          W.xx * I.xy + W.xy * I.yy + W.xz * I.yz - W.xy * I.xx - W.yy * I.xy - W.yz * I.xz};
+}
+
+// Coefficient k of a_p + B_p p.
+template <Kind K, class S, class P>
+JOUNCE_INLINE Vec3<S> carried_acceleration(const SeriesNode<S, P>& s, int k) {
+  Vec3<S> sum = s.up[k].a + s.up[k].B * s.node.placement.p;
+  if constexpr (moves(K)) {
+    for (int j = 0; j <= k; ++j) sum += s.up[k - j].B * (s.node.placement.R * s.moving[j].p);
+  }
+  return sum;
+}
+
+// At a root A is constant, so that u = Rj^T A follows from u' = -w_j x u without Rj.
+template <Kind K, class S, class P>
+JOUNCE_INLINE Vec3<S> root_acceleration(const SeriesNode<S, P>& s, int k) {
+  auto* me = s.me;
+  if (k == 0) {
+    me[0].A = Vec3<S>::zero() - transposed(s.node.placement.R, s.tree.gravity);
+    if constexpr (is_group(K)) me[0].y = transposed(s.rotation[0], me[0].A);
+  } else {
+    me[k].A = Vec3<S>::zero();
+  }
+  if constexpr (is_group(K)) {  // y, which is zero at a root, holds u
+    if (k > 0) {
+      Vec3<S> u = Vec3<S>::zero();
+      for (int j = 0; j < k; ++j) u += cross(me[k - 1 - j].y, s.template joint<K>(j).w);
+      me[k].y = u * (1.0 / k);
+    }
+    return me[k].y;
+  }
+  return turn_in<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].A; });
+}
+
+// Coefficient k of B, a and the node's own wrench, equations (2) to (5); f_ext holds the k-th
+// derivatives of the external wrenches.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext,
+                                double over_factorial) {
+  auto* me = s.me;
+  const Vec3<S> alpha = me[k + 1].w * double(k + 1);
+  const Sym3<S> W = square(me, k);
+  me[k].B = {{-(W.yy + W.zz), W.xy + alpha.z, W.xz - alpha.y},
+             {W.xy - alpha.z, -(W.xx + W.zz), W.yz + alpha.x},
+             {W.xz + alpha.y, W.yz - alpha.x, -(W.xx + W.yy)}};
+  Vec3<S> a;
+  if (s.up) {
+    me[k].A = transposed(s.node.placement.R, carried_acceleration<K>(s, k));
+    a = turn_in<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].A; });
+  } else {
+    a = root_acceleration<K>(s, k);
+  }
+  if constexpr (moves(K)) {
+    for (int j = 0; j <= k; ++j) {
+      a += cross(me[j].w * 2.0 - s.template joint<K>(j).w, s.template joint<K>(k - j).v);
+    }
+    a += s.template joint<K>(k + 1).v * double(k + 1);
+  }
+  me[k].a = a;
+  const RigidInertia<P>& J = s.node.inertia;
+  me[k].F = {J.I * alpha + gyroscopic(J.I, W) + cross(J.h, a), a * J.m + me[k].B * J.h};
+  if (f_ext && s.node.body >= 0) me[k].F -= external_wrench(s.node, f_ext) * over_factorial;
+}
+
+// Coefficient k of the wrench that goes to the parent.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void pass_wrench(const SeriesNode<S, P>& s, int k, Force<S>& parent) {
+  auto* me = s.me;
+  const Pose<P>& at = s.node.placement;
+  const Vec3<S> f = turn_out<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].F.f; });
+  Vec3<S> n = turn_out<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].F.n; });
+  if constexpr (moves(K)) {
+    s.moving[k].f = f;
+    for (int j = 0; j <= k; ++j) n += cross(s.moving[k - j].p, s.moving[j].f);
+  }
+  const Vec3<S> turned = at.R * f;
+  parent.f += turned;
+  parent.n += at.R * n + cross(at.p, turned);
+}
+
+// tau_k = screws^T F_k + armature v_j', equation (6).
+template <Kind K, class S, class P>
+JOUNCE_INLINE S rate_force(const SeriesNode<S, P>& s, int k, int i) {
+  const int at = s.node.v + i;
+  const S y = s.rate[std::size_t(k + 1) * s.tree.nv + i] * double(k + 1);
+  return along<K>(s.node, i, s.me[k].F) + y * s.tree.armature[at];
+}
+
+// Coefficients of v from derivatives (orders 0 ... count-1), or zero past them.
+template <class S>
+JOUNCE_INLINE void to_coefficients(const S* derivatives, int count, int rows, int nv, S* out) {
+  double over_factorial = 1.0;
+  for (int k = 0; k < rows; ++k) {
+    if (k > 1) over_factorial /= k;
+    for (int i = 0; i < nv; ++i) {
+      out[k * nv + i] = k < count ? derivatives[k * nv + i] * over_factorial : S(0.0);
+    }
+  }
+}
+
+}  // namespace series
+
+// motion: (r+2, nv) v and its derivatives; f_ext: (r+1, n_bodies, 6) derivatives, or null;
+// tau: (r+1, nv) derivatives.
+template <class S, class P>
+void inverse_dynamics_series(const Tree<P>& tree, const S* q, const S* motion, const S* f_ext,
+                             S* tau, SeriesWork<S>& work) {
+  using namespace series;
+  const int r = work.r, nv = tree.nv;
+  work.angles.compute(tree, q);
+  to_coefficients(motion, r + 2, r + 2, nv, work.rate);
+  for (int i = 0; i < tree.n; ++i) {
+    const SeriesNode<S, P> s(tree, work, i);
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      start_joint<K>(s, q);
+      for (int k = 0; k <= r + 1; ++k) angular_velocity<K>(s, k);
+      double over_factorial = 1.0;
+      for (int k = 0; k <= r; ++k) {
+        if (k > 1) over_factorial /= k;
+        const S* wrenches = f_ext ? f_ext + std::size_t(k) * 6 * tree.n_bodies : nullptr;
+        acceleration<K>(s, k, wrenches, over_factorial);
+      }
+    });
+  }
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const SeriesNode<S, P> s(tree, work, i);
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      double factorial = 1.0;
+      for (int k = 0; k <= r; ++k) {
+        if (k > 1) factorial *= k;
+        for (int j = 0; j < rates(K); ++j) {
+          tau[std::size_t(k) * nv + s.node.v + j] = rate_force<K>(s, k, j) * factorial;
+        }
+        if (s.up) pass_wrench<K>(s, k, s.up[k].F);
+      }
+    });
+  }
+}
+
+}  // namespace jounce

@@ -1,0 +1,196 @@
+// Forward and hybrid dynamics as truncated Taylor series (ali, Algorithms 3 and 4).
+//
+// The articulated inertia is the same at every order (ali, Lemma 2): it is factored once. Then,
+// for each order k, with the accelerations of order k of all unknown rates set to zero, a bias
+// pass gives the wrenches F_k of series.hpp; the accelerations y that are missing solve
+//   (1) M(q) y = tau_k - (screws^T F_k)
+// by one sweep inward and one outward, and what they add to the coefficients,
+//   (2) x = X x_p + s y,   w_(k+1) += x_w / (k+1),   a_k += x_v,   F_k += J x + F0,
+// is known on the way. Prescribed rates are part of the bias pass and left out of the factors.
+#pragma once
+
+#include "../dynamics/articulated.hpp"
+#include "series.hpp"
+
+namespace jounce {
+
+template <class S>
+struct SeriesSolveWork {
+  struct Node {
+    Pose<S> pose;               // in the parent, at time 0
+    ArticulatedInertia<S> J;    // after the elimination of the node's own rates
+    ArticulatedInertia<S> whole;  // before it
+    S angular_scale, linear_scale;
+    Force<S> F0, carried;       // bias of the increment, and its part before the elimination
+    Motion<S> x;
+  };
+  struct Rate {
+    Force<S> U;
+    S inverse_D, D, u;
+  };
+  SeriesWork<S> series;
+  Node* node;
+  Rate* rate;
+
+  template <class P>
+  SeriesSolveWork(const Tree<P>& tree, int order, Arena& arena)
+      : series(tree, order, arena),
+        node(arena.take<Node>(tree.n)),
+        rate(arena.take<Rate>(tree.nv)) {}
+};
+
+namespace series {
+
+// Factors the articulated inertias at time 0. Returns a singular node or -1.
+template <class S, class P, class Mask>
+JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, SeriesSolveWork<S>& work) {
+  const Angles<S>& angles = work.series.angles;
+  for (int i = 0; i < tree.n; ++i) {
+    const RigidInertia<P>& own = tree.nodes[i].inertia;
+    auto& me = work.node[i];
+    me.pose = joint_pose(tree.nodes[i], q, angles.sine, angles.cosine);
+    me.J = ArticulatedInertia<S>::of(own);
+    me.angular_scale = S(trace(own.I));
+    me.linear_scale = S(own.m);
+  }
+  int singular = -1;
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const jounce::Node<P>& node = tree.nodes[i];
+    auto& me = work.node[i];
+    const S angular = trace(me.J.A), linear = trace(me.J.C);
+    me.whole = me.J;
+    with_kind(node.kind, [&](auto kind) {
+      if (factor_node<decltype(kind)::value, S>(tree, node, prescribed, me, work.rate)) singular = i;
+    });
+    if (node.parent >= 0) pass_inertia(me, work.node[node.parent], angular, linear);
+  }
+  return singular;
+}
+
+// Kinematics and own wrenches of order k, unknown accelerations left out.
+template <class S, class P>
+JOUNCE_INLINE void bias_outward(const Tree<P>& tree, int k, const S* f_ext, double over_factorial,
+                                SeriesWork<S>& work) {
+  for (int i = 0; i < tree.n; ++i) {
+    const SeriesNode<S, P> s(tree, work, i);
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      angular_velocity<K>(s, k + 1);
+      acceleration<K>(s, k, f_ext, over_factorial);
+    });
+  }
+}
+
+// Bias wrenches to the root, and the right-hand side of (1) with them.
+template <class S, class P, class Mask>
+JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, SeriesSolveWork<S>& work) {
+  const S* tau = work.series.force + std::size_t(k) * tree.nv;
+  for (int i = 0; i < tree.n; ++i) work.node[i].F0 = Force<S>::zero();
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const SeriesNode<S, P> s(tree, work.series, i);
+    auto& me = work.node[i];
+    me.carried = me.F0;
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int j = rates(K) - 1; j >= 0; --j) {
+        auto& rate = work.rate[s.node.v + j];
+        if (prescribed(s.node.v + j)) continue;
+        rate.u = tau[s.node.v + j] - along<K>(s.node, j, s.me[k].F) - along<K>(s.node, j, me.F0);
+        me.F0 += rate.U * (rate.u * rate.inverse_D);
+      }
+      if (s.up) pass_wrench<K>(s, k, s.up[k].F);
+    });
+    if (s.up) work.node[s.node.parent].F0 += to_parent(me.pose, me.F0);
+  }
+}
+
+// The unknown accelerations of order k, and what they add to the coefficients, equation (2).
+template <class S, class P, class Mask>
+JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
+                                 SeriesSolveWork<S>& work) {
+  const double next = k + 1, over_next = 1.0 / next;
+  S* rates_next = work.series.rate + std::size_t(k + 1) * tree.nv;
+  S* tau = work.series.force + std::size_t(k) * tree.nv;
+  for (int i = 0; i < tree.n; ++i) {
+    const SeriesNode<S, P> s(tree, work.series, i);
+    auto& me = work.node[i];
+    me.x = Motion<S>::zero();
+    if (s.up) {
+      const Motion<S>& x = work.node[s.node.parent].x;
+      me.x = to_child(me.pose, x);
+      s.me[k + 1].y = transposed(s.node.placement.R, s.up[k + 1].w);
+      s.me[k].A += transposed(s.node.placement.R, x.v + cross(x.w, me.pose.p));
+    }
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int j = 0; j < rates(K); ++j) {
+        const int at = s.node.v + j;
+        if (prescribed(at)) continue;
+        const auto& rate = work.rate[at];
+        const S y = (rate.u - dot(rate.U, me.x)) * rate.inverse_D;
+        rates_next[at] = y * over_next;
+        add_rate<K>(s.node, j, y, me.x);
+      }
+    });
+    s.me[k + 1].w += me.x.w * over_next;
+    s.me[k].a += me.x.v;
+    s.me[k].B = s.me[k].B + hat(me.x.w);
+    Force<S> added = me.whole * me.x;
+    added += me.carried;
+    s.me[k].F += added;
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      if constexpr (moves(K)) s.moving[k].f += turn_out<K>(s, 0, [&](int) { return added.f; });
+      for (int j = 0; j < rates(K); ++j) {
+        if (prescribed(s.node.v + j)) tau[s.node.v + j] = rate_force<K>(s, k, j);
+      }
+    });
+  }
+}
+
+}  // namespace series
+
+// v: (nv); acc: (r+1, nv), read where prescribed, may be null if nothing is; tau: (r+1, nv), read
+// elsewhere; f_ext: (r+1, n_bodies, 6) or null. Outputs (r+1, nv): derivatives of v from the first
+// on, and of tau (may be null). Returns a singular node or -1.
+template <class S, class P, class Mask>
+int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, const S* acc,
+                 const S* tau, const S* f_ext, S* acc_out, S* tau_out, SeriesSolveWork<S>& work) {
+  using namespace series;
+  SeriesWork<S>& w = work.series;
+  const int r = w.r, nv = tree.nv;
+  const std::size_t wrenches = 6 * std::size_t(tree.n_bodies);
+  w.angles.compute(tree, q);
+  to_coefficients(tau, r + 1, r + 1, nv, w.force);
+  for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
+  double over_factorial = 1.0;
+  for (int k = 0; k <= r; ++k) {
+    over_factorial /= k + 1;
+    for (int i = 0; i < nv; ++i) {
+      w.rate[(k + 1) * nv + i] = prescribed(i) ? acc[k * nv + i] * over_factorial : S(0.0);
+    }
+  }
+  const int singular = factor(tree, q, prescribed, work);
+  for (int i = 0; i < tree.n; ++i) {
+    const SeriesNode<S, P> s(tree, w, i);
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      start_joint<K>(s, q);
+      angular_velocity<K>(s, 0);
+    });
+  }
+  double factorial = 1.0;
+  for (int k = 0; k <= r; ++k) {
+    if (k > 1) factorial *= k;
+    bias_outward(tree, k, f_ext ? f_ext + k * wrenches : nullptr, 1.0 / factorial, w);
+    solve_inward(tree, k, prescribed, work);
+    solve_outward(tree, k, prescribed, work);
+    for (int i = 0; i < nv; ++i) {
+      acc_out[k * nv + i] = w.rate[(k + 1) * nv + i] * (factorial * (k + 1));
+      if (tau_out) tau_out[k * nv + i] = w.force[k * nv + i] * factorial;
+    }
+  }
+  return singular;
+}
+
+}  // namespace jounce
