@@ -163,20 +163,26 @@ JOUNCE_INLINE Vec3<S> turn_in(const SeriesNode<S, P>& s, int k, X&& x) {
   }
 }
 
-// Coefficient k of Rj x.
+// Coefficient k of Rj applied to both parts of the wrenches x(j).
 template <Kind K, class S, class P, class X>
-JOUNCE_INLINE Vec3<S> turn_out(const SeriesNode<S, P>& s, int k, X&& x) {
+JOUNCE_INLINE Force<S> turn_out(const SeriesNode<S, P>& s, int k, X&& x) {
   if constexpr (turns(K)) {
-    Vec3<S> sum{S(0.0), S(0.0), x(k).z};
+    Force<S> sum{{S(0.0), S(0.0), x(k).n.z}, {S(0.0), S(0.0), x(k).f.z}};
     for (int j = 0; j <= k; ++j) {
-      const Vec3<S>& v = x(j);
-      sum.x += s.cosine[k - j] * v.x - s.sine[k - j] * v.y;
-      sum.y += s.cosine[k - j] * v.y + s.sine[k - j] * v.x;
+      const Force<S>& v = x(j);
+      const S c = s.cosine[k - j], d = s.sine[k - j];
+      sum.n.x += c * v.n.x - d * v.n.y;
+      sum.n.y += c * v.n.y + d * v.n.x;
+      sum.f.x += c * v.f.x - d * v.f.y;
+      sum.f.y += c * v.f.y + d * v.f.x;
     }
     return sum;
   } else if constexpr (is_group(K)) {
-    Vec3<S> sum = Vec3<S>::zero();
-    for (int j = 0; j <= k; ++j) sum += s.rotation[k - j] * x(j);
+    Force<S> sum = Force<S>::zero();
+    for (int j = 0; j <= k; ++j) {
+      const Mat3<S>& R = s.rotation[k - j];
+      sum += Force<S>{R * x(j).n, R * x(j).f};
+    }
     return sum;
   } else {
     return x(k);
@@ -197,15 +203,23 @@ JOUNCE_INLINE void angular_velocity(const SeriesNode<S, P>& s, int k) {
   me[k].w = w;
 }
 
-// Coefficient k of w w^T.
+// Coefficient k of w w^T; each pair j, k-j is visited once.
 template <class Row>
 JOUNCE_INLINE auto square(const Row* me, int k) {
   using S = decltype(me->w.x);
   Sym3<S> sum{S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
-  for (int j = 0; j <= k; ++j) {
+  for (int j = 0; 2 * j < k; ++j) {
     const Vec3<S>&a = me[j].w, &b = me[k - j].w;
     sum.xx += a.x * b.x; sum.yy += a.y * b.y; sum.zz += a.z * b.z;
-    sum.xy += a.x * b.y; sum.xz += a.x * b.z; sum.yz += a.y * b.z;
+    sum.xy += a.x * b.y + a.y * b.x;
+    sum.xz += a.x * b.z + a.z * b.x;
+    sum.yz += a.y * b.z + a.z * b.y;
+  }
+  sum.xx = sum.xx + sum.xx; sum.yy = sum.yy + sum.yy; sum.zz = sum.zz + sum.zz;
+  if (k % 2 == 0) {
+    const Vec3<S>& a = me[k / 2].w;
+    sum.xx += a.x * a.x; sum.yy += a.y * a.y; sum.zz += a.z * a.z;
+    sum.xy += a.x * a.y; sum.xz += a.x * a.z; sum.yz += a.y * a.z;
   }
   return sum;
 }
@@ -284,15 +298,12 @@ template <Kind K, class S, class P>
 JOUNCE_INLINE void pass_wrench(const SeriesNode<S, P>& s, int k, Force<S>& parent) {
   auto* me = s.me;
   const Pose<P>& at = s.node.placement;
-  const Vec3<S> f = turn_out<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].F.f; });
-  Vec3<S> n = turn_out<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].F.n; });
+  Force<S> F = turn_out<K>(s, k, [&](int j) -> const Force<S>& { return me[j].F; });
   if constexpr (moves(K)) {
-    s.moving[k].f = f;
-    for (int j = 0; j <= k; ++j) n += cross(s.moving[k - j].p, s.moving[j].f);
+    s.moving[k].f = F.f;
+    for (int j = 0; j <= k; ++j) F.n += cross(s.moving[k - j].p, s.moving[j].f);
   }
-  const Vec3<S> turned = at.R * f;
-  parent.f += turned;
-  parent.n += at.R * n + cross(at.p, turned);
+  parent += to_parent(at, F);
 }
 
 // tau_k = screws^T F_k + armature v_j', equation (6).

@@ -140,7 +140,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
     s.me[k].F += added;
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      if constexpr (moves(K)) s.moving[k].f += turn_out<K>(s, 0, [&](int) { return added.f; });
+      if constexpr (moves(K)) s.moving[k].f += turn_out<K>(s, 0, [&](int) { return added; }).f;
       for (int j = 0; j < rates(K); ++j) {
         if (prescribed(s.node.v + j)) tau[s.node.v + j] = rate_force<K>(s, k, j);
       }

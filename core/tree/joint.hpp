@@ -66,8 +66,14 @@ JOUNCE_INLINE void add_rate(const Node<P>& node, int k, const S& rate, Motion<S>
   if constexpr (K == Kind::prismatic) m.v.z += rate;
   if constexpr (K == Kind::helical) { m.w.z += rate; m.v.z += rate * node.pitch; }
   if constexpr (K == Kind::spherical || K == Kind::free) {
-    S* part[] = {&m.w.x, &m.w.y, &m.w.z, &m.v.x, &m.v.y, &m.v.z};
-    *part[k] += rate;
+    switch (k) {
+      case 0: m.w.x += rate; break;
+      case 1: m.w.y += rate; break;
+      case 2: m.w.z += rate; break;
+      case 3: m.v.x += rate; break;
+      case 4: m.v.y += rate; break;
+      default: m.v.z += rate;
+    }
   }
 }
 
@@ -77,8 +83,14 @@ JOUNCE_INLINE S along(const Node<P>& node, int k, const Force<S>& x) {
   if constexpr (K == Kind::revolute) return x.n.z;
   if constexpr (K == Kind::prismatic) return x.f.z;
   if constexpr (K == Kind::helical) return x.n.z + x.f.z * node.pitch;
-  const S part[] = {x.n.x, x.n.y, x.n.z, x.f.x, x.f.y, x.f.z};
-  return part[k];
+  switch (k) {
+    case 0: return x.n.x;
+    case 1: return x.n.y;
+    case 2: return x.n.z;
+    case 3: return x.f.x;
+    case 4: return x.f.y;
+    default: return x.f.z;
+  }
 }
 
 // Inertia times screw k.

@@ -43,9 +43,12 @@ from jounce.kinematics import (
 )
 from jounce.model import Frame, Model
 from jounce.series import (
+    body_motion_series,
+    body_pose_series,
     forward_dynamics_series,
     hybrid_dynamics_series,
     inverse_dynamics_series,
+    jacobian_series,
 )
 
 __version__ = "0.1.0"
@@ -61,7 +64,9 @@ __all__ = [
     "SingularError",
     "bias_forces",
     "body_accelerations",
+    "body_motion_series",
     "body_pose",
+    "body_pose_series",
     "body_poses",
     "body_twist",
     "body_twists",
@@ -81,6 +86,7 @@ __all__ = [
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_derivative",
+    "jacobian_series",
     "kinetic_energy",
     "lie",
     "load",

@@ -53,9 +53,7 @@ class ModelBuilder:
     1
     """
 
-    def __init__(
-        self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), name: str = "robot"
-    ) -> None:
+    def __init__(self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), name: str = "robot") -> None:
         self.name = name
         self.gravity = gravity
         self._links: dict[str, _Link] = {}
@@ -247,7 +245,8 @@ def _parameters(
                 f"body {body!r}: expected a number as mass, 3 numbers as com and a 3x3 inertia, "
                 f"got shapes {np.shape(mass)}, {np.shape(com)}, {about_com.shape}"
             )
-        if not np.allclose(about_com, about_com.T, rtol=1e-9, atol=0):
+        same = (about_com == about_com.T).all()
+        if not same and not np.allclose(about_com, about_com.T, rtol=1e-9, atol=0):
             raise ModelError(f"body {body!r}: inertia is not symmetric:\n{about_com}")
         values = inertia_.from_com(mass, com, about_com)
     if values.shape != (10,) or not np.all(np.isfinite(values)):

@@ -157,9 +157,7 @@ def hybrid_dynamics(
 
 
 @kernel
-def mass_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
-) -> Array:
+def mass_matrix(model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
     """Mass matrix M(q), (..., nv, nv), symmetric positive definite, armature included.
 
     From composite inertias; nothing is computed for bodies on different branches, whose entries
@@ -346,4 +344,5 @@ def passive_forces(model: Model, v: ArrayLike) -> Array:
         )
     if not np.all(np.isfinite(rates)):
         raise ValueError("v must be finite")
-    return -model.damping * rates - model.friction * np.sign(rates)
+    forces: Array = -model.damping * rates - model.friction * np.sign(rates)
+    return forces

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,9 +111,41 @@ class Joint:
     actuated: bool | None = None
     mimic: Mimic | None = None
 
+    def __post_init__(self) -> None:
+        """Keep numbers as floats and tuples, which nobody can change later."""
+        for field in _NUMBERS:
+            object.__setattr__(self, field, _plain(getattr(self, field)))
+
     def named(self, name: str) -> Joint:
         """Return the joint with this name if it has none yet."""
         return self if self.name else replace(self, name=name)
+
+
+_NUMBERS = (
+    "axis",
+    "axis2",
+    "pitch",
+    "anchor",
+    "armature",
+    "damping",
+    "friction",
+    "lower",
+    "upper",
+    "velocity_limit",
+    "effort_limit",
+)
+
+
+def _plain(value: Any) -> Any:
+    """Return a float or a tuple of floats; what is neither is left to the checks of the model."""
+    if type(value) is float:
+        return value
+    try:
+        if isinstance(value, (tuple, list, np.ndarray)):
+            return tuple(map(float, value))
+        return value if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return value
 
 
 class Elementary(NamedTuple):
@@ -155,7 +187,7 @@ def elementary_joints(joint: Joint) -> list[Elementary]:
     if joint.type == "prismatic":
         return [Elementary(1, frame)]
     if joint.type == "helical":
-        if not math.isfinite(joint.pitch):
+        if not isinstance(joint.pitch, float) or not math.isfinite(joint.pitch):
             raise ModelError(f"joint {joint.name!r}: pitch must be finite, got {joint.pitch!r}")
         return [Elementary(2, frame, float(joint.pitch))]
     if joint.type == "cylindrical":
@@ -175,9 +207,7 @@ def elementary_joints(joint: Joint) -> list[Elementary]:
 def _vector(joint: Joint, name: str, value: Sequence[float]) -> npt.NDArray[np.float64]:
     vector = np.asarray(value, float)
     if vector.shape != (3,) or not all(map(math.isfinite, vector)):
-        raise ModelError(
-            f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r}"
-        )
+        raise ModelError(f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r}")
     return vector
 
 

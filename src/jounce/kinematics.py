@@ -7,6 +7,8 @@ what other libraries call them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,12 +29,11 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
+Kernel = Callable[..., Array]
 
 
 @kernel
-def body_poses(
-    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
-) -> Array:
+def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
     """Poses of all bodies in the world, (..., n_bodies, 4, 4).
 
     Args:
@@ -44,12 +45,20 @@ def body_poses(
     raise NotImplementedError
 
 
-_body_pose = _core.raw("body_pose")
-_body_twist = _core.raw("body_twist")
-_body_twists = _core.raw("body_twists")
-_body_accelerations = _core.raw("body_accelerations")
-_jacobian = _core.raw("jacobian")
-_jacobian_derivative = _core.raw("jacobian_derivative")
+def _locate(model: Model, body: str | int) -> tuple[int, Array]:
+    """Node and pose of a body or frame; a clear error if the model is none."""
+    try:
+        return model._locate(body)
+    except AttributeError:
+        raise TypeError(f"model must be a jounce.Model, got {type(model).__name__}") from None
+
+
+_body_pose: Kernel = _core.raw("body_pose")
+_body_twist: Kernel = _core.raw("body_twist")
+_body_twists: Kernel = _core.raw("body_twists")
+_body_accelerations: Kernel = _core.raw("body_accelerations")
+_jacobian: Kernel = _core.raw("jacobian")
+_jacobian_derivative: Kernel = _core.raw("jacobian_derivative")
 
 
 def body_twists(
@@ -88,7 +97,7 @@ def body_pose(
     model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Pose of a body or frame in the world, (..., 4, 4)."""
-    return _body_pose(model, q, model._locate(body), out=out, threads=threads)
+    return _body_pose(model, q, _locate(model, body), out=out, threads=threads)
 
 
 def body_twist(
@@ -106,7 +115,7 @@ def body_twist(
     Identity: ``body_twist(...) == jacobian(...) @ v`` with the same representation.
     """
     return _body_twist(
-        model, q, v, model._locate(body), representation_index(twist), out=out, threads=threads
+        model, q, v, _locate(model, body), representation_index(twist), out=out, threads=threads
     )
 
 
@@ -130,7 +139,7 @@ def jacobian(
         threads: number of threads for a batch; 0 uses all cores.
     """
     return _jacobian(
-        model, q, model._locate(body), representation_index(twist), out=out, threads=threads
+        model, q, _locate(model, body), representation_index(twist), out=out, threads=threads
     )
 
 
@@ -149,5 +158,5 @@ def jacobian_derivative(
     Identity: the derivative of the twist's components is ``J a + jacobian_derivative(...) v``.
     """
     return _jacobian_derivative(
-        model, q, v, model._locate(body), representation_index(twist), out=out, threads=threads
+        model, q, v, _locate(model, body), representation_index(twist), out=out, threads=threads
     )

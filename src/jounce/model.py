@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -25,7 +26,7 @@ class Frame(NamedTuple):
     placement: Array
 
 
-class Model(_core.Tree):
+class Model(_core.Tree):  # type: ignore[misc]
     """A tree of rigid bodies, immutable and safe to share between threads.
 
     Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
@@ -56,6 +57,27 @@ class Model(_core.Tree):
         nodes: the elementary joints that the recursions run over.
     """
 
+    name: str
+    nq: int
+    nv: int
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    parents: npt.NDArray[np.int64]
+    gravity: Array
+    inertias: Array
+    actuated: npt.NDArray[np.bool_]
+    armature: Array
+    damping: Array
+    friction: Array
+    lower: Array
+    upper: Array
+    velocity_limit: Array
+    effort_limit: Array
+    frames: Mapping[str, Frame]
+    visuals: tuple[Any, ...]
+    nodes: Nodes
+
     def __init__(
         self,
         name: str,
@@ -64,6 +86,8 @@ class Model(_core.Tree):
         frames: Mapping[str, Frame] | None = None,
         visuals: Iterable[Any] = (),
     ) -> None:
+        if "nodes" in self.__dict__:
+            raise TypeError("a Model is immutable, so it cannot be initialized again")
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
@@ -79,7 +103,7 @@ class Model(_core.Tree):
         self._set("inertias", _frozen(parameters))
         self._set("_body_index", _unique("body", self.body_names))
         self._set("_joint_index", _unique("joint", self.joint_names))
-        self._set("frames", {**_body_frames(bodies), **(frames or {})})
+        self._set("frames", _frozen_frames({**_body_frames(bodies), **(frames or {})}))
         self._set_joint_arrays(joints, nodes)
         self._set("_body_nodes", _frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
         super().__init__(
@@ -154,7 +178,7 @@ class Model(_core.Tree):
                 return self.frames[body]
             except KeyError:
                 raise unknown_name("body or frame", body, self.frames) from None
-        return Frame(self.body_index(body), np.eye(4))
+        return Frame(self.body_index(body), _IDENTITY)
 
     def _locate(self, body: str | int) -> tuple[int, Array]:
         """Node and pose in it of a body or frame, as the kernels take them."""
@@ -224,7 +248,7 @@ class Model(_core.Tree):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the model."""
-        return Model, (self.name, self.gravity, self._bodies, self.frames, self.visuals)
+        return Model, (self.name, self.gravity, self._bodies, dict(self.frames), self.visuals)
 
     def __copy__(self) -> Model:
         """Return the model itself: it is immutable."""
@@ -279,6 +303,10 @@ def _replace_joint(joint: Joint, **changes: Any) -> Joint:
 
 def _body_frames(bodies: Sequence[Body]) -> dict[str, Frame]:
     return {body.name: Frame(i, _IDENTITY) for i, body in enumerate(bodies)}
+
+
+def _frozen_frames(frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
+    return MappingProxyType({k: Frame(f.body, _frozen(f.placement)) for k, f in frames.items()})
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -353,5 +381,3 @@ def _per_joint(
             f"got {getattr(joints[k], field)!r}"
         )
     return out
-
-

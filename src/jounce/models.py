@@ -95,12 +95,12 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     if base not in ("fixed", "free"):
         raise ValueError(f"base must be 'fixed' or 'free', got {base!r}")
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
+    turns = lie.exp(np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching]))
     for i in range(n):
         free = base == "free" and i == 0
-        turn = 2 * np.pi * ((i - 1) % branching) / branching if i else 0.0
         placement = np.eye(4)
         if i:
-            placement[:3, :3] = lie.exp(np.array([0.0, 0.0, turn]))
+            placement[:3, :3] = turns[(i - 1) % branching]
             placement[:3, 3] = (0, 0, -0.5)
         builder.add_body(
             f"body{i}",
@@ -129,9 +129,7 @@ def mixed_tree(seed: int = 0) -> Model:
     rng = np.random.default_rng(seed)
     parents = (0, 1, 2, 1, 0, 5, 5, 0, 8)
     builder = ModelBuilder(name="mixed_tree")
-    builder.add_body(
-        "body0", joint="free", joint_name="root_joint", **_random_inertia(rng)
-    )
+    builder.add_body("body0", joint="free", joint_name="root_joint", **_random_inertia(rng))
     for i, parent in enumerate(parents, 1):
         kind = ("prismatic", "revolute", "helical")[(i - 1) % 3]
         builder.add_body(

@@ -14,10 +14,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from jounce import _core
 from jounce._core import kernel
 from jounce.model import Model
+from jounce.twists import representation_index
 
-__all__ = ["forward_dynamics_series", "hybrid_dynamics_series", "inverse_dynamics_series"]
+__all__ = [
+    "body_motion_series",
+    "body_pose_series",
+    "forward_dynamics_series",
+    "hybrid_dynamics_series",
+    "inverse_dynamics_series",
+    "jacobian_series",
+]
 
 Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
@@ -132,3 +141,90 @@ def hybrid_dynamics_series(
     Identity: all prescribed is the inverse series, none prescribed the forward series.
     """
     raise NotImplementedError
+
+
+_body_motion_series = _core.raw("body_motion_series")
+_body_pose_series = _core.raw("body_pose_series")
+_jacobian_series = _core.raw("jacobian_series")
+
+
+def body_motion_series(
+    model: Model,
+    q: ArrayLike,
+    motion: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Twist of a body or frame and the time derivatives of its components (jerk, jounce, ...).
+
+    Derivatives of components in one representation are not those in another; `jounce.twists`
+    converts whole series. (mueller, Sec. 2; ali, Algorithm 1 for "spatial".)
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        motion: (..., r+2, nv) v and its derivatives up to order r+1.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist, see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., r+2, 6): twist, acceleration, jerk, ... as derivatives of components.
+
+    Identity: row 0 is `body_twist`.
+    """
+    return _body_motion_series(
+        model,
+        q,
+        motion,
+        model._locate(body),
+        representation_index(twist),
+        out=out,
+        threads=threads,
+    )
+
+
+def body_pose_series(
+    model: Model,
+    q: ArrayLike,
+    motion: ArrayLike,
+    body: str | int,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Pose of a body or frame and its time derivatives, (..., r+3, 4, 4) (ali, Remark 1).
+
+    The derivatives of the upper left block are those of the rotation matrix, those of the last
+    column those of the position in the world.
+    """
+    return _body_pose_series(model, q, motion, model._locate(body), out=out, threads=threads)
+
+
+def jacobian_series(
+    model: Model,
+    q: ArrayLike,
+    motion: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Jacobian of a body or frame and its time derivatives along a motion, (..., r+3, 6, nv).
+
+    Identity: row 1 is `jacobian_derivative`.
+    """
+    return _jacobian_series(
+        model,
+        q,
+        motion,
+        model._locate(body),
+        representation_index(twist),
+        out=out,
+        threads=threads,
+    )

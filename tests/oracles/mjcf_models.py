@@ -4,7 +4,10 @@ TREE = """
 <mujoco model="tree">
   <compiler angle="radian" autolimits="true"/>
   <option gravity="0.3 -0.2 -9.5"/>
-  <default><geom density="700"/><default class="thin"><geom size="0.03" density="900"/></default></default>
+  <default>
+    <geom density="700"/>
+    <default class="thin"><geom size="0.03" density="900"/></default>
+  </default>
   <worldbody>
     <geom type="plane" size="1 1 1"/>
     <site name="mark" pos="1 2 3"/>
@@ -16,7 +19,8 @@ TREE = """
         <joint name="ball" type="ball" pos="0.03 -0.02 0.01" armature="0.02" damping="0.3"/>
         <geom type="capsule" fromto="0 0 0 0.3 0 0.1" class="thin" size="0.04"/>
         <body name="elbow" pos="0.3 0 0.1">
-          <joint name="h1" axis="1 2 0.5" pos="0.02 0.03 -0.04" ref="0.4" range="-1 2" armature="0.05"/>
+          <joint name="h1" axis="1 2 0.5" pos="0.02 0.03 -0.04" ref="0.4" range="-1 2"
+                 armature="0.05"/>
           <joint name="s1" type="slide" axis="0 1 1" ref="-0.1" damping="0.2"/>
           <joint name="h2" axis="0 0 1" pos="-0.05 0.01 0.02" ref="-0.7" frictionloss="0.1"/>
           <geom type="ellipsoid" size="0.05 0.08 0.2" pos="0 0 0.2"/>
@@ -76,8 +80,11 @@ DRIVEN = """
     <body name="one"><joint name="j1" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/>
       <body name="two" pos="0.3 0 0"><joint name="j2" axis="0 1 0" armature="0.1"/>
         <geom size="0.1" pos="0.2 0 0"/>
-        <body name="three" pos="0.3 0 0"><joint name="j3" axis="1 0 0"/><geom size="0.1" pos="0 0.1 0"/>
-          <body name="four" pos="0 0.2 0"><joint name="j4" axis="0 0 1"/><geom size="0.1" pos="0.1 0 0"/></body>
+        <body name="three" pos="0.3 0 0"><joint name="j3" axis="1 0 0"/>
+          <geom size="0.1" pos="0 0.1 0"/>
+          <body name="four" pos="0 0.2 0"><joint name="j4" axis="0 0 1"/>
+            <geom size="0.1" pos="0.1 0 0"/>
+          </body>
         </body>
       </body>
     </body>

@@ -17,6 +17,7 @@ ONE_DOF = ("revolute", "prismatic", "helical")
 CHAINS = (*ONE_DOF, "universal", "cylindrical", "planar")
 MODELS = {
     "aerial_manipulator": lambda: jc.models.aerial_manipulator(),
+    "aerial_manipulator_5_4": lambda: jc.models.aerial_manipulator(5, 4),
     "mixed_tree": lambda: jc.models.mixed_tree(1),
     "all_joints_1": lambda: jc.models.random_tree(11, 1),
     "all_joints_2": lambda: jc.models.random_tree(13, 2),

@@ -17,7 +17,8 @@ int rank(Shape shape) {
   switch (shape) {
     case Shape::scalar: return 0;
     case Shape::q: case Shape::v: case Shape::three: case Shape::six: return 1;
-    case Shape::poses: case Shape::wrench_series: return 3;
+    case Shape::poses: case Shape::wrench_series: case Shape::pose_series:
+    case Shape::jacobian_series: return 3;
     default: return 2;
   }
 }
@@ -38,6 +39,9 @@ std::ptrdiff_t dimensions(Shape shape, const Tree<double>& t, int order, std::pt
     case Shape::motion: d[0] = order + 2; d[1] = t.nv; break;
     case Shape::series: d[0] = order + 1; d[1] = t.nv; break;
     case Shape::wrench_series: d[0] = order + 1; d[1] = t.n_bodies; d[2] = 6; break;
+    case Shape::twist_series: d[0] = order + 2; d[1] = 6; break;
+    case Shape::pose_series: d[0] = order + 3; d[1] = d[2] = 4; break;
+    case Shape::jacobian_series: d[0] = order + 3; d[1] = 6; d[2] = t.nv; break;
   }
   return d[0] * d[1] * d[2];
 }

@@ -20,7 +20,7 @@ namespace jounce {
 // accelerations and theirs up to order r.
 enum class Shape {
   q, v, wrenches, v_by_v, six_by_v, scalar, three, six, pose, poses, twists,
-  motion, series, wrench_series
+  motion, series, wrench_series, twist_series, pose_series, jacobian_series
 };
 
 int rank(Shape shape);

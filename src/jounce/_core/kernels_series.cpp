@@ -1,4 +1,5 @@
 // Time derivatives of inverse, forward and hybrid dynamics.
+#include "../../../core/series/motion_series.hpp"
 #include "../../../core/series/series.hpp"
 #include "../../../core/series/series_solve.hpp"
 #include "engine.hpp"
@@ -55,8 +56,51 @@ struct HybridDynamicsSeries {
   }
 };
 
+struct BodyPoseSeries {
+  static constexpr Signature signature{
+      "body_pose_series", 2, {{"q", Shape::q}, {"motion", Shape::motion}},
+      1, {Option::frame}, 1, {Shape::pose_series}, false};
+  template <class S>
+  using Work = MotionSeriesWork;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
+                 Work<S>& work) {
+    pose_series(tree, o.frame, in[0], in[1], out[0], work);
+    return -1;
+  }
+};
+
+struct BodyMotionSeries {
+  static constexpr Signature signature{
+      "body_motion_series", 2, {{"q", Shape::q}, {"motion", Shape::motion}},
+      2, {Option::frame, Option::representation}, 1, {Shape::twist_series}, false};
+  template <class S>
+  using Work = MotionSeriesWork;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
+                 Work<S>& work) {
+    twist_series(tree, o.frame, o.representation, in[0], in[1], out[0], work);
+    return -1;
+  }
+};
+
+struct JacobianSeries {
+  static constexpr Signature signature{
+      "jacobian_series", 2, {{"q", Shape::q}, {"motion", Shape::motion}},
+      2, {Option::frame, Option::representation}, 1, {Shape::jacobian_series}, false};
+  template <class S>
+  using Work = MotionSeriesWork;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
+                 Work<S>& work) {
+    jacobian_series(tree, o.frame, o.representation, in[0], in[1], out[0], work);
+    return -1;
+  }
+};
+
 const Entry* const kEntries[] = {&entry_of<InverseDynamicsSeries>, &entry_of<ForwardDynamicsSeries>,
-                                 &entry_of<HybridDynamicsSeries>};
+                                 &entry_of<HybridDynamicsSeries>,  &entry_of<BodyPoseSeries>,
+                                 &entry_of<BodyMotionSeries>,      &entry_of<JacobianSeries>};
 }  // namespace
 
 Entries series_entries() { return {kEntries, int(std::size(kEntries))}; }

@@ -7,7 +7,7 @@ rates, transform by the same matrix, and so do the mass matrix and its inverse: 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -138,6 +138,10 @@ class Peer:
     ``to_*`` takes arrays in jounce's conventions and returns the other library's; every argument
     of ``from_*`` is in the other library's conventions. All take leading batch axes, which
     broadcast.
+
+    Bias forces belong to zero acceleration, which is not the same acceleration on both sides where
+    a library resolves rates in other axes: there ``to_tau(q, inverse_dynamics(model, q, v,
+    from_a(q_there, v_there, 0)))`` is its bias.
     """
 
     def __init__(self, model: Model, sizes: tuple[int, int], blocks: Mapping[str, Block]) -> None:
@@ -202,11 +206,13 @@ class Peer:
         ``B M B^T`` maps the other library's rates to its forces if M does so here, and its
         forces to its rates if M does that: B is orthogonal.
         """
-        return self._square(*self._own(q, matrix=matrix), self._forth)
+        own, values = self._own(q, matrix=matrix)
+        return _square(self._forth, own, values)
 
     def from_matrix(self, q: npt.ArrayLike, matrix: npt.ArrayLike) -> Array:
         """Convert the other library's mass matrix, or its inverse: ``B^T M B``."""
-        return self._square(*self._other(q, matrix=matrix), self._back)
+        own, values = self._other(q, matrix=matrix)
+        return _square(self._back, own, values)
 
     def _own(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
         own = _checked("q", q, self._model.nq)
@@ -240,16 +246,14 @@ class Peer:
                 out[..., block.v : block.v + block.chart.sizes[1]] = spin
         return out
 
-    def _square(self, own: Array, matrix: Array, transform: _Transform) -> Array:
-        if matrix.ndim < 2 or matrix.shape[-2] != matrix.shape[-1]:
-            raise ValueError(f"matrix must be square in its last two axes, got {matrix.shape}")
-        q = own[..., None, :]
-        rows = transform(q, matrix)
-        return transform(q, rows.swapaxes(-1, -2)).swapaxes(-1, -2)
 
-
-class _Transform(Protocol):
-    def __call__(self, own: Array, x: Array, /) -> Array: ...
+def _square(transform: Callable[[Array, Array], Array], own: Array, matrix: Array) -> Array:
+    """Transform the rows of a matrix, then its columns."""
+    if matrix.ndim < 2 or matrix.shape[-2] != matrix.shape[-1]:
+        raise ValueError(f"matrix must be square in its last two axes, got {matrix.shape}")
+    q = own[..., None, :]
+    rows = transform(q, matrix)
+    return transform(q, rows.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def turned(matrix: Array, x: Array) -> Array:
@@ -258,9 +262,7 @@ def turned(matrix: Array, x: Array) -> Array:
     return out
 
 
-def match(
-    model: Model, library: str, theirs: Mapping[str, str], free: str
-) -> dict[str, str]:
+def match(model: Model, library: str, theirs: Mapping[str, str], free: str) -> dict[str, str]:
     """Pair the joints of a model with those of the other library by name.
 
     A free joint on both sides that is left over pairs up whatever its name, because the libraries
@@ -276,8 +278,13 @@ def match(
         The other library's name for each joint of the model.
 
     Raises:
-        ModelError: a joint of one side is missing on the other.
+        ModelError: a joint of one side is missing on the other, or cannot be converted.
     """
+    for joint in model.joints:
+        if joint.type in ("free", "planar") and np.any(joint.anchor):
+            raise ModelError(
+                f"joint {joint.name!r}: a {joint.type} joint with an anchor has no match"
+            )
     pairs = {name: name for name in model.joint_names if name in theirs}
     here = [name for name in model.joint_names if name not in pairs]
     there = [name for name in theirs if name not in pairs]

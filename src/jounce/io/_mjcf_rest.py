@@ -46,7 +46,9 @@ def _tendon_joints(compiled: Any, tendon: int) -> set[int]:
 def _joints_between(compiled: Any, sites: Sequence[int]) -> set[int]:
     """Joints that move some of the sites relative to others."""
     chains = [_joints_above(compiled, int(compiled.site_bodyid[site])) for site in sites]
-    return set().union(*chains) - set.intersection(*chains) if chains else set()
+    if not chains:
+        return set()
+    return chains[0].union(*chains) - chains[0].intersection(*chains)
 
 
 def _joints_above(compiled: Any, body: int) -> set[int]:
@@ -92,13 +94,16 @@ def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> lis
             findings.append(f"{what} ({_listed(names)})")
 
     if not flags & _NO_SPRING:
-        report("joint springs", _where(joints, _any(compiled, "jnt_stiffness", "jnt_stiffnesspoly")))
+        springs = _any(compiled, "jnt_stiffness", "jnt_stiffnesspoly")
+        report("joint springs", _where(joints, springs))
     if not flags & _NO_DAMPER:
         report("nonlinear joint damping", _dof_joints(compiled, joints, "dof_dampingpoly"))
     floating = np.asarray(compiled.jnt_type) == _FREE
     heavy = np.asarray(compiled.dof_armature)[np.asarray(compiled.jnt_dofadr, int)] > 0
-    # MuJoCo's multiplies the acceleration in world axes, ours that in body axes.
-    report("what armature in world axes means for free joints", _where(joints, floating & heavy))
+    # MuJoCo's multiplies the linear acceleration in world axes.
+    report(
+        "armature of free joints, which acts in body axes here", _where(joints, floating & heavy)
+    )
     tendons = [str(compiled.tendon(k).name) or f"tendon{k}" for k in range(compiled.ntendon)]
     acts = _any(compiled, *(f"tendon_{x}" for x in _TENDON_FORCES))
     report("stiffness, damping, friction, armature or limits of tendons", _where(tendons, acts))
@@ -112,7 +117,7 @@ def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> lis
         bool,
     )
     actuators = [str(compiled.actuator(k).name) or f"actuator{k}" for k in range(count)]
-    report("armature or damping of actuators that drive no hinge or slide", _where(actuators, rotors))
+    report("armature or damping of actuators on other than joints", _where(actuators, rotors))
     if not flags & (_NO_CONSTRAINT | _NO_EQUALITY):
         names = [str(compiled.eq(k).name) or f"equality{k}" for k in range(compiled.neq)]
         report("equality constraints", _where(names, np.asarray(compiled.eq_active0) != 0))
@@ -144,7 +149,8 @@ def _any(compiled: Any, *fields: str) -> npt.NDArray[np.bool_]:
         if values is not None:
             mask = np.asarray(values) != 0
             masks.append(mask.any(axis=tuple(range(1, mask.ndim))))
-    return np.logical_or.reduce(masks)
+    found: npt.NDArray[np.bool_] = np.any(masks, axis=0)
+    return found
 
 
 def _dof_joints(compiled: Any, joints: Sequence[str], field: str) -> list[str]:
@@ -155,7 +161,7 @@ def _dof_joints(compiled: Any, joints: Sequence[str], field: str) -> list[str]:
 
 
 def _where(names: Sequence[str], mask: npt.NDArray[np.bool_]) -> list[str]:
-    return [names[k] for k in np.flatnonzero(mask)]
+    return [name for name, found in zip(names, mask, strict=True) if found]
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:

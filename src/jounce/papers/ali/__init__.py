@@ -20,6 +20,7 @@ from jounce.papers.ali.aerial import (
     table_5c_5d,
 )
 from jounce.papers.ali.articulated import (
+    Articulated,
     HybridDynamics,
     articulated_inertias,
     forward_dynamics,
@@ -35,6 +36,7 @@ from jounce.papers.ali.closed_form import (
 )
 from jounce.papers.ali.derivatives import (
     applied_wrench,
+    coadjoint_derivative,
     coadjoint_derivatives,
     gravity_wrench,
     inertia_derivative,
@@ -62,6 +64,7 @@ from jounce.papers.ali.tree import (
 )
 
 __all__ = [
+    "Articulated",
     "EquationsOfMotion",
     "Grouped",
     "HybridDynamics",
@@ -72,6 +75,7 @@ __all__ = [
     "accelerations_to_jounce",
     "applied_wrench",
     "articulated_inertias",
+    "coadjoint_derivative",
     "coadjoint_derivatives",
     "coriolis_matrix",
     "equations_of_motion",

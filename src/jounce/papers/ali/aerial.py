@@ -90,14 +90,14 @@ def _home() -> tuple[Array, Array]:
 def _inertias_and_momenta(C: Array, V: Array) -> tuple[Array, Array]:
     M, Pi = np.zeros((3, 8, 6, 6), V.dtype), np.zeros((3, 8, 6), V.dtype)
     for j in range(1, 8):
-        M_b = np.diag([0.03, 0.03, 0.05, 2.5, 2.5, 2.5] if j == 1 else [0.002, 0.002, 0.001] + 3 * [0.25])
+        M_b = np.diag(
+            [0.03, 0.03, 0.05, 2.5, 2.5, 2.5] if j == 1 else [0.002, 0.002, 0.001] + 3 * [0.25]
+        )
         X = lie.Ad(lie.inverse(C[j]))
         ad_V, ad_V_dot = lie.ad(V[0, j]), lie.ad(V[1, j])
         M[0, j] = X.T @ M_b @ X
         M[1, j] = -M[0, j] @ ad_V - ad_V.T @ M[0, j]
-        M[2, j] = (
-            -M[1, j] @ ad_V - ad_V.T @ M[1, j] - M[0, j] @ ad_V_dot - ad_V_dot.T @ M[0, j]
-        )
+        M[2, j] = -M[1, j] @ ad_V - ad_V.T @ M[1, j] - M[0, j] @ ad_V_dot - ad_V_dot.T @ M[0, j]
         Pi[0, j] = M[0, j] @ V[0, j]
         Pi[1, j] = M[0, j] @ V[1, j] + M[1, j] @ V[0, j]
         Pi[2, j] = M[0, j] @ V[2, j] + 2 * M[1, j] @ V[1, j] + M[2, j] @ V[0, j]
@@ -171,7 +171,7 @@ def _column(rates: Array) -> Array:
 
 
 def _articulated(k: Kinematics3) -> Array:
-    M_A = k.M[0].copy()
+    M_A: Array = k.M[0].copy()
     for j in (4, 3, 2, 7, 6, 5):
         S, M = k.S[0, j], M_A[j].copy()
         M_A[PARENT[j]] += M - np.outer(M @ S, S @ M) / (S @ M @ S)
@@ -220,14 +220,14 @@ def propeller_wrench(
         (6,) sum over i of Ad(C_i)^-T (0, 0, c_d, 0, 0, c_f) speed_i^2.
     """
     x, y, z = np.eye(3)
-    tilts, drags = np.broadcast_to(np.transpose([alpha, beta]), (6, 2)), np.broadcast_to(c_d, (6,))
+    columns = (np.broadcast_to(c, 6) for c in (speeds, alpha, beta, c_d))
     total = np.zeros(6)
-    for i in range(1, 7):
+    for i, (speed, tilt_x, tilt_y, drag) in enumerate(zip(*columns, strict=True), 1):
         arm = lie.exp((2 - i) * np.pi / 3 * z)
         C = np.eye(4)
-        C[:3, :3] = arm @ lie.exp(tilts[i - 1, 0] * x) @ lie.exp(tilts[i - 1, 1] * y)
+        C[:3, :3] = arm @ lie.exp(tilt_x * x) @ lie.exp(tilt_y * y)
         C[:3, 3] = arm @ (a * x)
-        local = np.array([0, 0, drags[i - 1], 0, 0, c_f]) * np.asarray(speeds)[i - 1] ** 2
+        local = np.array([0, 0, drag, 0, 0, c_f]) * speed**2
         total = total + lie.Ad(lie.inverse(C)).T @ local
     return total
 

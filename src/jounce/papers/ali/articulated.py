@@ -11,6 +11,8 @@ import numpy.typing as npt
 from jounce.model import Model
 from jounce.papers.ali.derivatives import (
     applied_wrench,
+    coadjoint_derivative,
+    coadjoint_derivatives,
     gravity_wrench,
     inertia_derivative,
     momentum_bias,
@@ -19,6 +21,7 @@ from jounce.papers.ali.derivatives import (
 from jounce.papers.ali.inverse import generalized_force, loads
 from jounce.papers.ali.kinematics import (
     Series,
+    add,
     positions,
     propagate,
     screw_derivative,
@@ -118,49 +121,63 @@ def hybrid_dynamics(
         ValueError: both or none of W_prop and V_1_bar are given.
     """
     tree = initialize(model)
-    tau_bar, fixed = with_base(tau_bar)[..., 0], np.concatenate([[True], np.asarray(J_q)])
+    tau_bar, W_b = with_base(tau_bar)[..., 0], loads(W_b, len(tau_bar), len(tree.parent))
     ext = np.zeros_like(tau_bar) if tau_ext is None else with_base(tau_ext)[..., 0]
     acceleration, wrench = _base_input(tree, W_prop, V_1_bar, len(tau_bar))
-    q, q_bar = list(with_base(q)), with_base(q_bar)
+    q, q_bar = list(with_base(q)), with_base(q_bar)[..., 0]
     C, S_0 = positions(tree, C_1, q[0])
     S, V = [S_0], [propagate(tree, np.asarray(V_1), S_0 * q[1])]
-    M = [spatial_inertia(tree.M_b, C)]
-    M_A, D = articulated_inertias(tree, M[0], S_0, fixed)
-    W_app, W_A, W, tau = [], [], [], []  # type: ignore[var-annotated]
+    M, Ad_star = [spatial_inertia(tree.M_b, C)], coadjoint_derivatives(C, V, 0)
+    x = articulated_inertias(tree, M[0], S_0, np.concatenate([[True], np.asarray(J_q)]))
+    W_app: list[Array] = []
+    W: list[Array] = []
+    W_A, tau = [], []
     for k in range(len(tau_bar)):
+        W_app.append(applied_wrench(Ad_star, V, W_b, W_app, k))
         S.append(screw_derivative(S, V, k + 1))
         M.append(inertia_derivative(M, V, k + 1))
-        W_app.append(applied_wrench(C, V, loads(W_b, k, len(C)), W_app, k))
-        V_bias = twist_bias(S, np.stack(q), k + 1)
+        Ad_star.append(coadjoint_derivative(Ad_star, V, k + 1))
         own = momentum_bias(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
+        V_bias = twist_bias(S, np.stack(q), k + 1)
         given = tau_bar[k] + ext[k] - _tau_tilde(S, W, k)
-        W_A_k, q_tilde = _backward(tree, S_0, M_A, D, fixed, own, V_bias, given, q_bar[k])
-        V_1_k = acceleration[k] if wrench is None else np.linalg.solve(
-            M_A[0], wrench[k] - W_A_k[0]
-        )
-        V_k, q_k = _forward(tree, S_0, M_A, D, fixed, V_1_k, V_bias, q_tilde)
+        W_A_k, q_tilde = _backward(tree, x, own, V_bias, given, q_bar[k])
+        V_1_k = acceleration[k]
+        if wrench is not None:
+            V_1_k = np.linalg.solve(x.M_A[0], wrench[k] - W_A_k[0])
+        V_k, q_k = _forward(tree, x, V_1_k, V_bias, q_tilde)
         V.append(V_k)
         q.append(q_k[:, None])
         W_A.append(W_A_k)
-        W.append(times(M_A, V_k) + W_A_k)
+        W.append(times(x.M_A, V_k) + W_A_k)  # Lemma 2
         Q = generalized_force(S, W, k)
-        tau.append(np.where(fixed, Q - ext[k] + tree.armature * q_k, tau_bar[k]))
-    twists, forces = np.stack(V[1:]), np.stack(tau)
+        tau.append(np.where(x.J_q, Q - ext[k] + tree.armature * q_k, tau_bar[k]))
+    twists = np.stack(V[1:])
     return HybridDynamics(
-        twists[:, 0],
-        np.stack(q[2:])[:, 1:, 0],
-        np.stack(W)[:, 0],
-        forces[:, 1:],
-        twists,
-        M_A,
-        np.stack(W_A),
+        V_1=twists[:, 0],
+        q=np.stack(q[2:])[:, 1:, 0],
+        W_prop=np.stack(W)[:, 0],
+        tau=np.stack(tau)[:, 1:],
+        V=twists,
+        M_A=x.M_A,
+        W_A=np.stack(W_A),
     )
 
 
-def articulated_inertias(
-    tree: Tree, M: Array, S: Array, fixed: npt.NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Articulated inertias and D_j = S_j^T M_j^A S_j (ali, Lemma 2, Algorithms 3 and 4).
+class Articulated(NamedTuple):
+    """What Algorithms 3 and 4 use at every order (Lemma 2); the base counts to J_q."""
+
+    S: Array
+    """(N, 6) screws."""
+    M_A: Array
+    """(N, 6, 6) articulated inertias."""
+    D: Array
+    """(N,) S_j^T M_j^A S_j, with rotor inertias."""
+    J_q: npt.NDArray[np.bool_]
+    """(N,) joints with prescribed acceleration."""
+
+
+def articulated_inertias(tree: Tree, M: Array, S: Array, J_q: npt.NDArray[np.bool_]) -> Articulated:
+    """Articulated inertias (ali, Lemma 2, Algorithms 3 and 4).
 
     M_j^A = M_j + sum of M_i^A over the children in J_q
     + sum of M_i^A (1 - S_i D_i^-1 S_i^T M_i^A) over those in J_tau.
@@ -169,55 +186,37 @@ def articulated_inertias(
         tree: the robot.
         M: (N, 6, 6) spatial inertias.
         S: (N, 6) screws.
-        fixed: (N,) bool, joints in J_q.
-
-    Returns:
-        M_A (N, 6, 6) and D (N,), with rotor inertias.
+        J_q: (N,) bool, joints with prescribed acceleration; entry 0 is not read.
     """
-    M_A, D = np.array(M), np.array(tree.armature, np.result_type(M, tree.armature))
+    M_A, D = np.array(M), np.zeros(len(M), np.result_type(M, S, tree.armature))
     for j in range(len(tree.parent) - 1, 0, -1):
         MS = M_A[j] @ S[j]
         D[j] = tree.armature[j] + S[j] @ MS
-        M_A[tree.parent[j]] += M_A[j] if fixed[j] else M_A[j] - np.outer(MS, MS) / D[j]
-    return M_A, D
+        M_A[tree.parent[j]] += M_A[j] if J_q[j] else M_A[j] - np.outer(MS, MS) / D[j]
+    return Articulated(S, M_A, D, J_q)
 
 
 def _tau_tilde(S: Series, W: Series, r: int) -> Array:
     """tau~^(r) = sum over k < r of binomial(r, k) S^(r-k) . (M^A V^(k+1) + W^A_k) (Algorithm 3)."""
-    terms = [comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r)]
-    return np.sum(terms, axis=0) if terms else np.zeros(len(S[0]))
+    terms = (comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r))
+    return add(terms) if r > 0 else np.zeros(len(S[0]))
 
 
 def _backward(
-    tree: Tree,
-    S: Array,
-    M_A: Array,
-    D: Array,
-    fixed: npt.NDArray[np.bool_],
-    own: Array,
-    V_bias: Array,
-    given: Array,
-    q_bar: Array,
+    tree: Tree, x: Articulated, own: Array, V_bias: Array, given: Array, q_bar: Array
 ) -> tuple[Array, Array]:
     """Bias wrenches W_j^A of one order, and q~ (J_tau) or q_bar (J_q) (Algorithms 3 and 4)."""
     W_A = np.array(own, np.result_type(own, given, q_bar))
-    q = np.array(q_bar[:, 0], W_A.dtype)
+    q = np.array(q_bar, W_A.dtype)
     for j in range(len(tree.parent) - 1, 0, -1):
-        if not fixed[j]:
-            q[j] = (given[j] - S[j] @ (M_A[j] @ V_bias[j] + W_A[j])) / D[j]
-        W_A[tree.parent[j]] += W_A[j] + M_A[j] @ (S[j] * q[j] + V_bias[j])
+        if not x.J_q[j]:
+            q[j] = (given[j] - x.S[j] @ (x.M_A[j] @ V_bias[j] + W_A[j])) / x.D[j]
+        W_A[tree.parent[j]] += W_A[j] + x.M_A[j] @ (x.S[j] * q[j] + V_bias[j])
     return W_A, q
 
 
 def _forward(
-    tree: Tree,
-    S: Array,
-    M_A: Array,
-    D: Array,
-    fixed: npt.NDArray[np.bool_],
-    V_1: Array,
-    V_bias: Array,
-    q_tilde: Array,
+    tree: Tree, x: Articulated, V_1: Array, V_bias: Array, q_tilde: Array
 ) -> tuple[Array, Array]:
     """Accelerations of one order, from the base outwards (Algorithms 3 and 4)."""
     V = np.array(V_bias, np.result_type(V_bias, V_1, q_tilde))
@@ -225,9 +224,9 @@ def _forward(
     V[0] = V_1
     for j in range(1, len(tree.parent)):
         V_p = V[tree.parent[j]]
-        if not fixed[j]:
-            q[j] -= S[j] @ M_A[j] @ V_p / D[j]
-        V[j] += V_p + S[j] * q[j]
+        if not x.J_q[j]:
+            q[j] -= x.S[j] @ x.M_A[j] @ V_p / x.D[j]
+        V[j] += V_p + x.S[j] * q[j]
     return V, q
 
 

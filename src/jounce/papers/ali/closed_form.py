@@ -30,7 +30,7 @@ class Grouped(NamedTuple):
     """(6N, 6+n) its time derivative; zero in the base's block."""
     M: Array
     """(6N, 6N) block diagonal of the spatial inertias."""
-    ad_V: Array
+    ad_V: Array  # noqa: N815
     """(6N, 6N) block diagonal of ad(V_j)."""
     Ad_star: Array
     """(6N, 6N) block diagonal of Ad(C_j^-1)^T."""
@@ -53,9 +53,7 @@ class EquationsOfMotion(NamedTuple):
     """(6+n,) minus the generalized forces of the applied wrenches, or the derivative."""
 
 
-def group(
-    model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike
-) -> Grouped:
+def group(model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike) -> Grouped:
     """Stack the quantities of Algorithm 1 into block matrices (ali, Table 2).
 
     Args:
@@ -156,14 +154,10 @@ def equations_of_motion_derivative(
     )
     M_bar = x.S.T @ x.G_c @ x.M @ x.G_p @ x.S + x.rotors
     h = x.S_dot.T @ x.G_c @ Pi_dot + x.S.T @ x.G_c @ Pi_ddot_rest
-    g = (
-        -x.S_dot.T @ x.G_c @ x.M @ x.G
-        + x.S.T @ x.G_c @ (x.M @ x.ad_V + x.ad_V.T @ x.M) @ x.G
-    )
+    g = -x.S_dot.T @ x.G_c @ x.M @ x.G + x.S.T @ x.G_c @ (x.M @ x.ad_V + x.ad_V.T @ x.M) @ x.G
     tau_ext = (
-        (x.S.T @ x.G_c @ x.ad_V.T - x.S_dot.T @ x.G_c) @ x.Ad_star @ W
-        - x.S.T @ x.G_c @ x.Ad_star @ W_dot
-    )
+        x.S.T @ x.G_c @ x.ad_V.T - x.S_dot.T @ x.G_c
+    ) @ x.Ad_star @ W - x.S.T @ x.G_c @ x.Ad_star @ W_dot
     return EquationsOfMotion(M_bar, h, g, tau_ext)
 
 
@@ -184,7 +178,8 @@ def coriolis_matrix(
         (6+n, 6+n). Identity: dM_bar/dt - 2 C is skew-symmetric.
     """
     x = group(model, C_1, V_1, q)
-    return x.S.T @ x.G_c @ (x.M @ x.G_p @ x.S_dot - x.ad_V.T @ x.M @ x.G_p @ x.S)
+    C: Array = x.S.T @ x.G_c @ (x.M @ x.G_p @ x.S_dot - x.ad_V.T @ x.M @ x.G_p @ x.S)
+    return C
 
 
 def _nu(V_1: npt.ArrayLike, q: npt.ArrayLike, k: int) -> Array:
@@ -195,7 +190,7 @@ def _nu(V_1: npt.ArrayLike, q: npt.ArrayLike, k: int) -> Array:
 def _wrenches(W_b: npt.ArrayLike | None, size: int, k: int) -> Array:
     """Stacked body-fixed wrenches of order k, (6N,)."""
     W = None if W_b is None else np.reshape(W_b, (-1, size // 6, 6))
-    return loads(W, k, size // 6)[k].reshape(-1)
+    return np.ravel(loads(W, k, size // 6)[k])
 
 
 def _screw_blocks(S: Array, base: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce import lie
-from jounce.papers.ali.kinematics import Series, times
+from jounce.papers.ali.kinematics import Series, add, times
 
 Array = npt.NDArray[Any]
 
@@ -51,8 +51,8 @@ def momentum_derivative(M: Series, V: Series, r: int) -> Array:
 
 def momentum_bias(M: Series, V: Series, r: int) -> Array:
     """Pi_bias^(r), the sum of (E3) without its last term M V^(r), (N, 6) (ali, Appendix E)."""
-    terms = [comb(r, k) * times(M[r - k], V[k]) for k in range(r)]
-    return np.sum(terms, axis=0) if terms else np.zeros_like(V[0])
+    terms = (comb(r, k) * times(M[r - k], V[k]) for k in range(r))
+    return add(terms) if r > 0 else np.zeros_like(V[0])
 
 
 def gravity_wrench(M: Series, G: Array, r: int) -> Array:
@@ -67,19 +67,20 @@ def coadjoint_derivatives(C: Array, V: Series, r: int) -> list[Array]:
     """
     series = [_transposed(lie.Ad(lie.inverse(C)))]
     for order in range(1, r + 1):
-        terms = [
-            -comb(order - 1, k) * _transposed(lie.ad(V[k])) @ series[order - 1 - k]
-            for k in range(order)
-        ]
-        series.append(np.sum(terms, axis=0))
+        series.append(coadjoint_derivative(series, V, order))
     return series
 
 
-def applied_wrench(C: Array, V: Series, W_b: Series, W: Series, r: int) -> Array:
+def coadjoint_derivative(Ad_star: Series, V: Series, r: int) -> Array:
+    """One more order r >= 1 of `coadjoint_derivatives`, from the lower ones."""
+    return -add(comb(r - 1, k) * _transposed(lie.ad(V[k])) @ Ad_star[r - 1 - k] for k in range(r))
+
+
+def applied_wrench(Ad_star: Series, V: Series, W_b: Series, W: Series, r: int) -> Array:
     """Derivative of order r of the spatial wrench that body-fixed wrenches amount to (ali, E5).
 
     Args:
-        C: (N, 4, 4) poses.
+        Ad_star: Ad(C^-1)^T (N, 6, 6) and its derivatives of order 1 to r-1.
         V: twists (N, 6) and their derivatives of order 1 to r-1.
         W_b: body-fixed wrenches (N, 6) and their component-wise derivatives of order 1 to r.
         W: the result of this function for the orders 0 to r-1.
@@ -88,18 +89,13 @@ def applied_wrench(C: Array, V: Series, W_b: Series, W: Series, r: int) -> Array
     Returns:
         (N, 6) derivative of order r of W^0 = Ad(C^-1)^T W^b.
     """
-    Ad_star = coadjoint_derivatives(C, V, max(r - 1, 0))
     if r == 0:
         return times(Ad_star[0], W_b[0])
-    terms = [
+    return add(
         comb(r - 1, k)
-        * (
-            times(Ad_star[k], W_b[r - k])
-            - times(_transposed(lie.ad(V[k])), W[r - 1 - k])
-        )
+        * (times(Ad_star[k], W_b[r - k]) - times(_transposed(lie.ad(V[k])), W[r - 1 - k]))
         for k in range(r)
-    ]
-    return np.sum(terms, axis=0)
+    )
 
 
 def _transposed(A: Array) -> Array:

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from jounce.model import Model
 from jounce.papers.ali.derivatives import (
     applied_wrench,
+    coadjoint_derivatives,
     gravity_wrench,
     inertia_derivatives,
     momentum_derivative,
     spatial_inertia,
 )
-from jounce.papers.ali.kinematics import Series, forward_kinematics, with_base
+from jounce.papers.ali.kinematics import Series, add, forward_kinematics, with_base
 from jounce.papers.ali.tree import Tree, initialize
 
 Array = npt.NDArray[Any]
@@ -60,9 +61,12 @@ def inverse_dynamics(
     C, S, V = forward_kinematics(tree, C_1, V_1, q)
     r = len(V) - 2
     M = inertia_derivatives(spatial_inertia(tree.M_b, C), V, r + 1)
-    W, W_app, Q = [], [], []
+    Ad_star, W_b = coadjoint_derivatives(C, V, r), loads(W_b, r, len(C))
+    W: list[Array] = []
+    W_app: list[Array] = []
+    Q: list[Array] = []
     for k in range(r + 1):
-        W_app.append(applied_wrench(C, V, loads(W_b, r, len(C)), W_app, k))
+        W_app.append(applied_wrench(Ad_star, V, W_b, W_app, k))
         own = momentum_derivative(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
         W.append(accumulate(tree, own))
         Q.append(generalized_force(S, W, k))
@@ -75,9 +79,8 @@ def inverse_dynamics(
 
 
 def generalized_force(S: Series, W: Series, r: int) -> Array:
-    """Q_j^(r) = sum over k = 0..r of binomial(r, k) S_j^(r-k) . W_j^(k), (N,) (ali, Algorithm 2)."""
-    terms = [comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r + 1)]
-    return np.sum(terms, axis=0)
+    """Q_j^(r) = sum over k = 0..r of binomial(r, k) S_j^(r-k) . W_j^(k), (N,) (Algorithm 2)."""
+    return add(comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r + 1))
 
 
 def accumulate(tree: Tree, own: Array) -> Array:

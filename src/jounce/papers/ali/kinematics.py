@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import comb
 from typing import Any, NamedTuple
 
@@ -90,8 +90,7 @@ def screw_derivative(S: Series, V: Series, r1: int) -> Array:
     Returns:
         (N, 6).
     """
-    terms = [comb(r1 - 1, k) * times(lie.ad(V[k]), S[r1 - 1 - k]) for k in range(r1)]
-    return np.sum(terms, axis=0)
+    return add(comb(r1 - 1, k) * times(lie.ad(V[k]), S[r1 - 1 - k]) for k in range(r1))
 
 
 def twist_bias(S: Series, q: Array, r: int) -> Array:
@@ -105,8 +104,8 @@ def twist_bias(S: Series, q: Array, r: int) -> Array:
     Returns:
         (N, 6), what V_j^(r) - V_p{j}^(r) has besides S_j q_j^(r+1); zero for r = 0.
     """
-    terms = [comb(r, k) * S[k] * q[r - k + 1] for k in range(1, r + 1)]
-    return np.sum(terms, axis=0) if terms else np.zeros_like(S[0])
+    terms = (comb(r, k) * S[k] * q[r - k + 1] for k in range(1, r + 1))
+    return add(terms) if r > 0 else np.zeros_like(S[0])
 
 
 def pose_derivatives(C_1: npt.ArrayLike, V_1: npt.ArrayLike) -> Array:
@@ -124,8 +123,7 @@ def pose_derivatives(C_1: npt.ArrayLike, V_1: npt.ArrayLike) -> Array:
     V_hat = lie.hat(V_1)
     C = [np.asarray(C_1)]
     for r in range(1, len(V_hat) + 1):
-        terms = [comb(r - 1, k) * V_hat[k] @ C[r - 1 - k] for k in range(r)]
-        C.append(np.sum(terms, axis=0))
+        C.append(add(comb(r - 1, k) * V_hat[k] @ C[r - 1 - k] for k in range(r)))
     return np.stack(C)
 
 
@@ -146,4 +144,11 @@ def with_base(q: npt.ArrayLike) -> Array:
 
 def times(A: Array, x: Array) -> Array:
     """Matrices (N, 6, 6) times vectors (N, 6), body by body."""
-    return np.einsum("nij,nj->ni", A, x)
+    product: Array = np.einsum("nij,nj->ni", A, x)
+    return product
+
+
+def add(terms: Iterable[Array]) -> Array:
+    """Sum of the terms of Leibniz' rule, of which there is at least one."""
+    first, *others = terms
+    return sum(others, first)

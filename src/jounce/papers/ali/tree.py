@@ -64,8 +64,8 @@ def initialize(model: Model | Tree) -> Tree:
     for node, kind in enumerate(kinds):
         if kind not in _ONE_DOF and not (node == 0 and floating):
             raise ValueError(
-                f"joint {model._joint_of_node(node)!r} is {kind}; the paper has a floating base and "
-                f"joints of one degree of freedom ({', '.join(_ONE_DOF)})"
+                f"joint {model._joint_of_node(node)!r} is {kind}; the paper has a floating base "
+                f"and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
             )
     if floating and (nodes.parent[1:] < 0).any():
         raise ValueError("a floating base must be the only body attached to the world")
@@ -156,9 +156,7 @@ def from_jounce(
     return C_1, V_1, np.vstack([q, motion]), W_b
 
 
-def forces_to_jounce(
-    model: Model, C_1: Array, V_1: Array, W_prop: Array, tau: Array
-) -> Array:
+def forces_to_jounce(model: Model, C_1: Array, V_1: Array, W_prop: Array, tau: Array) -> Array:
     """Generalized forces and derivatives in jounce's order: the base wrench becomes body-fixed.
 
     Args:

@@ -1,8 +1,8 @@
-"""M. Bos, S. Traversaro, D. Pucci, A. Saccon: Efficient Geometric Linearization of Moving-Base
-Rigid Robot Dynamics.
+"""Geometric linearization of moving-base dynamics, after Bos, Traversaro, Pucci and Saccon.
 
-The paper's recursions in its own notation: six-vectors are (linear, angular), the base's twist is
-left-trivialized (body-fixed), body 0 is the moving base, the base's rows and columns come first.
+"Efficient Geometric Linearization of Moving-Base Rigid Robot Dynamics". The paper's recursions
+in its own notation: six-vectors are (linear, angular), the base's twist is left-trivialized
+(body-fixed), body 0 is the moving base, the base's rows and columns come first.
 `state_of` and `velocity_matrix` lead from jounce's coordinates and order to the paper's and back.
 All functions accept complex arrays, so a complex step through them gives exact derivatives.
 

@@ -21,7 +21,7 @@ from jounce.papers.bos.algebra import (
     parents,
 )
 
-__all__ = ["Extended", "EIDAmb", "FD", "ID", "IMMAmb", "consistent_acceleration", "extended"]
+__all__ = ["FD", "ID", "EIDAmb", "Extended", "IMMAmb", "consistent_acceleration", "extended"]
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +47,7 @@ class Extended(NamedTuple):
     """``M_Bi``, (n_B + 1, 6, 6)."""
     v: list[Array]
     """``v_i``, (6,)."""
-    v_J: list[Array]
+    v_J: list[Array]  # noqa: N815
     """``v_Ji``, (6,)."""
     a_r: list[Array]
     """``a_i^r`` (eq. 61), (6,)."""
@@ -151,9 +151,7 @@ def EIDAmb(
     )  # fmt: skip
 
 
-def extended(
-    model: Model, state: State, vdot: npt.ArrayLike, rdot: npt.ArrayLike
-) -> Extended:
+def extended(model: Model, state: State, vdot: npt.ArrayLike, rdot: npt.ArrayLike) -> Extended:
     """Run EIDAmb in the state (H, s, v, r), with the base's twist body-fixed (eq. 39).
 
     Args:
@@ -192,8 +190,8 @@ def IMMAmb(model: Model, s: npt.ArrayLike) -> Array:
         Inverse of M, (n, n), base first. Columns 0 .. 5 belong to the base, column i + 5 to joint
         i (the paper counts from 1: i + 6).
 
-    Deviation: rotor inertias join D in line 8 and the base's inertia in lines 15 and 26. The last
-    two lines fill Minv[7:, 1:6], which the paper leaves to symmetry.
+    Deviation: rotor inertias join D in line 8 and the base's inertia in lines 15 and 26. A
+    line after 26 fills Minv[7:, 1:6], which the table leaves out.
     """
     s = np.asarray(s)
     lam, n = parents(model), model.nv
@@ -233,9 +231,7 @@ def IMMAmb(model: Model, s: npt.ArrayLike) -> Array:
     return Minv
 
 
-def FD(
-    model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None
-) -> Array:
+def FD(model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None) -> Array:
     """Forward dynamics ``nudot = M^-1 (tau_bar - h)``, (n,), base first (eq. 19, 36).
 
     Args:

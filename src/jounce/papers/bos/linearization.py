@@ -75,9 +75,7 @@ def ad_lambda(state: State) -> Array:
     return out
 
 
-def A(
-    model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None
-) -> Array:
+def A(model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None) -> Array:
     """State matrix of the linearization, (2n, 2n) (bos, eq. 22 with the blocks of eq. 42).
 
     Rows and columns are (z_H, z_s, z_v, z_r) with sizes (6, n_J, 6, n_J).
@@ -159,8 +157,9 @@ def errors(
         (e_max, e_avg), four numbers each, for H, s, v, r.
     """
     largest, average = [], []
-    for ours, theirs in zip(zip(*algorithm, strict=True), zip(*reference, strict=True), strict=True):
-        error = np.abs(np.array(ours) - np.array(theirs)) / np.mean(np.abs(ours))
+    for k in range(4):
+        ours, theirs = (np.array([d[k] for d in side]) for side in (algorithm, reference))
+        error = np.abs(ours - theirs) / np.mean(np.abs(ours))
         largest.append(float(error.max()))
         average.append(float(error.mean()))
     return largest, average

@@ -9,6 +9,14 @@ differentiate by it. ``docs/papers/kim.md`` maps every item of the paper to its 
 the paper's errata.
 """
 
+from jounce.papers.kim.chain import (
+    Parameter,
+    System,
+    joint,
+    joint_derivative,
+    parameter,
+    system,
+)
 from jounce.papers.kim.derivatives import (
     VelocityDerivatives,
     forward_dynamics_derivative,
@@ -25,14 +33,6 @@ from jounce.papers.kim.dynamics import (
     inverse_dynamics,
     newton_euler,
     velocities,
-)
-from jounce.papers.kim.chain import (
-    Parameter,
-    System,
-    joint,
-    joint_derivative,
-    parameter,
-    system,
 )
 
 __all__ = [

@@ -178,9 +178,7 @@ def _given(value: npt.ArrayLike | None, *shape: int) -> Array:
     return array
 
 
-def joint(
-    links: System, i: int, q: Array, q_dot: Array
-) -> tuple[Array, Array, Array]:
+def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, Array]:
     """Pose of body i in its parent, joint Jacobian and its time derivative (kim, Sec. 2.1).
 
     S_i = T^-1 dT/dq (the paper prints T^-1 dT^-1/dq), viewed in the frame of body i.
@@ -260,7 +258,8 @@ def _step_derivative(
 def _screws(links: System, k: int) -> Array:
     """Constant screws of a step in its own frame, as columns."""
     adjoint = lie.Ad(links.alignment[k])
-    return adjoint @ _OWN_SCREWS[links.kind[k]] + links.pitch[k] * adjoint[:, 5:]
+    s: Array = adjoint @ _OWN_SCREWS[links.kind[k]] + links.pitch[k] * adjoint[:, 5:]
+    return s
 
 
 def _motion(links: System, k: int, q: Array) -> Array:
@@ -272,4 +271,5 @@ def _motion(links: System, k: int, q: Array) -> Array:
     G[:3, :3] = lie.quat_to_matrix(x[:4])
     if links.kind[k] == "free":
         G[:3, 3] = x[4:]
-    return A @ G @ lie.inverse(A)
+    E: Array = A @ G @ lie.inverse(A)
+    return E

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from jounce import lie
 from jounce.model import Model
+from jounce.papers.kim.chain import Parameter, System, joint_derivative, system
 from jounce.papers.kim.dynamics import (
     HybridDynamics,
     Velocities,
@@ -23,7 +24,6 @@ from jounce.papers.kim.dynamics import (
     inverse_dynamics,
     velocities,
 )
-from jounce.papers.kim.chain import Parameter, System, joint_derivative, system
 
 Array = npt.NDArray[Any]
 
@@ -33,9 +33,9 @@ class VelocityDerivatives(NamedTuple):
 
     dh: Array
     """(n, 6)."""
-    dS: list[Array]
+    dS: list[Array]  # noqa: N815
     """(n) of (6, n_i)."""
-    dV: Array
+    dV: Array  # noqa: N815
     """(n+1, 6)."""
     deta: Array
     """(n, 6)."""
@@ -67,11 +67,11 @@ def inverse_dynamics_derivative(
     d = velocity_derivatives(links, x, q, q_dot, p)
     dV_dot, dF = np.zeros_like(d.dV), -external(links, p.F_ext, d.dV.dtype)
     dV_dot[-1] = p.V_0_dot
-    dtau = (p.armature * q_ddot + links.armature * p.q_ddot).astype(d.dV.dtype)
+    dtau: Array = (p.armature * q_ddot + links.armature * p.q_ddot).astype(d.dV.dtype)
     for i, parent in enumerate(links.parent):
-        dV_dot[i] = _carried(x, d, i, y.V_dot[parent], dV_dot[parent]) + _driven(
-            links, x, d, i, q_ddot, p.q_ddot
-        )
+        rates = links.rates(i)
+        driven = d.dS[i] @ q_ddot[rates] + x.S[i] @ p.q_ddot[rates] + d.deta[i]
+        dV_dot[i] = _carried(x, d, i, y.V_dot[parent], dV_dot[parent]) + driven
     for i, parent in reversed(list(enumerate(links.parent))):
         dF[i] += p.I[i] @ y.V_dot[i] + links.I[i] @ dV_dot[i] + _gyroscopic(links, x, d, p, i)
         dtau[links.rates(i)] += d.dS[i].T @ y.F[i] + x.S[i].T @ dF[i]
@@ -233,15 +233,6 @@ def _carried(x: Velocities, d: VelocityDerivatives, i: int, X: Array, dX: Array)
     """Derivative of Ad(T^-1) X for a twist X of the parent (Corollary 1, eq. 59)."""
     carried: Array = x.Ad[i] @ dX - lie.ad(d.dh[i]) @ x.Ad[i] @ X
     return carried
-
-
-def _driven(
-    links: System, x: Velocities, d: VelocityDerivatives, i: int, q_ddot: Array, dq_ddot: Array
-) -> Array:
-    """Derivative of S q'' + eta."""
-    rates = links.rates(i)
-    driven: Array = d.dS[i] @ q_ddot[rates] + x.S[i] @ dq_ddot[rates] + d.deta[i]
-    return driven
 
 
 def _gyroscopic(

@@ -164,7 +164,9 @@ def hybrid_dynamics(
     for i, parent in enumerate(links.parent):
         rates, carried = links.rates(i), x.Ad[i] @ V_dot[parent] + x.eta[i]
         if i not in a:
-            q_ddot[rates] = Psi[i] @ (tau[rates] - x.S[i].T @ (I_hat[i] @ carried + B_hat[i]))  # (44)
+            q_ddot[rates] = Psi[i] @ (
+                tau[rates] - x.S[i].T @ (I_hat[i] @ carried + B_hat[i])
+            )  # (44)
         V_dot[i] = carried + x.S[i] @ q_ddot[rates]  # (40)
         F[i] = I_hat[i] @ V_dot[i] + B_hat[i]  # (42)
         if i in a:

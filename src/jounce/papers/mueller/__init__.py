@@ -34,6 +34,7 @@ from jounce.papers.mueller.geometry import (
     column_nodes,
     configurations,
     configurations_poe,
+    construction_frame_nodes,
     inertia_matrices,
     is_inward,
     joint_frames,
@@ -53,6 +54,7 @@ from jounce.papers.mueller.integration import (
 )
 from jounce.papers.mueller.kinematics import (
     TWISTS,
+    convert_wrenches,
     instantaneous_screws,
     inverse_kinematics,
     jacobian,
@@ -130,6 +132,7 @@ from jounce.papers.mueller.screws import (
     apply,
     bracket,
     linear,
+    screw_rate,
 )
 from jounce.papers.mueller.sensitivity import (
     GeometricSensitivity,
@@ -173,6 +176,8 @@ __all__ = [
     "configurations_poe",
     "conjugate_momentum",
     "conjugate_momentum_rate",
+    "construction_frame_nodes",
+    "convert_wrenches",
     "coriolis_matrix",
     "coriolis_matrix_long",
     "euler_jourdain",
@@ -235,6 +240,7 @@ __all__ = [
     "representation",
     "rigid_body_rates",
     "scatter_wrenches",
+    "screw_rate",
     "spatial_inertia",
     "spatial_inertia_rate",
     "spatial_jerks_nested",

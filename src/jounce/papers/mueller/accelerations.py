@@ -4,8 +4,8 @@ Accelerations and jerks are component-wise time derivatives of the twists in eac
 Motions are v, a = dv/dt, j = da/dt, all (nv,). Results have the node as first axis.
 
 For joints of several degrees of freedom "j < k" means that the joint of column k lies strictly
-outward of the joint of column j. The paper often writes "j <= k", which adds nothing for 1-DoF joints
-because [X, X] = 0, but would add brackets of different columns of one joint.
+outward of the joint of column j. The paper often writes "j <= k", which adds nothing for 1-DoF
+joints because [X, X] = 0, but would add brackets of different columns of one joint.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def system_jacobian_rate(model: Model, q: Array, v: Array, twist: str = "body") 
     """Time derivative of the Jacobians of all bodies, (n, 6, nv).
 
     Body: sum_{j<k<=i} [J_{i,j}, J_{i,k}] v_k (after eq. 7). Spatial: [V_j, J_j] (eq. 16). Hybrid:
-    (ad_{dr_{i,j}} + Ad_{r_{i,j}} ad_{w_j}) 0X_j^j (eq. 27). Mixed: angular rows of the first, linear
-    rows of the third.
+    (ad_{dr_{i,j}} + Ad_{r_{i,j}} ad_{w_j}) 0X_j^j (eq. 27). Mixed: angular rows of the first,
+    linear rows of the third.
 
     Deviation: eq. 33 converts the hybrid rate with diag(R^T, 1), which misses the derivative of R^T
     in the angular rows.
@@ -142,14 +142,13 @@ def accelerations(model: Model, q: Array, v: Array, a: Array, twist: str = "body
     J = system_jacobian(model, q, "hybrid" if twist == "mixed" else twist)
     if twist == "body":
         quadratic = np.einsum("iajk,jk,j,k->ia", column_brackets(J), is_before(model), v, v)
-        out: Array = J @ a + quadratic  # (6)
-        return out
+        return np.asarray(J @ a + quadratic)  # (6)
     if twist == "mixed":
         hybrid = accelerations(model, q, v, a, "hybrid")
         R = configurations(model, q)[:, :3, :3]
         turned = np.einsum("nba,nb->na", R, hybrid[:, :3])
         return np.concatenate([turned, hybrid[:, 3:]], axis=1)  # (33)
-    return J @ a + system_jacobian_rate(model, q, v, twist) @ v  # (17), (29)
+    return np.asarray(J @ a + system_jacobian_rate(model, q, v, twist) @ v)  # (17), (29)
 
 
 def accelerations_factored(

@@ -1,12 +1,12 @@
 """The tree in the paper's terms: configurations, joint screws, who moves whom (appendix A).
 
 The paper numbers bodies 1 ... n of a chain, body i hanging from body i-1 by the 1-DoF joint i. Here
-body i is node i of `model.nodes`, "i-1" is its parent, "j <= i" is "j is i or an ancestor of i", and
-a sum over j <= i runs along the path from the root. Nodes are numbered depth first, so that on a
-path the order of the numbers is the order along it. A joint of several degrees of freedom
+body i is node i of `model.nodes`, "i-1" is its parent, "j <= i" is "j is i or an ancestor of i",
+and a sum over j <= i runs along the path from the root. Nodes are numbered depth first, so that on
+a path the order of the numbers is the order along it. A joint of several degrees of freedom
 (spherical, free) has several constant screws as columns; its motion is not the exponential of one
-screw, but its twist is still ``screws @ rates`` and the derivative of its pose along a rate is still
-``pose @ hat(screw)``. Functions say where more than that is needed.
+screw, but its twist is still ``screws @ rates`` and the derivative of its pose along a rate is
+still ``pose @ hat(screw)``. Functions say where more than that is needed.
 
 All functions take one state (no batch axes), real or complex.
 """
@@ -21,11 +21,13 @@ import numpy.typing as npt
 from jounce import inertia, lie
 from jounce.joints import ELEMENTARY
 from jounce.model import Model
+from jounce.nodes import Nodes
 
 __all__ = [
     "column_nodes",
     "configurations",
     "configurations_poe",
+    "construction_frame_nodes",
     "inertia_matrices",
     "is_inward",
     "joint_frames",
@@ -100,7 +102,7 @@ def configurations(model: Model, q: Array) -> Array:
 
 def reference_configurations(model: Model) -> Array:
     """Absolute pose A_i = C_i(0) of each body at the neutral configuration, (n, 4, 4)."""
-    A = model.nodes.placement.copy()
+    A: Array = model.nodes.placement.copy()
     for i, p in enumerate(model.nodes.parent):
         if p >= 0:
             A[i] = A[p] @ A[i]
@@ -154,6 +156,25 @@ def joint_screws(model: Model, frame: str = "body") -> Array:
         raise ValueError(f"frame must be 'body', 'reference' or 'joint', got {frame!r}")
     out: Array = np.einsum("jab,bj->aj", lie.Ad(poses)[column_nodes(model)], X)
     return out
+
+
+def construction_frame_nodes(model: Model) -> Nodes:
+    """The same robot with all body frames in the world at the neutral configuration (Sec. 4.4).
+
+    Then A_i = B_i = 1 and iX_i = Y_i: geometry and inertias are read off one construction drawing.
+    Joint forces and spatial twists do not change.
+
+    Returns:
+        Node arrays with placements 1, screws Y and inertial parameters about the world's origin.
+    """
+    nodes = model.nodes
+    A = reference_configurations(model)
+    return nodes._replace(
+        placement=np.broadcast_to(np.eye(4), A.shape),
+        alignment=A @ nodes.alignment,
+        screws=joint_screws(model, "reference"),
+        parameters=inertia.transform(nodes.parameters, A),
+    )
 
 
 def inertia_matrices(model: Model) -> Array:

@@ -79,9 +79,10 @@ def munthe_kaas_step(
     slopes: list[tuple[Array, Array]] = []
 
     def state(weights: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        X = np.zeros((*C.shape[:-2], 6)) + h * sum(w * k for w, (k, _) in zip(weights, slopes))
-        moved = C @ lie.exp(X) if twist == "body" else lie.exp(X) @ C
-        return X, moved, y + h * sum(w * k for w, (_, k) in zip(weights, slopes))
+        X, y_moved = np.zeros((*C.shape[:-2], 6)), y
+        for weight, (dX, dy) in zip(weights, slopes, strict=True):
+            X, y_moved = X + h * weight * dX, y_moved + h * weight * dy
+        return X, C @ lie.exp(X) if twist == "body" else lie.exp(X) @ C, y_moved
 
     for row in a:
         X, C_stage, y_stage = state(row)

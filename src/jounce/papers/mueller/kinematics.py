@@ -26,6 +26,7 @@ from jounce.papers.mueller.screws import Ad_R, Ad_r, apply, bracket
 
 __all__ = [
     "TWISTS",
+    "convert_wrenches",
     "instantaneous_screws",
     "inverse_kinematics",
     "jacobian",

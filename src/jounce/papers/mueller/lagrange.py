@@ -72,7 +72,8 @@ def euler_jourdain(
     C, J = configurations(model, q), system_jacobian(model, q, twist)
     motion = Motion(C, J @ v, accelerations(model, q, v, a, twist), J)
     W = body_wrenches(model, motion, twist) - applied_wrenches(model, C, f_ext, twist)
-    return np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    Q: Array = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    return Q
 
 
 def mass_matrix(model: Model, q: Array, twist: str = "body") -> Array:
@@ -105,8 +106,9 @@ def kinetic_energy(model: Model, q: Array, v: Array) -> Any:
 def conjugate_momentum(model: Model, q: Array, v: Array) -> Array:
     """Momentum dT/dv = J^T M V, (nv,) (after eq. 81), with that of the rotors."""
     J = system_jacobian(model, q)
-    out: Array = np.einsum("nak,na->k", J, apply(inertia_matrices(model), J @ v))
-    return out + model.armature * v
+    momenta = apply(inertia_matrices(model), J @ v)
+    out: Array = np.einsum("nak,na->k", J, momenta) + model.armature * v
+    return out
 
 
 def conjugate_momentum_rate(model: Model, q: Array, v: Array, a: Array) -> Array:
@@ -221,8 +223,9 @@ def christoffel_symbols(model: Model, q: Array) -> Array:
     # E[c, i, j] = sum_l J_{l,c}^T M_l [J_{l,i}, J_{l,j}]; columns that do not move l are zero.
     E = np.einsum("nac,naij->cij", MJ, column_brackets(J), optimize=True)
     third = E * is_before(model)
-    out: Array = (E.transpose(1, 2, 0) + E.transpose(1, 0, 2)) / 2
-    return out + (third + third.transpose(0, 2, 1)) / 2
+    first_two = E.transpose(1, 2, 0) + E.transpose(1, 0, 2)
+    out: Array = (first_two + third + third.transpose(0, 2, 1)) / 2
+    return out
 
 
 def christoffel_binet(model: Model, q: Array) -> Array:
@@ -235,8 +238,8 @@ def christoffel_binet(model: Model, q: Array) -> Array:
         Gamma_ijk = sum_l tr(hat(J_i) S_l (hat(J_j) hat(J_k))^T),   j <= k,
 
     one product in place of the three of eq. 86. At the COM it reads
-    J_j.w^T theta (J_k.w x J_i.w) + m J_i.v^T (J_j.w x J_k.v). Columns of one multi-DoF joint take the
-    mean of both orders.
+    J_j.w^T theta (J_k.w x J_i.w) + m J_i.v^T (J_j.w x J_k.v). Columns of one multi-DoF joint take
+    the mean of both orders.
 
     Deviation: eq. 87 as printed, 1/2 sum_l J_j^T M_l ad_{J_k} J_i with Binet's inertia, agrees with
     eq. 86 under no reading of its accents: without the factor 1/2 and with the angular part of J_k
@@ -248,6 +251,6 @@ def christoffel_binet(model: Model, q: Array) -> Array:
     T = np.einsum("niab,nbc,nkdc->nikad", H, S, H, optimize=True)
     gamma = np.einsum("nikad,njad->ijk", T, H, optimize=True)  # j <= k, used where j < k
     before = is_before(model)
-    same = ~before & ~before.T
-    out: Array = gamma * before + gamma.transpose(0, 2, 1) * before.T
-    return out + same * (gamma + gamma.transpose(0, 2, 1)) / 2
+    weight = 0.5 * (1.0 + before - before.T)  # 1 for j < k, 1/2 within one joint, 0 for j > k
+    out: Array = gamma * weight + gamma.transpose(0, 2, 1) * weight.T
+    return out

@@ -30,7 +30,7 @@ class PhaseRates(NamedTuple):
 
     v: Array
     """(nv,) rates."""
-    dPi: Array
+    Pi_dot: Array
     """(n, 6) derivatives of the spatial momenta."""
     a: Array
     """(nv,) accelerations."""
@@ -58,7 +58,8 @@ def momentum_balance(
         model, configurations(model, q), f_ext, "spatial"
     )
     J = system_jacobian(model, q, "spatial")
-    return np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    Q: Array = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    return Q
 
 
 def phase_rates(

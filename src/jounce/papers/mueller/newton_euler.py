@@ -1,7 +1,7 @@
 """Newton-Euler equations of one rigid body in every representation (Sec. 3).
 
-Each function returns the wrench that the motion needs. Arrays may have leading axes. A
-wrench (moment, force) is dual to the twist of its representation. ``parameters`` are the ten inertial
+Each function returns the wrench that the motion needs. Arrays may have leading axes. A wrench
+(moment, force) is dual to the twist of its representation. ``parameters`` are the ten inertial
 parameters about the body's frame, ``m, m d, ...`` with d the vector b_d_bc from the frame to the
 center of mass, see `jounce.inertia`.
 """
@@ -85,7 +85,8 @@ def spatial_inertia(M: Array, C: Array) -> Array:
 def spatial_inertia_rate(M: Array, V: Array) -> Array:
     """Time derivative of the spatial inertia, -ad_V^T M^s - M^s ad_V, eq. 37."""
     ad = lie.ad(V)
-    return -_T(ad) @ M - M @ ad
+    out: Array = -_T(ad) @ M - M @ ad
+    return out
 
 
 def hybrid_inertia(M: Array, R: Array) -> Array:
@@ -97,7 +98,8 @@ def hybrid_inertia(M: Array, R: Array) -> Array:
 def hybrid_inertia_rate(M: Array, w: Array) -> Array:
     """Time derivative of the hybrid inertia, -ad_w^T M^h - M^h ad_w (before eq. 48)."""
     ad = ad_omega(w)
-    return -_T(ad) @ M - M @ ad
+    out: Array = -_T(ad) @ M - M @ ad
+    return out
 
 
 def inertia_in_frame(M: Array, S: Array) -> Array:

@@ -3,10 +3,10 @@
 The derivative with respect to a rate's coordinate is taken in the tangent space: the joint's motion
 is followed by ``exp(screw * eps)``. For a 1-DoF joint that is the plain partial derivative and the
 order of differentiation does not matter. Different columns of one spherical or free joint do not
-commute. The entry ``[..., j, a_1, ..., a_m]`` is the mixed derivative at zero of column j at q moved
-by eps_1 along a_1, then by eps_2 along a_2, and so on; equivalently, D_{a_1} (D_{a_2} (... J_j)).
-With this convention the ordered sequence of eq. 14 and 23 is the stable sort of a_1, ..., a_m by
-joint.
+commute. The entry ``[..., j, a_1, ..., a_m]`` is the mixed derivative at zero of column j at q
+moved by eps_1 along a_1, then by eps_2 along a_2, and so on; equivalently,
+D_{a_1} (D_{a_2} (... J_j)). With this convention the ordered sequence of eq. 14 and 23 is the
+stable sort of a_1, ..., a_m by joint.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def jacobian_partial(
     if twist == "spatial":
         if any(node[k] > node[j] for k in beta):
             return np.zeros_like(J[:, j])
-        value = J[:, j]
+        value: Array = J[:, j]
         for k in reversed(beta):
             value = bracket(J[:, k], value)  # (23)
         return value
     if twist == "body":
         return _outward(J, node, j, beta)
-    total = np.zeros_like(J[:, j])
+    total: Array = np.zeros_like(J[:, j])
     for chosen in _subsets(len(beta)):
         value = _outward(J, node, j, [k for m, k in enumerate(beta) if m not in chosen])
         for m in reversed(chosen):
@@ -144,12 +144,13 @@ def _spatial_partials(J: Array, node: Array, order: int) -> Array:
 
 def _hybrid_partials(J: Array, node: Array, order: int) -> Array:
     """Leibniz' rule on Ad_{R_i} J^b: a subset of the derivatives turns the axes."""
+    turns = [_rotations(angular(J.T), node, m) for m in range(order + 1)]  # (6, 6, nv, ...)
+    inner = [_body_partials(J, node, m) for m in range(order + 1)]
     total = np.zeros((6, *(len(node),) * (order + 1)), J.dtype)
     for chosen in _subsets(order):
         rest = [m for m in range(order) if m not in chosen]
-        turn = _rotations(angular(J.T), node, len(chosen))  # (6, 6, nv, ...)
-        inner = _body_partials(J, node, len(rest))
-        product = np.tensordot(turn, inner, axes=([1], [0]))  # (6, chosen..., j, rest...)
+        # (6, chosen..., j, rest...)
+        product = np.tensordot(turns[len(chosen)], inner[len(rest)], axes=([1], [0]))
         axes = {m: 1 + i for i, m in enumerate(chosen)}
         axes |= {m: 2 + len(chosen) + i for i, m in enumerate(rest)}
         total += product.transpose(0, 1 + len(chosen), *(axes[m] for m in range(order)))

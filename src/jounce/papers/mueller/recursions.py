@@ -4,9 +4,9 @@ Each representation has a forward recursion from the base outward and a backward
 wrench of body i sums over all its children where the paper has the one body i+1.
 
 Deviations: the backward recursions start at i = n (eq. 67a, 71b and 76b print n - 1) with no wrench
-from outward, and applied wrenches are subtracted (the paper adds them, with the sign of a reaction).
-The paper leaves gravity out; here it is part of the applied wrenches, M_i times the acceleration of
-gravity. Armature adds ``armature * a`` to the joint forces.
+from outward, and applied wrenches are subtracted (the paper adds them, with the sign of a
+reaction). The paper leaves gravity out; here it is part of the applied wrenches, M_i times the
+acceleration of gravity. Armature adds ``armature * a`` to the joint forces.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Motion(NamedTuple):
     """(n, 4, 4) poses."""
     V: Array
     """(n, 6) twists."""
-    dV: Array
+    V_dot: Array
     """(n, 6) derivatives of their components."""
     screws: Array
     """(6, nv) joint screws of the representation: iX_i, J_i^s, 0X_i^i, or mixed."""
@@ -218,8 +218,9 @@ def inverse_dynamics(
         p = model.nodes.parent[i]
         if p >= 0:
             W[p] += transfer[i] @ W[i]  # (67a), (71b), (76b)
-    Q = np.einsum("aj,ja->j", motion.screws, W[column_nodes(model)])  # (67b), (71c), (76c)
-    return Q + model.armature * np.asarray(a)
+    Q: Array = np.einsum("aj,ja->j", motion.screws, W[column_nodes(model)])  # (67b), (71c), (76c)
+    Q = Q + model.armature * np.asarray(a)
+    return Q
 
 
 def body_wrenches(model: Model, motion: Motion, twist: str) -> Array:

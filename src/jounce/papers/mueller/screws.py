@@ -13,7 +13,17 @@ import numpy.typing as npt
 
 from jounce import lie
 
-__all__ = ["Ad_R", "Ad_r", "ad_omega", "ad_v", "angular", "apply", "bracket", "linear"]
+__all__ = [
+    "Ad_R",
+    "Ad_r",
+    "ad_omega",
+    "ad_v",
+    "angular",
+    "apply",
+    "bracket",
+    "linear",
+    "screw_rate",
+]
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +37,20 @@ def apply(matrices: Array, vectors: Array) -> Array:
 def bracket(X1: Array, X2: Array) -> Array:
     """Lie bracket [X1, X2] = ad_X1 X2 of screws (..., 6), eq. 114."""
     return apply(lie.ad(X1), X2)
+
+
+def screw_rate(V: Array, X: Array, dX: Array) -> Array:
+    """Rate, in body axes, of a screw given by body-fixed components X: dX + [V^b, X], eq. 117.
+
+    Args:
+        V: (..., 6) body-fixed twist of the frame.
+        X: (..., 6) screw in the frame.
+        dX: (..., 6) derivative of the components X.
+
+    Returns:
+        (..., 6) Ad_C^-1 times the derivative of Ad_C X.
+    """
+    return dX + bracket(V, X)
 
 
 def angular(V: Array) -> Array:

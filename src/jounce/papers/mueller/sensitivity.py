@@ -86,7 +86,7 @@ class _Balance(NamedTuple):
     M: Array
     J: Array
     V: Array
-    dV: Array
+    V_dot: Array
     gravity: Array  # Ad_C^-1 (0, g)
     F: Array  # M (dV - gravity) - ad_V^T M V - W^app
 
@@ -171,7 +171,7 @@ def varied_placements(model: Model, variations: Sequence[GeometricVariation]) ->
         variations: at most one per node.
     """
     dtype = np.result_type(float, *(x.values for x in variations))
-    B = model.nodes.placement.astype(dtype)
+    B: Array = model.nodes.placement.astype(dtype)
     for node, screws, values in variations:
         for U, pi in zip(screws.T, values, strict=True):
             B[node] = B[node] @ lie.exp(U * pi)
@@ -212,8 +212,8 @@ def geometric_sensitivity(
     """Sensitivity of kinematics and dynamics to the geometry, in closed form (Sec. 6.2).
 
     A parameter of joint i lies between the joints inward of i and joint i itself, so the body-fixed
-    column of a joint j inward of i changes by [J_{l,j}, K_l] (eq. 5), all others not at all. Inertias
-    are constant in body frames.
+    column of a joint j inward of i changes by [J_{l,j}, K_l] (eq. 5), all others not at all.
+    Inertias are constant in body frames.
 
     Args:
         model: the robot with the current geometry B_i(pi), see `varied_placements`.
@@ -237,17 +237,20 @@ def geometric_sensitivity(
     )
 
 
-def inverse_dynamics_series(model: Model, q: Array, motion: Array) -> Array:
+def inverse_dynamics_series(
+    model: Model, q: Array, motion: Array, f_ext: Array | None = None
+) -> Array:
     """Time derivatives of the inverse dynamics, (r+1, nv) (Sec. 6.3).
 
-    The body-fixed algorithm (eq. 66, 67) differentiated with Leibniz' rule. With s_i = X_i v_i,
-    d(Ad_{C_{i,i-1}} x)/dt = Ad dx - [s_i, Ad x] and d(Ad^T w)/dt = Ad^T (dw - ad_{s_i}^T w).
-    Gravity enters as the acceleration -g of the base.
+    The body-fixed algorithm (eq. 66, 67) differentiated with Leibniz' rule, where
+    d(Ad_{C_{i,i-1}})/dt = -ad_{s_i} Ad_{C_{i,i-1}} with s_i = X_i v_i. Gravity enters as the
+    acceleration -g of the base.
 
     Args:
         model: the robot.
         q: (nq,) coordinates.
         motion: (r+2, nv) rates and their derivatives of order 1 to r+1.
+        f_ext: (r+1, n_bodies, 6) applied wrenches, body-fixed, and their derivatives.
 
     Returns:
         (r+1, nv) generalized forces and their derivatives of order 1 to r.
@@ -255,40 +258,36 @@ def inverse_dynamics_series(model: Model, q: Array, motion: Array) -> Array:
     parent, M = model.nodes.parent, inertia_matrices(model)
     Ad = lie.Ad(lie.inverse(relative_configurations(model, q)))
     n, orders = len(parent), len(motion) - 1
-    X = matrix_X(model, joint_screws(model))
-    s = (X @ motion.T).T.reshape(orders + 1, n, 6)  # joint twists and their derivatives
+    s = (matrix_X(model, joint_screws(model)) @ motion.T).T.reshape(orders + 1, n, 6)
     V = np.zeros((orders + 1, n, 6), np.result_type(Ad, s))
     base = np.zeros((orders + 1, 6))
     base[1, 3:] = -model.gravity
+    change = [_adjoint_derivatives(s[:, i]) for i in range(n)]
     for i, p in enumerate(parent):
         carried = (V[:, p] if p >= 0 else base) @ Ad[i].T
-        V[:, i] = s[:, i] + _transported(carried, -lie.ad(s[:, i]))
-    W = np.zeros((orders, n, 6), V.dtype)
+        V[:, i] = s[:, i] + _leibniz(change[i], carried)  # (66b) and its derivatives
+    applied = np.zeros((orders, 1, 6)) if f_ext is None else f_ext
+    W = -np.array([scatter_wrenches(model, w, V.dtype) for w in applied])
     for i in range(n - 1, -1, -1):
         Pi = V[:, i] @ M[i].T
-        for k in range(orders):
-            W[k, i] += Pi[k + 1] - sum(
-                comb(k, c) * lie.ad(V[c, i]).T @ Pi[k - c] for c in range(k + 1)
-            )
+        W[:, i] += Pi[1:] - _leibniz(np.swapaxes(lie.ad(V[:-1, i]), 1, 2), Pi[:-1])  # (67a)
         if parent[i] >= 0:
-            back = _transported(W[:, i], -np.swapaxes(lie.ad(s[:, i]), 1, 2))
-            W[:, parent[i]] += back @ Ad[i]
-    Q = np.einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])
-    return Q + model.armature * motion[1:]
+            W[:, parent[i]] += _leibniz(np.swapaxes(change[i], 1, 2), W[:, i]) @ Ad[i]
+    Q = np.einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])  # (67b)
+    out: Array = Q + model.armature * motion[1:]
+    return out
 
 
-def _transported(x: Array, A: Array) -> Array:
-    """Derivatives of y = G x with y' = G x' + A y at each order, given those of x and A.
+def _adjoint_derivatives(s: Array) -> Array:
+    """Matrices E_k with d^k(Ad)/dt^k = E_k Ad, (orders, 6, 6), from s and its derivatives."""
+    E = np.zeros((len(s), 6, 6), s.dtype)
+    E[0] = np.eye(6)
+    for k in range(len(s) - 1):
+        E[k + 1] = -sum(comb(k, c) * lie.ad(s[c]) @ E[k - c] for c in range(k + 1))
+    return E
 
-    Column l of the table holds the derivatives of G x^(l); y is column 0.
-    """
-    orders = len(x)
-    table = [[x[order]] for order in range(orders)]
-    for total in range(1, orders):
-        for order in range(total - 1, -1, -1):
-            m = total - 1 - order  # derivative m + 1 of G x^(order)
-            step = table[order + 1][m] + sum(
-                comb(m, c) * A[c] @ table[order][m - c] for c in range(m + 1)
-            )
-            table[order].append(step)
-    return np.array(table[0])
+
+def _leibniz(A: Array, x: Array) -> Array:
+    """Derivatives of the product A x from those of A (orders, 6, 6) and x (orders, 6)."""
+    terms = [sum(comb(k, c) * A[c] @ x[k - c] for c in range(k + 1)) for k in range(len(x))]
+    return np.array(terms)

@@ -1,7 +1,7 @@
-"""S. Singh, R. P. Russell, P. M. Wensing: Efficient Analytical Derivatives of Rigid-Body Dynamics
-using Spatial Vector Algebra.
+"""Partial derivatives of rigid-body dynamics, after Singh, Russell and Wensing.
 
-The paper's algorithms in its own notation: six-vectors are (angular, linear) in the ground frame,
+"Efficient Analytical Derivatives of Rigid-Body Dynamics using Spatial Vector Algebra". The
+paper's algorithms in its own notation: six-vectors are (angular, linear) in the ground frame,
 joints have up to six rates, derivatives in q go along the columns of S_i (jounce's tangent space).
 All functions accept complex arrays, so a complex step through them gives exact derivatives.
 

@@ -54,7 +54,8 @@ def articulated(model: Model, q: npt.ArrayLike) -> Articulated:
     X = lie.Ad(lie.inverse(joint_poses(model, q)))
     I_A = np.zeros((N + 1, 6, 6), X.dtype)
     I_A[:N] = inertia.matrix(model.nodes.parameters)
-    U, D_inv, I_a = ([np.zeros(0)] * N for _ in range(3))
+    empty: list[Array] = [np.zeros(0)] * N
+    U, D_inv, I_a = empty.copy(), empty.copy(), empty.copy()
     for i in range(N - 1, -1, -1):
         S = model.nodes.screws[:, joint[i]]
         U[i] = I_A[i] @ S
@@ -159,9 +160,7 @@ def FDSVA(
     return _by_inverse_dynamics(model, q, dID, method)
 
 
-def FDCR(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
-) -> ForwardPartials:
+def FDCR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -> ForwardPartials:
     """Partial derivatives of forward dynamics through `RNEACR` and eq. 5 (singh, Table II)."""
     return _by_inverse_dynamics(model, q, RNEACR(model, q, qd, ABA(model, q, qd, tau)), "DMM")
 
@@ -178,9 +177,7 @@ def _by_inverse_dynamics(
     return ForwardPartials(dFD[:, :n], dFD[:, n:], M_inv)
 
 
-def ABACR(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
-) -> ForwardPartials:
+def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -> ForwardPartials:
     """Partial derivatives of forward dynamics by the chain rule on ABA (singh, Table II).
 
     Forward accumulation in body coordinates: beside every quantity x of ABA runs dx, whose first
@@ -195,7 +192,8 @@ def ABACR(
     dI = np.zeros((N + 1, m, 6, 6), dtype)
     c, u = np.zeros((N, 6), dtype), np.zeros(n, dtype)
     dc, du = np.zeros((N, m, 6), dtype), np.zeros((m, n), dtype)
-    dU, dD_inv = ([np.zeros(0)] * N for _ in range(2))
+    empty: list[Array] = [np.zeros(0)] * N
+    dU, dD_inv = empty.copy(), empty.copy()
     for i in range(N):
         P, k = A.parent[i], A.joint[i]
         S, kd = model.nodes.screws[:, k], slice(n + k.start, n + k.stop)

@@ -125,9 +125,7 @@ class Ground(NamedTuple):
         return out
 
 
-def first_pass(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
-) -> Ground:
+def first_pass(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Ground:
     """Kinematics, Coriolis matrices and forces of all bodies (singh, Algorithm 1, lines 1-11).
 
     Args:
@@ -191,4 +189,5 @@ def RNEA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) 
     g = first_pass(model, q, qd, qdd)
     f_C = g.composite(g.f)
     tau = np.concatenate([g.S[:, k].T @ f_C[i] for i, k in enumerate(g.joint)])
-    return tau + model.armature * np.asarray(qdd)
+    out: Array = tau + model.armature * np.asarray(qdd)
+    return out

@@ -47,9 +47,7 @@ class Partials(NamedTuple):
     dqd: Array
 
 
-def IDSVA(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
-) -> Partials:
+def IDSVA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Partials:
     """Partial derivatives of inverse dynamics, O(N d) (singh, Algorithm 1).
 
     Args:
@@ -179,9 +177,7 @@ def torque_dqd(g: Ground) -> Array:
     return _assemble(g, force, force)
 
 
-def RNEACR(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
-) -> Partials:
+def RNEACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Partials:
     """Partial derivatives of inverse dynamics by the chain rule on RNEA (singh, Table II).
 
     Forward accumulation in body coordinates: beside every vector x of the recursion runs its

@@ -1,0 +1,405 @@
+"""Dynamics as time series in 60 digits, from poses alone.
+
+Of another kind than the package: no twists, no body frames, no Newton-Euler recursion. A body's
+pose T(t) is a 4x4 matrix in the world, its mass a constant 4x4 matrix J = int x x^T dm over its
+points x = (x, y, z, 1). The accelerations of all its points are T'' x, so that
+
+    (1) W = int (a - g) x^T dm = (T'' - g e4^T) J T^T
+
+holds the force in its last column and the moment about the world's origin in its antisymmetric
+part. d'Alembert's principle gives the generalized forces: those of a joint are the wrench of all
+it carries, seen in the joint's frame. The mass matrix is the sum of tr(dT J dT^T).
+
+Series are lazy: coefficient k = (k-th derivative) / k! of a matrix is computed by its rule when
+somebody asks, and kept. Forward and hybrid dynamics ask for the forces of order k with unknown
+accelerations zero, solve with the mass matrix, and forget what they asked.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+from mpmath import mp, mpf
+
+from jounce.joints import ELEMENTARY
+from jounce.model import Model
+
+DIGITS = 60
+
+computed: list[tuple[dict, int]] = []
+"""Every coefficient computed so far, in that order."""
+
+
+class Series:
+    """A matrix-valued power series in time; `rule(k)` gives coefficient k from lower ones."""
+
+    def __init__(self, rule: Callable[[int], np.ndarray]):
+        self.rule, self.known = rule, {}
+
+    def __getitem__(self, k: int) -> np.ndarray:
+        if k not in self.known:
+            self.known[k] = self.rule(k)
+            computed.append((self.known, k))
+        return self.known[k]
+
+    def __matmul__(self, other: Series | np.ndarray) -> Series:
+        if isinstance(other, np.ndarray):
+            return Series(lambda k: self[k] @ other)
+        return Series(lambda k: sum(self[j] @ other[k - j] for j in range(k + 1)))
+
+    def __rmatmul__(self, other: np.ndarray) -> Series:
+        return Series(lambda k: other @ self[k])
+
+    __array_ufunc__ = None  # so that array @ series comes here
+
+    def __add__(self, other: Series) -> Series:
+        return Series(lambda k: self[k] + other[k])
+
+    def __sub__(self, other: Series) -> Series:
+        return Series(lambda k: self[k] - other[k])
+
+    def part(self, *index: slice | int) -> Series:
+        return Series(lambda k: self[k][index])
+
+    @property
+    def T(self) -> Series:
+        return Series(lambda k: self[k].T)
+
+    @property
+    def rate(self) -> Series:
+        return Series(lambda k: self[k + 1] * (k + 1))
+
+    def integral(self, start: np.ndarray) -> Series:
+        return Series(lambda k: self[k - 1] / k if k else start)
+
+
+def forget_since(mark: int) -> None:
+    """Drop the coefficients computed after the first `mark` of them."""
+    for known, k in computed[mark:]:
+        del known[k]
+    del computed[mark:]
+
+
+def exact(array: np.ndarray) -> np.ndarray:
+    """The doubles of an array as 60-digit numbers."""
+    return np.vectorize(lambda x: mpf(float(x)), otypes=[object])(np.asarray(array, float))
+
+
+def rounded(array: np.ndarray) -> np.ndarray:
+    return np.vectorize(float, otypes=[float])(array)
+
+
+def coefficients(derivatives: np.ndarray) -> list[np.ndarray]:
+    """Taylor coefficients of derivatives given on the first axis, exactly."""
+    return [row / mpmath.factorial(k) for k, row in enumerate(exact(derivatives))]
+
+
+def constant(array: np.ndarray) -> Series:
+    return Series(lambda k: array if k == 0 else array * 0)
+
+
+def hat(w: np.ndarray) -> np.ndarray:
+    o = mpf(0)
+    return np.array([[o, -w[2], w[1]], [w[2], o, -w[0]], [-w[1], w[0], o]], dtype=object)
+
+
+def inverse_pose(T: Series) -> Series:
+    """The inverse of a pose, from its transpose."""
+
+    def rule(k: int) -> np.ndarray:
+        out = exact(np.eye(4)) * (1 if k == 0 else 0)
+        out[:3, :3] = T[k][:3, :3].T
+        out[:3, 3] = -sum(T[j][:3, :3].T @ T[k - j][:3, 3] for j in range(k + 1))
+        return out
+
+    return Series(rule)
+
+
+# Poses of the elementary joints in their own frames
+
+
+def turn_about_z(angle: Series) -> Series:
+    """Rotation by an angle: powers of the angle's increment, weighted by cos^(m), sin^(m)."""
+    increment = Series(lambda k: angle[k] if k else mpf(0))
+
+    @functools.cache
+    def power(m: int) -> Series:
+        if m == 0:
+            return Series(lambda k: mpf(1 if k == 0 else 0))
+        lower = power(m - 1)
+        return Series(lambda k: sum((increment[j] * lower[k - j] for j in range(1, k + 1)), mpf(0)))
+
+    def rule(k: int) -> np.ndarray:
+        c, s = mpmath.cos(angle[0]), mpmath.sin(angle[0])
+        cosine, sine = mpf(0), mpf(0)
+        for m in range(k + 1):
+            weight = power(m)[k] / mpmath.factorial(m)
+            cosine += (c, -s, -c, s)[m % 4] * weight
+            sine += (s, c, -s, -c)[m % 4] * weight
+        out = exact(np.zeros((4, 4)))
+        out[:2, :2] = [[cosine, -sine], [sine, cosine]]
+        out[2, 2] = out[3, 3] = mpf(1 if k == 0 else 0)
+        return out
+
+    return Series(rule)
+
+
+def shift_along_z(length: Series) -> Series:
+    def rule(k: int) -> np.ndarray:
+        out = exact(np.eye(4) if k == 0 else np.zeros((4, 4)))
+        out[2, 3] = length[k]
+        return out
+
+    return Series(rule)
+
+
+def times_quaternion(w: np.ndarray) -> np.ndarray:
+    """Matrix of the product (quaternion (x, y, z, w)) (w, 0) from the right."""
+    out = exact(np.zeros((4, 4)))
+    out[:3, :3], out[:3, 3], out[3, :3] = -hat(w), w, -w
+    return out
+
+
+def turn_and_shift(q: np.ndarray, spin: Series, velocity: Series) -> Series:
+    """Pose with body-fixed rates: Q' = Q (spin, 0) / 2 for the quaternion, p' = R velocity."""
+    start = q[:4] / mpmath.sqrt(sum(q[:4] ** 2))
+
+    def quaternion_rule(k: int) -> np.ndarray:
+        if k == 0:
+            return start
+        terms = (times_quaternion(spin[j]) @ quaternion[k - 1 - j] for j in range(k))
+        return sum(terms) / (2 * k)
+
+    quaternion = Series(quaternion_rule)
+    squares = Series(
+        lambda k: sum(np.outer(quaternion[j], quaternion[k - j]) for j in range(k + 1))
+    )
+
+    def rotation_rule(k: int) -> np.ndarray:
+        s = squares[k]
+        u, w = s[:3, :3], s[3, 3]
+        return 2 * u + 2 * hat(s[:3, 3]) + (w - u[0, 0] - u[1, 1] - u[2, 2]) * exact(np.eye(3))
+
+    rotation = Series(rotation_rule)
+    position = (rotation @ velocity).integral(q[4:])
+
+    def rule(k: int) -> np.ndarray:
+        out = exact(np.eye(4)) * (1 if k == 0 else 0)
+        out[:3, :3], out[:3, 3] = rotation[k], position[k]
+        return out
+
+    return Series(rule)
+
+
+def joint_pose(kind: str, pitch: mpf, q: np.ndarray, v: Series) -> Series:
+    """Pose of a joint in its own frame, from coordinates now and the series of its rates."""
+    if kind in ("spherical", "free"):
+        none = constant(exact(np.zeros(3)))
+        velocity = v.part(slice(3, 6)) if kind == "free" else none
+        position = q[4:] if kind == "free" else exact(np.zeros(3))
+        return turn_and_shift(np.concatenate([q[:4], position]), v.part(slice(0, 3)), velocity)
+    coordinate = v.part(0).integral(q[0])
+    if kind == "revolute":
+        return turn_about_z(coordinate)
+    if kind == "prismatic":
+        return shift_along_z(coordinate)
+    return turn_about_z(coordinate) @ shift_along_z(Series(lambda k: coordinate[k] * pitch))
+
+
+def mass_points(parameters: np.ndarray) -> np.ndarray:
+    """J = int x x^T dm from the ten inertial parameters."""
+    m, *h, xx, xy, yy, xz, yz, zz = parameters
+    half = (xx + yy + zz) / 2
+    return np.array(
+        [
+            [half - xx, -xy, -xz, h[0]],
+            [-xy, half - yy, -yz, h[1]],
+            [-xz, -yz, half - zz, h[2]],
+            [*h, m],
+        ],
+        dtype=object,
+    )
+
+
+def generalized_forces(kind: str, pitch: mpf, wrench: np.ndarray) -> np.ndarray:
+    """What a wrench in a joint's own frame does along its rates."""
+    if kind == "revolute":
+        return wrench[2:3]
+    if kind == "prismatic":
+        return wrench[5:6]
+    if kind == "helical":
+        return wrench[2:3] + pitch * wrench[5:6]
+    return wrench[:3] if kind == "spherical" else wrench
+
+
+class Robot:
+    """A robot on a motion v(t) from coordinates q: poses, forces and masses as lazy series.
+
+    `rates` are the Taylor coefficients of v, as many as are known; the rest are zero.
+    """
+
+    def __init__(self, model: Model, q: np.ndarray, rates: list[np.ndarray], f_ext=None):
+        computed.clear()
+        self.model, self.rates = model, rates
+        nodes = model.nodes
+        self.kinds = [ELEMENTARY[k] for k in nodes.kind]
+        self.pitch = exact(nodes.pitch)
+        self.gravity = np.append(exact(model.gravity), mpf(0))
+        self.mass = [mass_points(p) for p in exact(nodes.parameters)]
+        self.wrenches = None if f_ext is None else coefficients(f_ext)
+        zero = exact(np.zeros(model.nv))
+        self.v = Series(lambda k: self.rates[k] if k < len(self.rates) else zero)
+        self.sizes = np.diff(np.append(nodes.v_index, model.nv))
+        self.pose: list[Series] = []
+        self.joint: list[Series] = []  # pose of the joint's own frame, which moves with the node
+        for i, parent in enumerate(nodes.parent):
+            alignment = exact(nodes.alignment[i])
+            back = inverse_pose(constant(alignment))[0]
+            at, size = nodes.v_index[i], self.sizes[i]
+            own_q = exact(q[nodes.q_index[i] :])
+            own_q = own_q[: {1: 1, 3: 4, 6: 7}[size]]
+            own = joint_pose(self.kinds[i], self.pitch[i], own_q, self.v.part(slice(at, at + size)))
+            placement = exact(nodes.placement[i])
+            if parent >= 0:
+                carrier = self.pose[parent] @ (placement @ alignment)
+                self.joint.append(carrier @ own)
+            else:
+                self.joint.append((placement @ alignment) @ own)
+            self.pose.append(self.joint[i] @ back)
+        self.carried = [self._own_wrench(i) for i in range(len(self.kinds))]
+        for i in reversed(range(len(self.kinds))):
+            parent = nodes.parent[i]
+            if parent >= 0:
+                self.carried[parent] = self.carried[parent] + self.carried[i]
+        self.seen = [self._seen(i) for i in range(len(self.kinds))]
+
+    def _own_wrench(self, i: int) -> Series:
+        """Wrench matrix (1), less its external part; moments antisymmetrized later."""
+        T = self.pose[i]
+        if not any(p != 0 for p in self.mass[i].flat):
+            inertial = constant(exact(np.zeros((4, 4))))
+        else:
+            gravity = np.outer(self.gravity, exact(np.eye(4)[3]))
+            inertial = ((T.rate.rate - constant(gravity)) @ self.mass[i]) @ T.T
+        body = self.model.nodes.body[i]
+        if self.wrenches is None or body < 0:
+            return inertial
+        return inertial - self._external(T, body)
+
+    def _external(self, T: Series, body: int) -> Series:
+        """T X T^T, where X holds the body-fixed wrench as (1) holds the world's."""
+
+        def rule(k: int) -> np.ndarray:
+            out = exact(np.zeros((4, 4)))
+            n, f = self.wrenches[k][body, :3], self.wrenches[k][body, 3:]
+            out[:3, :3], out[:3, 3] = hat(n) / 2, f
+            return out
+
+        return (T @ Series(rule)) @ T.T
+
+    def _seen(self, i: int) -> Series:
+        """The carried wrench (moment, force) in the joint's own frame."""
+        back = inverse_pose(self.joint[i])
+        matrix = (back @ self.carried[i]) @ back.T
+
+        def rule(k: int) -> np.ndarray:
+            x = matrix[k]
+            moment = [x[2, 1] - x[1, 2], x[0, 2] - x[2, 0], x[1, 0] - x[0, 1]]
+            return np.array([*moment, *x[:3, 3]], dtype=object)
+
+        return Series(rule)
+
+    def tau(self, k: int) -> np.ndarray:
+        """Taylor coefficient k of the generalized forces."""
+        parts = [
+            generalized_forces(kind, pitch, seen[k])
+            for kind, pitch, seen in zip(self.kinds, self.pitch, self.seen, strict=True)
+        ]
+        return np.concatenate(parts) + exact(self.model.armature) * self.v[k + 1] * (k + 1)
+
+    def mass_matrix(self) -> np.ndarray:
+        """Sum of tr(dT_i J_i dT_i^T) over the bodies that both rates move, plus armature."""
+        nodes = self.model.nodes
+        composite = [T[0] @ J @ T[0].T for T, J in zip(self.pose, self.mass, strict=True)]
+        for i in reversed(range(len(composite))):
+            if nodes.parent[i] >= 0:
+                composite[nodes.parent[i]] = composite[nodes.parent[i]] + composite[i]
+        moves = [self._generators(i) for i in range(len(composite))]
+        M = exact(np.diag(self.model.armature))
+        for i, size in enumerate(self.sizes):
+            above = i
+            while above >= 0:
+                for a in range(size):
+                    half = moves[i][a] @ composite[i]
+                    for b in range(self.sizes[above]):
+                        x, y = nodes.v_index[i] + a, nodes.v_index[above] + b
+                        value = (half * moves[above][b]).sum()
+                        M[x, y] += value
+                        if above != i:
+                            M[y, x] += value
+                above = nodes.parent[above]
+        return M
+
+    def _generators(self, i: int) -> list[np.ndarray]:
+        """dT T^-1 of everything that node i carries, for each of its rates."""
+        T = self.joint[i][0]
+        back = inverse_pose(constant(T))[0]
+        out = []
+        for axis in range(6):
+            own = exact(np.zeros((4, 4)))
+            unit = exact(np.eye(3)[axis % 3])
+            if axis < 3:
+                own[:3, :3] = hat(unit)
+            else:
+                own[:3, 3] = unit
+            out.append(T @ own @ back)
+        if self.kinds[i] == "helical":
+            return [out[2] + self.pitch[i] * out[5]]
+        chosen = {"revolute": [2], "prismatic": [5], "spherical": [0, 1, 2]}
+        return [out[a] for a in chosen.get(self.kinds[i], range(6))]
+
+
+def scaled(rows: list[np.ndarray], first: int) -> np.ndarray:
+    """Derivatives from Taylor coefficients, as doubles."""
+    return rounded(np.array([row * mpmath.factorial(k + first) for k, row in enumerate(rows)]))
+
+
+def inverse_series(model: Model, q, motion, f_ext=None) -> np.ndarray:
+    """Forces (r+1, nv) of a motion (r+2, nv), correctly rounded."""
+    with mp.workdps(DIGITS):
+        robot = Robot(model, q, coefficients(motion), f_ext)
+        return scaled([robot.tau(k) for k in range(len(motion) - 1)], 0)
+
+
+def hybrid_series(model: Model, q, v, acc, tau, prescribed, f_ext=None):
+    """Accelerations and forces (r+1, nv) where the mask tells which are given."""
+    with mp.workdps(DIGITS):
+        free = np.flatnonzero(~np.asarray(prescribed))
+        given = coefficients(np.vstack([v, acc]))
+        forces = coefficients(tau)
+        for row in given[1:]:
+            row[free] = mpf(0)
+        rates = given[:1]
+        robot = Robot(model, q, rates, f_ext)
+        M = mpmath.matrix(robot.mass_matrix()[np.ix_(free, free)].tolist()) if free.size else None
+        out = []
+        for k, wanted in enumerate(forces):
+            rates.append(given[k + 1])
+            if free.size:
+                mark = len(computed)
+                lack = wanted[free] - robot.tau(k)[free]
+                forget_since(mark)
+                solution = mpmath.cholesky_solve(M, mpmath.matrix(lack.tolist()))
+                rates[k + 1] = given[k + 1].copy()
+                rates[k + 1][free] = np.array(list(solution), dtype=object) / (k + 1)
+            out.append(robot.tau(k))
+        return scaled(rates[1:], 1), scaled(out, 0)
+
+
+def forward_series(model: Model, q, v, tau, f_ext=None) -> np.ndarray:
+    """Accelerations (r+1, nv) that forces (r+1, nv) give, correctly rounded."""
+    nothing = np.zeros(model.nv, bool)
+    return hybrid_series(model, q, v, np.zeros_like(tau), tau, nothing, f_ext)[0]

@@ -1,0 +1,202 @@
+"""Inverse, forward and hybrid series against 60-digit numbers, order by order.
+
+Each order is compared relative to its own largest entry: 1e-11 up to order 5, 1e-8 up to 10.
+
+Inverse dynamics meets this for any motion. Forward dynamics is another matter: a robot has rates
+of its own (an arm that hangs swings at some 9 rad/s), and its response to an error in a force
+grows with their powers, order by order. Forces that make a robot move slower than that cancel to
+many digits, and even forces rounded correctly from exact ones belong to a motion whose fourth
+derivative differs by 1e-8 of its size. Hence forward and hybrid series are compared where the
+forces are the given thing, as they are in use, and for forces that belong to a prescribed motion
+the error is compared with what rounding those forces does (`test_forward_errors_are_...`).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import oracle_mpmath as oracle
+import pytest
+
+import jounce as jc
+from jounce.model import Model
+
+ORDER = 10
+TOLERANCE = np.array([1e-11] * 6 + [1e-8] * 5)
+BATCH = jc.core_info()["pack_width"] + 1
+"""States that go through both the packed and the single kernel."""
+
+GROUPS = ("spherical", "free", "helical", "prismatic")
+
+
+@functools.cache
+def robot(name: str) -> Model:
+    if name == "aerial manipulator":
+        return jc.models.aerial_manipulator()
+    if name == "tree of groups":
+        model = jc.models.random_tree(5, 3, GROUPS)
+    elif name == "mixed tree":
+        model = jc.models.mixed_tree(1)
+    else:
+        model = jc.models.random_tree(9, int(name.removeprefix("tree ")))
+    rng = np.random.default_rng(5)
+    return model.replace(gravity=(1.0, -2.0, -9.0), armature=rng.uniform(0, 0.1, model.nv))
+
+
+ROBOTS = ("aerial manipulator", "mixed tree", "tree of groups", "tree 0", "tree 1")
+
+
+@functools.cache
+def motion(name: str, order: int = ORDER):
+    """A random state, derivatives of its rates and external wrenches: q, motion, f_ext."""
+    model, rng = robot(name), np.random.default_rng(len(name))
+    q = jc.random_configuration(model, rng)
+    rates = rng.standard_normal((order + 2, model.nv))
+    return q, rates, rng.standard_normal((order + 1, model.n_bodies, 6))
+
+
+@functools.cache
+def forces(name: str, order: int = ORDER):
+    """A random state with given forces that move it by some 1 rad/s^2: q, v, tau, acc, f_ext."""
+    model, rng = robot(name), np.random.default_rng(len(name) + 1)
+    q = jc.random_configuration(model, rng)
+    v = rng.standard_normal(model.nv)
+    acc, tau = rng.standard_normal((2, order + 1, model.nv))
+    inertia = np.diag(jc.mass_matrix(model, q))
+    tau *= inertia
+    tau[0] += jc.gravity_forces(model, q)
+    return q, v, tau, acc, inertia.min() * rng.standard_normal((order + 1, model.n_bodies, 6))
+
+
+def relative_errors(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Largest error of each order relative to the order's largest entry."""
+    error = np.abs(actual - expected).max(-1)
+    return error / np.abs(expected).max(-1)
+
+
+def assert_exact(actual: np.ndarray, expected: np.ndarray) -> None:
+    assert actual.shape == expected.shape
+    errors = relative_errors(actual, expected)
+    assert (errors <= TOLERANCE[: len(errors)]).all(), errors
+
+
+def single_and_packed(function, model, *arrays, **options):
+    """The result for one state, then those for each of a batch of the same states."""
+    yield function(model, *arrays, **options)
+    result = function(model, *(np.stack([a] * BATCH) for a in arrays), **options)
+    for k in (0, BATCH - 1):
+        yield result[k] if isinstance(result, np.ndarray) else tuple(x[k] for x in result)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_inverse_series_equals_60_digits(name):
+    q, rates, f_ext = motion(name)
+    expected = oracle.inverse_series(robot(name), q, rates, f_ext)
+    for actual in single_and_packed(jc.inverse_dynamics_series, robot(name), q, rates, f_ext):
+        assert_exact(actual, expected)
+
+
+@pytest.mark.parametrize("t", [0.0, 7.3, 29.99])
+def test_inverse_series_equals_60_digits_along_table_3(t):
+    model = robot("aerial manipulator")
+    q, rates = jc.trajectories.aerial_manipulator_reference(model).evaluate(t, ORDER)
+    expected = oracle.inverse_series(model, q, rates)
+    for actual in single_and_packed(jc.inverse_dynamics_series, model, q, rates):
+        assert_exact(actual, expected)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_forward_series_equals_60_digits(name):
+    q, v, tau, _, f_ext = forces(name)
+    expected = oracle.forward_series(robot(name), q, v, tau, f_ext)
+    for actual in single_and_packed(jc.forward_dynamics_series, robot(name), q, v, tau, f_ext):
+        assert_exact(actual, expected)
+
+
+def masks(name: str) -> dict[str, np.ndarray]:
+    """Masks over the rates: the base's motion given, its wrench given, single rates of joints."""
+    model, rng = robot(name), np.random.default_rng(3)
+    base = np.arange(model.nv) < 6
+    groups = [k for k, j in enumerate(model.joints) if j.type in ("free", "spherical")]
+    cut = np.zeros(model.nv, bool)
+    for k in groups:
+        cut[rng.integers(model.v_slice(k).start, model.v_slice(k).stop)] = True
+    return {
+        "base motion given": base,
+        "base wrench given": ~base,
+        "one rate of each group joint": cut,
+        "all but one rate of each group joint": ~cut,
+        "every other rate": np.arange(model.nv) % 2 == 0,
+        "random": rng.uniform(size=model.nv) < 0.5,
+    }
+
+
+@pytest.mark.parametrize("mask", masks("mixed tree"))
+@pytest.mark.parametrize("name", ["aerial manipulator", "tree of groups"])
+def test_hybrid_series_equals_60_digits(name, mask):
+    q, v, tau, acc, f_ext = forces(name, 5)
+    prescribed = masks(name)[mask]
+    expected = oracle.hybrid_series(robot(name), q, v, acc, tau, prescribed, f_ext)
+    hybrid = functools.partial(hybrid_with_mask, prescribed)
+    for actual in single_and_packed(hybrid, robot(name), q, v, acc, tau, f_ext):
+        for have, want in zip(actual, expected, strict=True):
+            assert_exact(have, want)
+
+
+def hybrid_with_mask(prescribed, model, q, v, acc, tau, f_ext):
+    return jc.hybrid_dynamics_series(model, q, v, acc, tau, prescribed, f_ext)
+
+
+@pytest.mark.parametrize(
+    ("name", "mask"),
+    [("aerial manipulator", "random"), ("tree 1", "one rate of each group joint")],
+)
+def test_hybrid_series_equals_60_digits_up_to_order_10(name, mask):
+    q, v, tau, acc, f_ext = forces(name)
+    prescribed = masks(name)[mask]
+    expected = oracle.hybrid_series(robot(name), q, v, acc, tau, prescribed, f_ext)
+    actual = jc.hybrid_dynamics_series(robot(name), q, v, acc, tau, prescribed, f_ext)
+    for have, want in zip(actual, expected, strict=True):
+        assert_exact(have, want)
+
+
+def motion_driven(name: str, order: int):
+    """A state and the exactly rounded forces of a slow motion: q, motion, tau."""
+    model = robot(name)
+    if name == "aerial manipulator":
+        reference = jc.trajectories.aerial_manipulator_reference(model)
+        q, rates = reference.evaluate(12.3, order)
+    else:
+        q, rates, _ = motion(name)
+        rates = 0.3 * rates[: order + 2]
+    return q, rates, oracle.inverse_series(model, q, rates)
+
+
+@pytest.mark.parametrize("name", ["aerial manipulator", "tree of groups", "tree 0"])
+def test_forward_errors_are_those_of_rounding_its_input(name):
+    order, model = 5, robot(name)
+    q, rates, tau = motion_driven(name, order)
+    exact = oracle.forward_series(model, q, rates[0], tau)
+    actual = jc.forward_dynamics_series(model, q, rates[0], tau)
+    error = np.abs(actual - exact).max(-1)
+    scale = np.abs(exact).max(-1)
+    assert (error <= sensitivity(model, q, rates[0], tau) * rounding_steps(model)).all(), error
+    assert (error[:1] <= 1e-11 * scale[:1]).all()
+
+
+def rounding_steps(model: Model) -> int:
+    """Roundings of the size of the input's: two per node on the longest way to the root."""
+    depth = np.zeros(len(model.nodes.parent), int)
+    for i, parent in enumerate(model.nodes.parent):
+        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
+    return 2 * int(depth.max())
+
+
+def sensitivity(model: Model, q, v, tau) -> np.ndarray:
+    """How far rounding the forces moves the accelerations, order by order, by probing."""
+    rng, scale = np.random.default_rng(0), 2.0**20
+    relative = np.finfo(float).eps / 2 * scale * rng.choice([-1.0, 1.0], (32, *tau.shape))
+    nearby = jc.forward_dynamics_series(model, q, v, tau * (1 + relative))
+    here = jc.forward_dynamics_series(model, q, v, tau)
+    return np.abs(nearby - here).max((0, -1)) / scale
