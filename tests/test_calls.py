@@ -11,7 +11,6 @@ import pytest
 
 import jounce as jc
 
-TAIL = ("f_ext",)
 KERNELS = {
     "inverse_dynamics": ("q", "v", "a", "f_ext"),
     "forward_dynamics": ("q", "v", "tau", "f_ext"),
@@ -81,10 +80,10 @@ def one_by_one(name, model, arguments):
         key: np.broadcast_to(x, (*lead, *x.shape[x.ndim - trailing(key) :]))
         for key, x in arguments.items()
     }
-    rows = [
-        call(name, model, {key: x[at] for key, x in full.items()}) for at in np.ndindex(*lead)
-    ]
-    return tuple(np.array(part).reshape(*lead, *np.shape(part[0])) for part in zip(*rows))
+    rows = [call(name, model, {key: x[at] for key, x in full.items()}) for at in np.ndindex(*lead)]
+    return tuple(
+        np.array(part).reshape((*lead, *np.shape(part[0]))) for part in zip(*rows, strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)

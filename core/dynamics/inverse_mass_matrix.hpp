@@ -41,6 +41,13 @@ struct InverseMassMatrixWork {
         rate(arena.take<Rate>(tree.nv)),
         columns(arena.take<S>(6 * std::size_t(tree.nv))),
         accelerations(arena.take<S>(6 * std::size_t(tree.nv) * (tree.depth + 1))) {}
+
+  // Origin of node i seen from its parent's; zero at a root.
+  template <class P>
+  JOUNCE_INLINE Vec3<S> offset(const Tree<P>& tree, int i) const {
+    const int p = tree.nodes[i].parent;
+    return p < 0 ? Vec3<S>::zero() : base.pose[i].p - base.pose[p].p;
+  }
 };
 
 // A wrench seen from a point that sees its origin at d.
@@ -179,8 +186,7 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
       continue;
     }
     const S angular = trace(me.J.A), linear = trace(me.J.C);
-    Vec3<S> d = Vec3<S>::zero();
-    if (node.parent >= 0) d = work.base.pose[i].p - work.base.pose[node.parent].p;
+    const Vec3<S> d = work.offset(tree, i);
     const Mat3<S>& R = work.base.pose[i].R;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
@@ -225,8 +231,7 @@ int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrix
     if (is_free_root(node)) continue;
     const SixRows<S> me(work.accelerations + 6 * nv * (node.depth + 1), nv);
     SixRows<S> up(work.accelerations + 6 * nv * node.depth, nv);
-    Vec3<S> d = Vec3<S>::zero();
-    if (node.parent >= 0) d = work.base.pose[i].p - work.base.pose[node.parent].p;
+    Vec3<S> d = work.offset(tree, i);
     const bool has_children = node.end > i + 1;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
@@ -240,7 +245,7 @@ int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrix
       }
     });
   }
-  mirror_upper(tree.nv, N);
+  mirror_upper(tree.nv, N, N);
   return singular;
 }
 

@@ -185,9 +185,11 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
     bias_outward(tree, k, f_ext ? f_ext + k * wrenches : nullptr, 1.0 / factorial, w);
     solve_inward(tree, k, prescribed, work);
     solve_outward(tree, k, prescribed, work);
-    for (int i = 0; i < nv; ++i) {
-      acc_out[k * nv + i] = w.rate[(k + 1) * nv + i] * (factorial * (k + 1));
-      if (tau_out) tau_out[k * nv + i] = w.force[k * nv + i] * factorial;
+    for (int i = 0; i < nv; ++i) {  // what was given comes back as it was
+      const int at = k * nv + i;
+      const bool given = prescribed(i);
+      acc_out[at] = given ? acc[at] : w.rate[at + nv] * (factorial * (k + 1));
+      if (tau_out) tau_out[at] = given ? w.force[at] * factorial : tau[at];
     }
   }
   return singular;

@@ -41,6 +41,11 @@ struct Node {
   Pose<P> alignment;
 };
 
+// A range of rates, begin ... end-1.
+struct Span {
+  int begin, end;
+};
+
 template <class P = double>
 struct Tree {
   int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
@@ -50,6 +55,9 @@ struct Tree {
   std::vector<int> angle_q;      // coordinates that are angles
   std::vector<int> quaternions;  // first coordinate of each quaternion
   std::vector<int> body_node;    // (n_bodies)
+  // (n) rates of each node's ancestors and subtree, in few ranges; kept for small trees only,
+  // because it needs depth times n.
+  std::vector<std::vector<Span>> related;
   Vec3<P> gravity;               // acceleration of gravity in the world
 };
 
@@ -81,6 +89,31 @@ inline RigidInertia<double> seen_from(const Pose<double>& to, const double* para
   return {j.m, r * j.h, rotated(r, j.I)};
 }
 }  // namespace detail
+
+// Ranges of rates that are related to each node.
+inline std::vector<std::vector<Span>> related_rates(const std::vector<Node<double>>& nodes) {
+  std::vector<std::vector<Span>> all(nodes.size()), above(nodes.size());
+  const auto add = [](std::vector<Span>& spans, int begin, int end) {
+    if (!spans.empty() && spans.back().end == begin) {
+      spans.back().end = end;
+    } else {
+      spans.push_back({begin, end});
+    }
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node<double>& node = nodes[i];
+    if (node.parent >= 0) {
+      above[i] = above[node.parent];
+      const Node<double>& up = nodes[node.parent];
+      add(above[i], up.v, up.v + up.nv);
+    }
+    all[i] = above[i];
+    add(all[i], node.v, node.v_end);
+  }
+  return all;
+}
+
+constexpr int kMostRelated = 1000;  // nodes up to which `related` is kept
 
 inline Tree<double> make_tree(const TreeData& data) {
   Tree<double> t;
@@ -137,6 +170,7 @@ inline Tree<double> make_tree(const TreeData& data) {
     t.nodes[i].body = b;
   }
   t.armature.assign(data.armature, data.armature + t.nv);
+  if (t.n <= kMostRelated) t.related = related_rates(t.nodes);
   return t;
 }
 

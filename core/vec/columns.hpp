@@ -93,9 +93,10 @@ JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
   if constexpr (W > 4) exchange<4>(x, all);
 }
 
-// Copies the upper triangle of an n x n matrix to the lower one.
+// Copies the upper triangle of an n x n matrix, transposed, to the lower one of another (or the
+// same).
 template <class S>
-JOUNCE_INLINE void mirror_upper(int n, S* M) {
+JOUNCE_INLINE void mirror_upper(int n, const S* from, S* to) {
   int done = 0;  // columns of the lower triangle that whole tiles cover, in each row of tiles
   if constexpr (std::is_same_v<S, double>) {
     constexpr int W = lanes<Wide>;
@@ -103,20 +104,20 @@ JOUNCE_INLINE void mirror_upper(int n, S* M) {
     for (int r = 0; r < done; r += W) {
       for (int c = r; c < done; c += W) {
         Wide x[W];
-        for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, M + (r + i) * n + c, sizeof(x[i].v));
+        for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, from + (r + i) * n + c, sizeof(x[i].v));
         if (c == r) {
           for (int i = 0; i < W; ++i) {
-            for (int k = 0; k < i; ++k) M[(r + i) * n + c + k] = M[(r + k) * n + c + i];
+            for (int k = 0; k < i; ++k) to[(r + i) * n + c + k] = from[(r + k) * n + c + i];
           }
           continue;
         }
         transpose(x);
-        for (int i = 0; i < W; ++i) std::memcpy(M + (c + i) * n + r, &x[i].v, sizeof(x[i].v));
+        for (int i = 0; i < W; ++i) std::memcpy(to + (c + i) * n + r, &x[i].v, sizeof(x[i].v));
       }
     }
   }
   for (int r = done; r < n; ++r) {
-    for (int c = 0; c < r; ++c) M[r * n + c] = M[c * n + r];
+    for (int c = 0; c < r; ++c) to[r * n + c] = from[c * n + r];
   }
 }
 

@@ -17,6 +17,7 @@ from jounce.dynamics import (
     bias_forces,
     center_of_mass,
     centroidal_momentum,
+    coriolis_matrix,
     forward_dynamics,
     gravity_forces,
     hybrid_dynamics,
@@ -42,6 +43,7 @@ from jounce.kinematics import (
     jacobian_derivative,
 )
 from jounce.model import Frame, Model
+from jounce.partials import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from jounce.series import (
     body_motion_series,
     body_pose_series,
@@ -73,8 +75,10 @@ __all__ = [
     "center_of_mass",
     "centroidal_momentum",
     "core_info",
+    "coriolis_matrix",
     "difference",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "forward_dynamics_series",
     "gravity_forces",
     "hybrid_dynamics",
@@ -82,6 +86,7 @@ __all__ = [
     "inertia",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_dynamics_series",
     "inverse_mass_matrix",
     "jacobian",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
 
 from jounce._core import kernel
 from jounce.joints import ELEMENTARY
-from jounce.model import Model
+from jounce.model import Model, require_model
 
 __all__ = ["difference", "integrate", "neutral", "random_configuration"]
 
@@ -19,6 +20,7 @@ ArrayLike = npt.ArrayLike
 
 def neutral(model: Model) -> Array:
     """Configuration with zero angles and displacements and identity quaternions, (nq,)."""
+    require_model(model)
     q = np.zeros(model.nq)
     for start in _quaternions(model):
         q[start + 3] = 1.0
@@ -40,8 +42,11 @@ def random_configuration(
         rng: a NumPy generator, or a seed.
         shape: leading axes.
     """
+    require_model(model)
+    if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
+        raise TypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
     generator = np.random.default_rng(rng)
-    lead = (shape,) if isinstance(shape, int) else tuple(shape)
+    lead = tuple(map(index, shape if isinstance(shape, Iterable) else (shape,)))
     nodes = model.nodes
     half = np.where(np.isin(nodes.kind, [ELEMENTARY.index("revolute")]), np.pi, 1.0)
     reach = np.ones(model.nq)

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce._core import kernel
-from jounce.model import Model
+from jounce.model import Model, require_model
 
 __all__ = [
     "bias_forces",
     "center_of_mass",
     "centroidal_momentum",
+    "coriolis_matrix",
     "forward_dynamics",
     "gravity_forces",
     "hybrid_dynamics",
@@ -197,6 +198,27 @@ def inverse_mass_matrix(
 
 
 @kernel
+def coriolis_matrix(
+    model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Admissible Coriolis matrix C(q, v), (..., nv, nv), in O(n depth).
+
+    C v is the bias without gravity, dM/dt - 2 C is skew-symmetric (ali, Lemma 1), and C is
+    linear in v with `christoffel_symbols` as coefficients.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        out: (..., nv, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Identity: ``C v == bias_forces(model, q, v) - gravity_forces(model, q)``.
+    """
+    raise NotImplementedError
+
+
+@kernel
 def bias_forces(
     model: Model,
     q: ArrayLike,
@@ -321,6 +343,7 @@ def centroidal_momentum(
 
 def total_mass(model: Model) -> float:
     """Mass of all bodies, kg."""
+    require_model(model)
     return float(model.inertias[:, 0].sum())
 
 
@@ -336,7 +359,10 @@ def passive_forces(model: Model, v: ArrayLike) -> Array:
     Returns:
         (..., nv) generalized forces; the power ``passive_forces(model, v) @ v`` is never positive.
     """
-    rates = np.asarray(v, float)
+    require_model(model)
+    rates = np.asarray(v)
+    if rates.dtype.kind not in "fiub":
+        raise ValueError(f"v must be an array of real numbers, got dtype {rates.dtype}")
     if rates.shape[-1:] != (model.nv,):
         raise ValueError(
             f"v must have shape (..., {model.nv}), that is (..., nv) of this model, "

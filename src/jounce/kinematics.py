@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from jounce import _core
 from jounce._core import kernel
-from jounce.model import Model
+from jounce.model import Model, locate
 from jounce.twists import representation_index
 
 __all__ = [
@@ -43,14 +43,6 @@ def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads:
         threads: number of threads for a batch; 0 uses all cores.
     """
     raise NotImplementedError
-
-
-def _locate(model: Model, body: str | int) -> tuple[int, Array]:
-    """Node and pose of a body or frame; a clear error if the model is none."""
-    try:
-        return model._locate(body)
-    except AttributeError:
-        raise TypeError(f"model must be a jounce.Model, got {type(model).__name__}") from None
 
 
 _body_pose: Kernel = _core.raw("body_pose")
@@ -97,7 +89,7 @@ def body_pose(
     model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Pose of a body or frame in the world, (..., 4, 4)."""
-    return _body_pose(model, q, _locate(model, body), out=out, threads=threads)
+    return _body_pose(model, q, locate(model, body), out=out, threads=threads)
 
 
 def body_twist(
@@ -115,7 +107,7 @@ def body_twist(
     Identity: ``body_twist(...) == jacobian(...) @ v`` with the same representation.
     """
     return _body_twist(
-        model, q, v, _locate(model, body), representation_index(twist), out=out, threads=threads
+        model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
     )
 
 
@@ -139,7 +131,7 @@ def jacobian(
         threads: number of threads for a batch; 0 uses all cores.
     """
     return _jacobian(
-        model, q, _locate(model, body), representation_index(twist), out=out, threads=threads
+        model, q, locate(model, body), representation_index(twist), out=out, threads=threads
     )
 
 
@@ -158,5 +150,5 @@ def jacobian_derivative(
     Identity: the derivative of the twist's components is ``J a + jacobian_derivative(...) v``.
     """
     return _jacobian_derivative(
-        model, q, v, _locate(model, body), representation_index(twist), out=out, threads=threads
+        model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
     )

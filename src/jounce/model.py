@@ -14,7 +14,7 @@ from jounce.errors import ModelError, unknown_name
 from jounce.joints import SIZES, Joint
 from jounce.nodes import Body, Nodes, build_nodes
 
-__all__ = ["Frame", "Model"]
+__all__ = ["Frame", "Model", "locate", "require_model"]
 
 Array = npt.NDArray[np.float64]
 
@@ -181,7 +181,7 @@ class Model(_core.Tree):  # type: ignore[misc]
         return Frame(self.body_index(body), _IDENTITY)
 
     def _locate(self, body: str | int) -> tuple[int, Array]:
-        """Node and pose in it of a body or frame, as the kernels take them."""
+        """Node and pose in it of a body or frame."""
         frame = self.frame(body)
         return (int(self._body_nodes[frame.body]) if frame.body >= 0 else -1), frame.placement
 
@@ -260,6 +260,8 @@ class Model(_core.Tree):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         """Show sizes, conventions and the tree."""
+        if "nodes" not in self.__dict__:
+            return "Model (not initialized)"
         gravity = ", ".join(f"{g:g}" for g in self.gravity)
         lines = [
             f"Model {self.name!r}: {self.n_bodies} bodies, {len(self.joints)} joints, "
@@ -289,6 +291,18 @@ class Model(_core.Tree):  # type: ignore[misc]
         if self.n_bodies > most:
             lines.append(f"  ... {self.n_bodies - most} more bodies")
         return lines
+
+
+def require_model(model: object) -> None:
+    """Raise the TypeError that the kernels raise, unless it is a model."""
+    if not isinstance(model, Model) or "nodes" not in model.__dict__:
+        raise TypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+
+
+def locate(model: Model, body: str | int) -> tuple[int, Array]:
+    """Node and pose in it of a body or frame, as the kernels take them."""
+    require_model(model)
+    return model._locate(body)
 
 
 def _whole(joint: Joint, mask: npt.NDArray[np.bool_]) -> bool:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from jounce import _core
 from jounce._core import kernel
-from jounce.model import Model
+from jounce.model import Model, locate
 from jounce.twists import representation_index
 
 __all__ = [
@@ -181,7 +181,7 @@ def body_motion_series(
         model,
         q,
         motion,
-        model._locate(body),
+        locate(model, body),
         representation_index(twist),
         out=out,
         threads=threads,
@@ -202,7 +202,7 @@ def body_pose_series(
     The derivatives of the upper left block are those of the rotation matrix, those of the last
     column those of the position in the world.
     """
-    return _body_pose_series(model, q, motion, model._locate(body), out=out, threads=threads)
+    return _body_pose_series(model, q, motion, locate(model, body), out=out, threads=threads)
 
 
 def jacobian_series(
@@ -223,7 +223,7 @@ def jacobian_series(
         model,
         q,
         motion,
-        model._locate(body),
+        locate(model, body),
         representation_index(twist),
         out=out,
         threads=threads,

@@ -1,6 +1,8 @@
 """Inverse, forward and hybrid series against 60-digit numbers, order by order.
 
-Each order is compared relative to its own largest entry: 1e-11 up to order 5, 1e-8 up to 10.
+The oracle solves forward and hybrid dynamics with a mass matrix, and returns the forces that the
+solution then needs; they are compared with the given ones too, which checks the oracle. Each
+order is compared relative to its own largest entry: 1e-11 up to order 5, 1e-8 up to 10.
 
 Inverse dynamics meets this for any motion. Forward dynamics is another matter: a robot has rates
 of its own (an arm that hangs swings at some 9 rad/s), and its response to an error in a force
@@ -18,80 +20,32 @@ import functools
 import numpy as np
 import oracle_mpmath as oracle
 import pytest
+from series_cases import ROBOTS, assert_series_close, given_forces, given_motion, random_mask, robot
 
 import jounce as jc
 from jounce.model import Model
 
 ORDER = 10
 TOLERANCE = np.array([1e-11] * 6 + [1e-8] * 5)
-BATCH = jc.core_info()["pack_width"] + 1
+COPIES = jc.core_info()["pack_width"] + 1
 """States that go through both the packed and the single kernel."""
-
-GROUPS = ("spherical", "free", "helical", "prismatic")
-
-
-@functools.cache
-def robot(name: str) -> Model:
-    if name == "aerial manipulator":
-        return jc.models.aerial_manipulator()
-    if name == "tree of groups":
-        model = jc.models.random_tree(5, 3, GROUPS)
-    elif name == "mixed tree":
-        model = jc.models.mixed_tree(1)
-    else:
-        model = jc.models.random_tree(9, int(name.removeprefix("tree ")))
-    rng = np.random.default_rng(5)
-    return model.replace(gravity=(1.0, -2.0, -9.0), armature=rng.uniform(0, 0.1, model.nv))
-
-
-ROBOTS = ("aerial manipulator", "mixed tree", "tree of groups", "tree 0", "tree 1")
-
-
-@functools.cache
-def motion(name: str, order: int = ORDER):
-    """A random state, derivatives of its rates and external wrenches: q, motion, f_ext."""
-    model, rng = robot(name), np.random.default_rng(len(name))
-    q = jc.random_configuration(model, rng)
-    rates = rng.standard_normal((order + 2, model.nv))
-    return q, rates, rng.standard_normal((order + 1, model.n_bodies, 6))
-
-
-@functools.cache
-def forces(name: str, order: int = ORDER):
-    """A random state with given forces that move it by some 1 rad/s^2: q, v, tau, acc, f_ext."""
-    model, rng = robot(name), np.random.default_rng(len(name) + 1)
-    q = jc.random_configuration(model, rng)
-    v = rng.standard_normal(model.nv)
-    acc, tau = rng.standard_normal((2, order + 1, model.nv))
-    inertia = np.diag(jc.mass_matrix(model, q))
-    tau *= inertia
-    tau[0] += jc.gravity_forces(model, q)
-    return q, v, tau, acc, inertia.min() * rng.standard_normal((order + 1, model.n_bodies, 6))
-
-
-def relative_errors(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Largest error of each order relative to the order's largest entry."""
-    error = np.abs(actual - expected).max(-1)
-    return error / np.abs(expected).max(-1)
 
 
 def assert_exact(actual: np.ndarray, expected: np.ndarray) -> None:
-    assert actual.shape == expected.shape
-    errors = relative_errors(actual, expected)
-    assert (errors <= TOLERANCE[: len(errors)]).all(), errors
+    assert_series_close(actual, expected, TOLERANCE[: len(expected)])
 
 
 def single_and_packed(function, model, *arrays, **options):
     """The result for one state, then those for each of a batch of the same states."""
     yield function(model, *arrays, **options)
-    result = function(model, *(np.stack([a] * BATCH) for a in arrays), **options)
-    for k in (0, BATCH - 1):
+    result = function(model, *(np.stack([a] * COPIES) for a in arrays), **options)
+    for k in (0, COPIES - 1):
         yield result[k] if isinstance(result, np.ndarray) else tuple(x[k] for x in result)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_inverse_series_equals_60_digits(name):
-    q, rates, f_ext = motion(name)
+    q, rates, f_ext = given_motion(name, ORDER, ())
     expected = oracle.inverse_series(robot(name), q, rates, f_ext)
     for actual in single_and_packed(jc.inverse_dynamics_series, robot(name), q, rates, f_ext):
         assert_exact(actual, expected)
@@ -108,7 +62,7 @@ def test_inverse_series_equals_60_digits_along_table_3(t):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_forward_series_equals_60_digits(name):
-    q, v, tau, _, f_ext = forces(name)
+    q, v, _, tau, f_ext = given_forces(name, ORDER, ())
     expected = oracle.forward_series(robot(name), q, v, tau, f_ext)
     for actual in single_and_packed(jc.forward_dynamics_series, robot(name), q, v, tau, f_ext):
         assert_exact(actual, expected)
@@ -128,14 +82,14 @@ def masks(name: str) -> dict[str, np.ndarray]:
         "one rate of each group joint": cut,
         "all but one rate of each group joint": ~cut,
         "every other rate": np.arange(model.nv) % 2 == 0,
-        "random": rng.uniform(size=model.nv) < 0.5,
+        "random": random_mask(model, 3),
     }
 
 
 @pytest.mark.parametrize("mask", masks("mixed tree"))
 @pytest.mark.parametrize("name", ["aerial manipulator", "tree of groups"])
 def test_hybrid_series_equals_60_digits(name, mask):
-    q, v, tau, acc, f_ext = forces(name, 5)
+    q, v, acc, tau, f_ext = given_forces(name, 5, ())
     prescribed = masks(name)[mask]
     expected = oracle.hybrid_series(robot(name), q, v, acc, tau, prescribed, f_ext)
     hybrid = functools.partial(hybrid_with_mask, prescribed)
@@ -153,12 +107,24 @@ def hybrid_with_mask(prescribed, model, q, v, acc, tau, f_ext):
     [("aerial manipulator", "random"), ("tree 1", "one rate of each group joint")],
 )
 def test_hybrid_series_equals_60_digits_up_to_order_10(name, mask):
-    q, v, tau, acc, f_ext = forces(name)
+    q, v, acc, tau, f_ext = given_forces(name, ORDER, ())
     prescribed = masks(name)[mask]
     expected = oracle.hybrid_series(robot(name), q, v, acc, tau, prescribed, f_ext)
     actual = jc.hybrid_dynamics_series(robot(name), q, v, acc, tau, prescribed, f_ext)
     for have, want in zip(actual, expected, strict=True):
         assert_exact(have, want)
+
+
+def test_series_of_order_30_equal_60_digits():
+    model = jc.models.random_tree(3, 2, ("helical", "free", "spherical"))
+    rng, order = np.random.default_rng(0), 30
+    q = jc.random_configuration(model, rng)
+    rates, tau = rng.standard_normal((2, order + 2, model.nv))
+    expected = oracle.inverse_series(model, q, rates)
+    assert_series_close(jc.inverse_dynamics_series(model, q, rates), expected, 1e-8)
+    expected = oracle.forward_series(model, q, rates[0], tau[1:])
+    actual = jc.forward_dynamics_series(model, q, rates[0], tau[1:])
+    assert_series_close(actual, expected, 1e-8)
 
 
 def motion_driven(name: str, order: int):
@@ -168,8 +134,8 @@ def motion_driven(name: str, order: int):
         reference = jc.trajectories.aerial_manipulator_reference(model)
         q, rates = reference.evaluate(12.3, order)
     else:
-        q, rates, _ = motion(name)
-        rates = 0.3 * rates[: order + 2]
+        q, rates, _ = given_motion(name, order, ())
+        rates = 0.3 * rates
     return q, rates, oracle.inverse_series(model, q, rates)
 
 

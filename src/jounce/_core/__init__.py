@@ -74,11 +74,12 @@ Tree: Any = _module.Tree
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(function: F) -> F:
+def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     """Replace a documented Python signature by the compiled kernel of the same name.
 
     The result is a built-in function: calling it costs no Python frame. Its documentation and
-    its text signature are those of the function it replaces.
+    its text signature are those of the function it replaces. `result` is the named tuple that it
+    returns, if it does.
     """
     signature = inspect.signature(function)
     bare = signature.replace(
@@ -89,7 +90,7 @@ def kernel(function: F) -> F:
     )
     doc = textwrap.dedent("    " + (function.__doc__ or ""))
     text = f"{function.__name__}{bare}\n--\n\n{doc}"
-    return cast(F, _module.bind(function.__name__, text, function.__module__))
+    return cast(F, _module.bind(function.__name__, text, function.__module__, result))
 
 
 def raw(name: str) -> Any:

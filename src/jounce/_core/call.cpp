@@ -81,7 +81,7 @@ std::ptrdiff_t work_per_state(const Call& call) {
   std::ptrdiff_t work = call.tree->n + 1;
   for (std::ptrdiff_t size : call.in_size) work += size / 8;
   for (std::ptrdiff_t size : call.out_size) work += size / 8;
-  return work;
+  return call.order > 0 ? work * (1 + call.order / 8) : work;
 }
 
 // A batch, cut into groups of one pack each; threads take several groups at a time.
@@ -179,9 +179,9 @@ std::string index_text(const std::ptrdiff_t* dims, int axes, std::ptrdiff_t flat
 }
 
 // Where an entry of an input is, in NumPy's notation after broadcasting: "q[2, 3, 5]".
-std::string entry_text(const Input& input, const Call& call, const Batch& batch, bool varies,
-                       std::ptrdiff_t state, const std::string& last) {
-  std::string lead = varies ? index_text(batch.dims, batch.axes, state) : call.states > 1 ? "..." : "";
+std::string entry_text(const Input& input, const Batch& batch, bool varies, std::ptrdiff_t state,
+                       const std::string& last) {
+  std::string lead = varies ? index_text(batch.dims, batch.axes, state) : batch.axes ? "..." : "";
   if (!lead.empty()) lead += ", ";
   return std::string(input.name) + "[" + lead + last + "]";
 }
@@ -206,7 +206,7 @@ void raise_not_finite(const Signature& s, const Call& call, const Batch& batch, 
         std::ptrdiff_t dims[3];
         dimensions(s.inputs[k].shape, *call.tree, call.order, dims);
         const std::string last = index_text(dims, rank(s.inputs[k].shape), j);
-        const std::string at = entry_text(s.inputs[k], call, batch, call.in_step[k] != 0, i, last);
+        const std::string at = entry_text(s.inputs[k], batch, call.in_step[k] != 0, i, last);
         PyObject* number = PyFloat_FromDouble(x[j]);
         PyErr_Format(PyExc_ValueError, "%s must be finite, got %R at %s", s.inputs[k].name, number,
                      at.c_str());
@@ -234,7 +234,7 @@ void raise_quaternion(const Signature& s, PyObject* model, const Call& call, con
         std::snprintf(text, sizeof text, "(%.6g, %.6g, %.6g, %.6g) with norm %.6g", x[0], x[1], x[2],
                       x[3], norm);
         const std::string last = std::to_string(node.q) + ":" + std::to_string(node.q + 4);
-        const std::string at = entry_text(s.inputs[k], call, batch, call.in_step[k] != 0, i, last);
+        const std::string at = entry_text(s.inputs[k], batch, call.in_step[k] != 0, i, last);
         PyErr_Format(PyExc_ValueError,
                      "%s must be the unit quaternion (x, y, z, w) of joint %R%s, got %s", at.c_str(),
                      joint, node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text);
@@ -435,7 +435,12 @@ PyObject* checked_call(const Entry& entry, PyObject* const* args, Py_ssize_t n_a
                ? PyArray_Return(reinterpret_cast<PyArrayObject*>(outputs[0]))
                : outputs[0];
   }
-  return PyTuple_Pack(2, outputs[0], outputs[1]);
+  PyObject* all = PyTuple_New(s.n_outputs);
+  for (int k = 0; all && k < s.n_outputs; ++k) {
+    Py_INCREF(outputs[k]);
+    PyTuple_SET_ITEM(all, k, outputs[k]);
+  }
+  return all;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct Options {
 };
 enum class Option { prescribed, frame, representation };
 
-constexpr int kMostInputs = 6, kMostOutputs = 2;
+constexpr int kMostInputs = 6, kMostOutputs = 3;
 
 struct Failure {
   enum Kind { none, not_finite, quaternion, singular } kind = none;
@@ -294,5 +294,6 @@ Entries dynamics_entries();
 Entries matrix_entries();
 Entries kinematics_entries();
 Entries series_entries();
+Entries partials_entries();
 
 }  // namespace jounce

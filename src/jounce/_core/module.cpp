@@ -45,7 +45,7 @@ ModelTree make_model_tree(Array<int> parent, Array<int> kind, Array<double> plac
 std::vector<const Entry*> all_entries() {
   std::vector<const Entry*> all;
   for (const Entries& list : {dynamics_entries(), matrix_entries(), kinematics_entries(),
-                              series_entries()}) {
+                              series_entries(), partials_entries()}) {
     all.insert(all.end(), list.first, list.first + list.count);
   }
   return all;
@@ -58,9 +58,23 @@ const std::vector<const Entry*>& entries() {
 
 // One C function per kernel, so that Python sees plain built-in functions.
 constexpr int kMostEntries = 64;
+PyTypeObject* result_types[kMostEntries];  // named tuples, where a kernel returns one
+
+// Turns a tuple of results into the named tuple.
+PyObject* named(PyObject* result, PyTypeObject* type) {
+  if (!result || !type) return result;
+  const Py_ssize_t n = PyTuple_GET_SIZE(result);
+  PyObject* out = type->tp_alloc(type, n);
+  for (Py_ssize_t k = 0; out && k < n; ++k) {
+    PyTuple_SET_ITEM(out, k, Py_NewRef(PyTuple_GET_ITEM(result, k)));
+  }
+  Py_DECREF(result);
+  return out;
+}
+
 template <std::size_t I>
 PyObject* call_entry(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return call_kernel(*entries()[I], args, n, names);
+  return named(call_kernel(*entries()[I], args, n, names), result_types[I]);
 }
 template <std::size_t... I>
 constexpr auto make_functions(std::index_sequence<I...>) {
@@ -68,11 +82,15 @@ constexpr auto make_functions(std::index_sequence<I...>) {
 }
 
 // The kernel as a function of the given module, with the documentation written in Python.
+// `result` is the named tuple that it returns, or None.
 nb::object bind(nb::handle module, const std::string& name, const std::string& doc,
-                const std::string& module_name) {
+                const std::string& module_name, nb::handle result) {
   static constexpr auto functions = make_functions(std::make_index_sequence<kMostEntries>{});
   for (std::size_t i = 0; i < entries().size(); ++i) {
     if (name != entries()[i]->signature.name) continue;
+    if (!result.is_none()) {
+      result_types[i] = reinterpret_cast<PyTypeObject*>(nb::borrow(result).release().ptr());
+    }
     // Python keeps pointers to these as long as the process lives.
     auto* texts = new std::pair<std::string, std::string>(name, doc);
     auto* method = new PyMethodDef{texts->first.c_str(),
@@ -119,8 +137,7 @@ NB_MODULE(JOUNCE_MODULE, m) {
   nb::handle module = m;
   m.def(
       "bind",
-      [module](const std::string& name, const std::string& doc, const std::string& module_name) {
-        return bind(module, name, doc, module_name);
-      },
-      "name"_a, "doc"_a, "module"_a, "Make a kernel a function of a Python module.");
+      [module](const std::string& name, const std::string& doc, const std::string& module_name,
+               nb::handle result) { return bind(module, name, doc, module_name, result); },
+      "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(), "Make a kernel a function of a Python module.");
 }

@@ -1,0 +1,146 @@
+"""Benchmarks of jounce beside its peers: ``python -m bench [names] [--quick]``.
+
+Rules of a fair comparison:
+
+- Contenders run in the same process and the same run, in turns of a few milliseconds; each is
+  judged by its fastest block and the spread of neighboring blocks is printed.
+- Same robot, same states: states are converted, and results are compared, before timing.
+- The call from Python is included on both sides, with everything the call does: checks of the
+  input, fresh arrays for the results.
+- Results are kept. Pinocchio's batch is ``out[i] = pin.rnea(model, data, q[i], v[i], a[i])`` in a
+  loop, because our batch call keeps every result too. The loop that drops them is a column apart.
+- Where Pinocchio offers variants (conventions of `aba` and `crba`) its faster one counts.
+- One core unless said otherwise; BLAS is held to one thread. Garbage collection is off.
+- Targets are judged as measured; nothing is extrapolated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import jounce as jc
+from bench import compare
+from bench.report import Report, Steps, save, show_targets
+from bench.timing import FULL, QUICK, TINY, Effort
+
+NAMES = ("dynamics", "series", "partials", "papers")
+RESULTS = Path(__file__).parent / "results"
+WIDTH = 140
+"""Columns of output that goes to a file."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmarks, print, save, compare."""
+    options = _parser().parse_args(arguments)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    effort = TINY if options.tiny else QUICK if options.quick else FULL
+    if options.load:
+        content = json.loads(options.load.read_text(encoding="utf-8"))
+    else:
+        path = options.save or RESULTS / f"{datetime.now():%Y-%m-%d_%H%M%S}.json"
+        content = _run(console, options.names or NAMES, effort, path)
+    if options.compare:
+        old = json.loads(options.compare.read_text(encoding="utf-8"))
+        compare.show(console, old, content)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m bench", description="Benchmarks of jounce.")
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="default: all")
+    parser.add_argument("--quick", action="store_true", help="less than a minute, rough numbers")
+    parser.add_argument("--tiny", action="store_true", help="check that it runs; numbers mean nothing")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="where to save the results")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="a saved run to compare with")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="do not run, use this saved run")
+    return parser
+
+
+def _run(console: Console, names: tuple[str, ...], effort: Effort, path: Path) -> dict[str, Any]:
+    machine = _machine()
+    busy = machine["load"] is not None and machine["load"] > 0.3
+    console.print(f"{machine['processor']}, {machine['cores']} cores, {jc.core_info()}")
+    if busy:
+        console.print(f"[yellow]The machine is busy (load {machine['load']}): noisy numbers.[/]")
+    content: dict[str, Any] = {
+        "date": datetime.now().isoformat(timespec="seconds"),
+        "effort": effort.name,
+        "machine": machine,
+        "versions": _versions(),
+        "core_info": jc.core_info(),
+        "reports": {},
+    }
+    reports: list[Report] = []
+    for name in names:
+        start = time.perf_counter()
+        module = importlib.import_module(f"bench.{name}")
+        with Steps(console) as step:
+            report = module.run(effort, step)
+        report.numbers["seconds"] = time.perf_counter() - start
+        for table in report.tables:
+            table.show(console)
+        reports.append(report)
+        content["reports"][name] = report.as_dict()
+        _figures(name, report, path)
+        save(path, content)
+    show_targets(console, reports)
+    spent = {report.name: f"{report.numbers['seconds']:.0f} s" for report in reports}
+    console.print(f"Saved {path}; {spent}")
+    return content
+
+
+def _figures(name: str, report: Report, path: Path) -> None:
+    """Save the curves of a benchmark beside its numbers, where it has some."""
+    module = sys.modules[f"bench.{name}"]
+    if hasattr(module, "figures"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        module.figures(report, path.with_suffix(""))
+
+
+def _machine() -> dict[str, Any]:
+    processor = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                processor = line.split(":", 1)[1].strip()
+                break
+    load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+    return {
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load": load,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "jounce": jc.__version__}
+    for name in ("numpy", "pin", "casadi", "example-robot-data"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        command = ["git", "describe", "--always", "--dirty"]
+        found["commit"] = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

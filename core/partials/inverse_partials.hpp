@@ -1,0 +1,315 @@
+// Partial derivatives of inverse dynamics with respect to q, v and a (singh, Algorithm 1), and the
+// Coriolis matrix, along the axes of the root, each node about its own origin (base_frame.hpp).
+//
+// With the velocity V and the spatial acceleration A of the nodes (at a fixed point, less gravity)
+// and the screws s of a joint, p its parent:
+//   (1) Psi' = V_p x s,  Psi'' = A_p x s + V_p x Psi',  s' = V x s
+// Inertias, momenta (L, p), the matrices B and the wrenches f of subtrees are summed inward. At one
+// point 2 B = [[K, 0], [-2 hat(p), 0]] with K = Y - hat(L) and Y symmetric,
+//   (2) Y = hat(w) I - I hat(w) + 2 (v.h) 1 - h v^T - v h^T,
+// and seen from a point at which that origin is at d,
+//   (3) Y += 2 (p.d) 1 - p d^T - d p^T.
+// Each rate i of a node keeps four wrenches of its subtree,
+//   (4) t1 = I s,  t2 = 2 B s + I (Psi' + s'),  t3 = 2 B Psi' + I Psi'' + s x* f,  t4 = 2 B^T s,
+// of which t4 has no force part. Then, for an ancestor j (or i itself),
+//   (5) dtau_j/dq_i = s_j^T t3_i (j not i),  dtau_j/dv_i = s_j^T t2_i,  M_ji = s_j^T t1_i,
+//       dtau_i/dq_j = t4_i^T Psi'_j + t1_i^T Psi''_j,
+//       dtau_i/dv_j = t4_i^T s_j + t1_i^T (Psi'_j + s'_j).
+// Nothing is computed for bodies on different branches.
+#pragma once
+
+#include "../dynamics/inverse_dynamics.hpp"
+#include "../kinematics/base_frame.hpp"
+#include "../kinematics/bodies.hpp"
+#include "../vec/columns.hpp"
+
+namespace jounce {
+
+// Six arrays over the rates and where their wrenches refer to.
+template <class S>
+struct PartialsWork {
+  struct Row {
+    Motion<S> V, A;       // velocity; spatial acceleration, less gravity
+    RigidInertia<S> I;    // of the subtree, as all below
+    Force<S> momentum, f;
+    Sym3<S> Y;
+  };
+  struct Rate {
+    Motion<S> s, psi, psi2, sum;  // s, Psi', Psi'', Psi' + s'
+  };
+  BaseFrameWork<S> base;
+  Row* row;
+  Rate* rate;
+  SixRows<S> t1, t2, t3;
+  S *t4x, *t4y, *t4z, *px, *py, *pz;
+  S *lower_q, *lower_v;  // transposed lower triangles of dq and dv, for doubles
+
+  template <class P>
+  PartialsWork(const Tree<P>& tree, Arena& arena) : base(tree, arena) {
+    const std::size_t nv = tree.nv;
+    row = arena.take<Row>(tree.n);
+    rate = arena.take<Rate>(nv);
+    for (SixRows<S>* t : {&t1, &t2, &t3}) *t = SixRows<S>(arena.take<S>(6 * nv), nv);
+    for (S** x : {&t4x, &t4y, &t4z, &px, &py, &pz}) *x = arena.take<S>(nv);
+    const std::size_t size = std::is_same_v<S, double> ? nv * nv : 0;
+    lower_q = arena.take<S>(size);
+    lower_v = arena.take<S>(size);
+  }
+};
+
+// (w, u) x* (n, f) = (w x n + u x f, w x f).
+template <class S>
+JOUNCE_INLINE Force<S> cross_dual(const Motion<S>& m, const Force<S>& x) {
+  return {cross(m.w, x.n) + cross(m.v, x.f), cross(m.w, x.f)};
+}
+
+namespace partials {
+
+// Equation (2) for one body with momentum (L, p).
+template <class S>
+JOUNCE_INLINE Sym3<S> coriolis_part(const RigidInertia<S>& j, const Motion<S>& V) {
+  const Sym3<S>& I = j.I;
+  const Vec3<S>&w = V.w, &v = V.v, &h = j.h;
+  // columns of hat(w) I
+  const Vec3<S> x = cross(w, Vec3<S>{I.xx, I.xy, I.xz});
+  const Vec3<S> y = cross(w, Vec3<S>{I.xy, I.yy, I.yz});
+  const Vec3<S> z = cross(w, Vec3<S>{I.xz, I.yz, I.zz});
+  const S s = dot(v, h);
+  return {(x.x + s - h.x * v.x) * 2.0, x.y + y.x - h.x * v.y - h.y * v.x,
+          (y.y + s - h.y * v.y) * 2.0, x.z + z.x - h.x * v.z - h.z * v.x,
+          y.z + z.y - h.y * v.z - h.z * v.y, (z.z + s - h.z * v.z) * 2.0};
+}
+
+// Equation (3).
+template <class S>
+JOUNCE_INLINE Sym3<S> shifted(const Vec3<S>& d, const Sym3<S>& Y, const Vec3<S>& p) {
+  const S s = dot(p, d);
+  return {Y.xx + (s - p.x * d.x) * 2.0, Y.xy - p.x * d.y - p.y * d.x,
+          Y.yy + (s - p.y * d.y) * 2.0, Y.xz - p.x * d.z - p.z * d.x,
+          Y.yz - p.y * d.z - p.z * d.y, Y.zz + (s - p.z * d.z) * 2.0};
+}
+
+// 2 B x: only the angular part of x enters.
+template <class S>
+JOUNCE_INLINE Force<S> twice_B(const Sym3<S>& Y, const Force<S>& momentum, const Vec3<S>& w) {
+  return {Y * w - cross(momentum.n, w), cross(momentum.f, w) * -2.0};
+}
+
+// Axes and velocities at the root: its frame, and what the world adds.
+template <class S, class P>
+JOUNCE_INLINE Vec3<S> root_gravity(const Tree<P>& tree, const Node<P>& node, const S* q,
+                                   const PartialsWork<S>& work) {
+  const Angles<S>& angles = work.base.angles;
+  return transposed(joint_pose(node, q, angles.sine, angles.cosine).R, tree.gravity);
+}
+
+// Velocities, accelerations, equation (1), and the nodes' own inertia, momentum, Y and wrench.
+template <class S, class P>
+JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S* a, const S* f_ext,
+                           bool coriolis, PartialsWork<S>& work) {
+  base_frame(tree, q, work.base);
+  for (int i = 0; i < tree.n; ++i) {
+    const Node<P>& node = tree.nodes[i];
+    const Pose<S>& at = work.base.pose[i];
+    auto& me = work.row[i];
+    Motion<S> V = Motion<S>::zero(), A = V;  // of the parent, at the node's origin
+    if (node.parent >= 0) {
+      const auto& up = work.row[node.parent];
+      const Vec3<S> d = at.p - work.base.pose[node.parent].p;
+      V = {up.V.w, up.V.v + cross(up.V.w, d)};
+      A = {up.A.w, up.A.v + cross(up.A.w, d)};
+    } else {
+      A.v = -root_gravity(tree, node, q, work);
+    }
+    me.V = V;
+    me.A = A;
+    with_kind(node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      Motion<S> joint = Motion<S>::zero(), acceleration = joint;
+      for (int k = 0; k < rates(K); ++k) {
+        auto& rate = work.rate[node.v + k];
+        rate.s = base_frame_screw<K>(node, k, at.R);
+        rate.psi = bracket(V, rate.s);
+        rate.psi2 = bracket(A, rate.s);
+        rate.psi2 += bracket(V, rate.psi);
+        joint.w += rate.s.w * v[node.v + k];
+        joint.v += rate.s.v * v[node.v + k];
+        if (!a) continue;
+        acceleration.w += rate.s.w * a[node.v + k];
+        acceleration.v += rate.s.v * a[node.v + k];
+      }
+      me.V += joint;
+      me.A += acceleration;
+      me.A += bracket(V, joint);
+      for (int k = 0; k < rates(K); ++k) {
+        auto& rate = work.rate[node.v + k];
+        rate.sum = {rate.psi.w + rate.psi.w, rate.psi.v + rate.psi.v};
+        if constexpr (is_group(K)) {
+          const Motion<S> own = bracket(joint, rate.s);  // s' - Psi'
+          rate.sum += own;
+          if (coriolis) rate.sum += own;
+        }
+      }
+    });
+    me.I = work.base.inertia[i];
+    me.momentum = me.I * me.V;
+    me.Y = coriolis_part(me.I, me.V);
+    me.f = me.I * me.A;
+    me.f += cross_dual(me.V, me.momentum);
+    if (f_ext && node.body >= 0) {
+      const Force<S> own = external_wrench(node, f_ext);
+      me.f -= Force<S>{at.R * own.n, at.R * own.f};
+    }
+  }
+}
+
+// Sums of a subtree seen from the parent.
+template <class S>
+JOUNCE_INLINE void pass_to_parent(const Vec3<S>& d, const typename PartialsWork<S>::Row& me,
+                                  typename PartialsWork<S>::Row& up) {
+  up.I += jounce::shifted(d, me.I);
+  const Sym3<S> Y = shifted(d, me.Y, me.momentum.f);
+  up.Y += Y;
+  up.momentum += Force<S>{me.momentum.n + cross(d, me.momentum.f), me.momentum.f};
+  up.f += Force<S>{me.f.n + cross(d, me.f.f), me.f.f};
+}
+
+// Equation (4) for one rate.
+template <class S>
+JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const Vec3<S>& p, int at,
+                                 PartialsWork<S>& work) {
+  const auto& rate = work.rate[at];
+  const Columns<S, S> c{at};
+  const Force<S> t1 = me.I * rate.s;
+  Force<S> t2 = twice_B(me.Y, me.momentum, rate.s.w);
+  t2 += me.I * rate.sum;
+  Force<S> t3 = twice_B(me.Y, me.momentum, rate.psi.w);
+  t3 += me.I * rate.psi2;
+  t3 += cross_dual(rate.s, me.f);
+  const Vec3<S> t4 = me.Y * rate.s.w + cross(me.momentum.n, rate.s.w) +
+                     cross(me.momentum.f, rate.s.v) * 2.0;
+  work.t1.set_angular(c, t1.n); work.t1.set_linear(c, t1.f);
+  work.t2.set_angular(c, t2.n); work.t2.set_linear(c, t2.f);
+  work.t3.set_angular(c, t3.n); work.t3.set_linear(c, t3.f);
+  work.t4x[at] = t4.x; work.t4y[at] = t4.y; work.t4z[at] = t4.z;
+  work.px[at] = p.x; work.py[at] = p.y; work.pz[at] = p.z;
+}
+
+// Where the lower triangles of dq and dv go: packs straight to their place; doubles to rows of
+// their transposes, which are turned over at the end, many at once.
+template <class S>
+struct Lower {
+  S *dq, *dv;
+  std::size_t nv;
+  int j;
+
+  template <class C, class V>
+  JOUNCE_INLINE void store(const C& c, const V& q, const V& v) const {
+    if constexpr (std::is_same_v<S, double>) {
+      c.store(dq + j * nv, q);
+      c.store(dv + j * nv, v);
+    } else {
+      dq[c.at * nv + j] = q;
+      dv[c.at * nv + j] = v;
+    }
+  }
+};
+
+template <class S>
+JOUNCE_INLINE S* lower(S* rows, S* out) {
+  return std::is_same_v<S, double> ? rows : out;
+}
+
+// Equation (5) for one rate j of a node at p and the columns [begin, end) of its subtree.
+template <Kind K, class S>
+JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S>& p, int begin,
+                                int end, S* dq, S* dv, S* M, const Lower<S>& lower) {
+  const auto& rate = work.rate[j];
+  for_columns<S>(begin, end, [&](auto c) {
+    using V = typename decltype(c)::Value;
+    const Vec3<V> d{c.load(work.px) - p.x, c.load(work.py) - p.y, c.load(work.pz) - p.z};
+    const auto f1 = work.t1.linear(c), f2 = work.t2.linear(c), f3 = work.t3.linear(c);
+    const auto n1 = work.t1.angular(c) + cross(d, f1);
+    const auto n2 = work.t2.angular(c) + cross(d, f2);
+    const auto n3 = work.t3.angular(c) + cross(d, f3);
+    const Vec3<V> t4{c.load(work.t4x), c.load(work.t4y), c.load(work.t4z)};
+    c.store(M, along<K>(n1, f1, rate.s));
+    c.store(dv, along<K>(n2, f2, rate.s));
+    c.store(dq, along<K>(n3, f3, rate.s));
+    const V q = dot(t4, rate.psi.w) + dot(n1, rate.psi2.w) + dot(f1, rate.psi2.v);
+    const V v = dot(t4, rate.s.w) + dot(n1, rate.sum.w) + dot(f1, rate.sum.v);
+    lower.store(c, q, v);
+  });
+}
+
+// Equation (5) for rates i and j of the same node.
+template <class S>
+JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S* dq, S* dv, S* M) {
+  const Columns<S, S> c{i};
+  const auto& rate = work.rate[j];
+  const Force<S> t1{work.t1.angular(c), work.t1.linear(c)};
+  const Vec3<S> t4{work.t4x[i], work.t4y[i], work.t4z[i]};
+  const std::size_t at = std::size_t(i) * nv + j;
+  M[at] = dot(t1, rate.s);
+  dq[at] = dot(t4, rate.psi.w) + dot(t1, rate.psi2);
+  dv[at] = dot(t4, rate.s.w) + dot(t1, rate.sum);
+  const Lower<S> below{lower(work.lower_q, dq), lower(work.lower_v, dv), std::size_t(nv), j};
+  if (i > j) below.store(c, dq[at], dv[at]);
+}
+
+}  // namespace partials
+
+// dq, dv and M are nv x nv, row-major; a and f_ext may be null. With `coriolis`, dv holds twice the
+// Coriolis matrix instead: s' takes the place of Psi' in it.
+template <class S, class P>
+void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, const S* a,
+                               const S* f_ext, S* dq, S* dv, S* M, PartialsWork<S>& work,
+                               bool coriolis = false) {
+  using namespace partials;
+  const std::size_t nv = tree.nv;
+  S *lower_q = lower(work.lower_q, dq), *lower_v = lower(work.lower_v, dv);
+  outward(tree, q, v, a, f_ext, coriolis, work);
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const Node<P>& node = tree.nodes[i];
+    auto& me = work.row[i];
+    const Vec3<S>& p = work.base.pose[i].p;
+    with_kind(node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int k = 0; k < rates(K); ++k) {
+        const int j = node.v + k;
+        const std::size_t row = j * nv;
+        const Lower<S> below{lower_q, lower_v, nv, j};
+        pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row, below);
+        for (int c = node.v_end; c < tree.nv; ++c) {
+          dq[row + c] = dv[row + c] = M[row + c] = S(0.0);
+          below.store(Columns<S, S>{c}, S(0.0), S(0.0));
+        }
+      }
+      for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(me, p, node.v + k, work);
+      for (int k = 0; k < rates(K); ++k) {
+        for (int j = 0; j < rates(K); ++j) own_pair(work, node.v + k, node.v + j, tree.nv, dq, dv, M);
+        M[(node.v + k) * (nv + 1)] += tree.armature[node.v + k];
+      }
+    });
+    if (node.parent >= 0) {
+      pass_to_parent<S>(p - work.base.pose[node.parent].p, me, work.row[node.parent]);
+    }
+  }
+  mirror_upper(tree.nv, M, M);
+  if constexpr (std::is_same_v<S, double>) {
+    mirror_upper(tree.nv, lower_q, dq);
+    mirror_upper(tree.nv, lower_v, dv);
+  }
+}
+
+// The Coriolis matrix C_ij = s_i^T (I s_j' + B s_j) with the inertias of the lower of both bodies:
+// C v is the bias without gravity and dM/dt - 2 C is skew (ali, Lemma 1).
+template <class S, class P>
+void coriolis_matrix(const Tree<P>& tree, const S* q, const S* v, S* C, S* dq, S* M,
+                     PartialsWork<S>& work) {
+  const S* none = nullptr;
+  inverse_dynamics_partials(tree, q, v, none, none, dq, C, M, work, true);
+  for (std::size_t k = 0; k < std::size_t(tree.nv) * tree.nv; ++k) C[k] *= S(0.5);
+}
+
+}  // namespace jounce

@@ -1,0 +1,113 @@
+"""Time per call of the series, from Python, on one core."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import models
+from jounce.configuration import random_configuration
+from jounce.model import Model
+from jounce.series import forward_dynamics_series, inverse_dynamics_series
+
+__all__ = ["BATCH", "OrderTimes", "Scaling", "order_times", "scaling"]
+
+Array = npt.NDArray[np.float64]
+
+BATCH = 1024
+BRANCHES = 5
+"""Arms of the robot in the scaling measurement (ali, Table 4): N = 1 + 5 bodies."""
+
+
+class OrderTimes(NamedTuple):
+    """Seconds per call for each order, one state at a time and per state of a batch."""
+
+    inverse: Array
+    forward: Array
+    inverse_batch: Array
+    forward_batch: Array
+
+
+class Scaling(NamedTuple):
+    """Seconds per call against the number of bodies and against the order."""
+
+    bodies: Array
+    """(n,) numbers of bodies N."""
+    inverse: Array
+    """(orders, n)."""
+    forward: Array
+    """(orders, n)."""
+    fixed_bodies: int
+    """Number of bodies while the order varies."""
+    by_order: OrderTimes
+
+
+def seconds(function: Callable[..., Any], *arguments: Any, budget: float = 0.04) -> float:
+    """Seconds per call: the best of ten runs of about budget/10 each."""
+    names = {f"x{k}": value for k, value in enumerate(arguments)}
+    timer = timeit.Timer(f"f({', '.join(names)})", globals={"f": function, **names})
+    first = timer.timeit(1)
+    number = max(1, int(budget / 10 / max(first, 1e-7)))
+    return min([first, *(run / number for run in timer.repeat(10, number))])
+
+
+def order_times(model: Model, orders: Sequence[int], batch: int = BATCH) -> OrderTimes:
+    """Time the inverse and forward series of a robot at random states.
+
+    Args:
+        model: the robot.
+        orders: orders r to measure.
+        batch: number of states of a batch; the times are per state.
+    """
+    rows = []
+    for order in orders:
+        single = _states(model, order, ())
+        many = _states(model, order, (batch,))
+        rows.append((*_pair(model, single), *(x / batch for x in _pair(model, many))))
+    return OrderTimes(*np.array(rows).T)
+
+
+def scaling(
+    bodies_per_branch: Sequence[int], orders: Sequence[int], fixed: int, up_to: int
+) -> Scaling:
+    """Time the series as the robot grows, and at a fixed robot as the order does.
+
+    Args:
+        bodies_per_branch: links of each of the five arms, one entry per robot.
+        orders: orders r to measure on all of them.
+        fixed: links of each arm of the robot for the sweep over orders.
+        up_to: highest order of that sweep.
+    """
+    counts, times = [], np.empty((2, len(orders), len(bodies_per_branch)))
+    for k, bodies in enumerate(bodies_per_branch):
+        model = models.aerial_manipulator(BRANCHES, bodies)
+        counts.append(model.n_bodies)
+        for j, order in enumerate(orders):
+            times[:, j, k] = _pair(model, _states(model, order, ()))
+    model = models.aerial_manipulator(BRANCHES, fixed)
+    by_order = order_times(model, range(up_to + 1), batch=256)
+    return Scaling(np.array(counts, float), times[0], times[1], model.n_bodies, by_order)
+
+
+def exponent(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """The p of the best fit of y = c x^p."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def _states(model: Model, order: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    rng = np.random.default_rng(order)
+    q = random_configuration(model, rng, shape)
+    return q, rng.standard_normal((*shape, order + 2, model.nv))
+
+
+def _pair(model: Model, states: tuple[Array, Array]) -> tuple[float, float]:
+    q, motion = states
+    v, tau = motion[..., 0, :].copy(), motion[..., 1:, :].copy()
+    return (
+        seconds(inverse_dynamics_series, model, q, motion),
+        seconds(forward_dynamics_series, model, q, v, tau),
+    )

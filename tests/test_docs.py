@@ -1,0 +1,145 @@
+"""The documentation is true: its code runs, its numbers come out, its names and links exist."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import runpy
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+FENCE = re.compile(
+    r"^(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?```(?P<kind>python|pycon)\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Snippet(NamedTuple):
+    kind: str
+    code: str
+    line: int
+    needs: tuple[str, ...]
+
+
+def snippets(page: Path) -> list[Snippet]:
+    text = page.read_text(encoding="utf-8")
+    out = []
+    for match in FENCE.finditer(text):
+        needs = tuple(filter(None, re.split(r"[, ]+", match["needs"] or "")))
+        line = text.count("\n", 0, match.start("code"))
+        out.append(Snippet(match["kind"], match["code"], line, needs))
+    return out
+
+
+def run_session(snippet: Snippet, page: Path, namespace: dict[str, Any]) -> None:
+    """Run interpreter sessions; errors must have the announced type and message."""
+    parser = doctest.DocTestParser()
+    test = parser.get_doctest(snippet.code, namespace, page.name, str(page), snippet.line)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
+    messages: list[str] = []
+    runner.run(test, out=messages.append, clear_globs=False)
+    assert not runner.failures, "".join(messages)
+    namespace.update(test.globs)
+
+
+@pytest.fixture
+def beside_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a directory with a robot.urdf, as the documentation does."""
+    shutil.copy(ROOT / "tests" / "io" / "models" / "arm.urdf", tmp_path / "robot.urdf")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("beside_a_robot")
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_snippets_run(page: Path) -> None:
+    namespace: dict[str, Any] = {"__name__": "snippets"}
+    with np.printoptions():
+        for snippet in snippets(page):
+            if not all(importlib.util.find_spec(name) for name in snippet.needs):
+                continue
+            if snippet.kind == "pycon":
+                run_session(snippet, page, namespace)
+            else:
+                code = compile("\n" * snippet.line + snippet.code, str(page), "exec")
+                exec(code, namespace)
+
+
+@pytest.mark.usefixtures("beside_a_robot")
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
+def test_examples_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with np.printoptions():
+        runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+def test_the_first_example_is_ten_lines_and_prints_what_the_text_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = ROOT / "README.md"
+    first = snippets(page)[0]
+    assert len([line for line in first.code.splitlines() if line.strip()]) <= 10
+    exec(compile(first.code, str(page), "exec"), {})
+    printed = capsys.readouterr().out.strip()
+    assert f"`{printed}`" in page.read_text(encoding="utf-8")
+
+
+def test_what_the_readme_calls_missing_is_missing() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = re.search(r"^Not yet: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    assert missing
+    names = re.findall(r"`jc\.(\w+)", missing[1])
+    there = [name for name in names if hasattr(jc, name)]
+    assert not there, f"the README says that these are not there yet: {there}"
+
+
+OWN_PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("index", "conventions", "series", "coming-from")),
+]
+
+
+def quoted(pattern: str) -> set[str]:
+    """Names that follow the pattern in the code of the pages, without the README's wish list."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in OWN_PAGES)
+    return set(re.findall(pattern, re.sub(r"^Not yet: .*?\n\n", "", text, flags=re.M | re.S)))
+
+
+def test_names_of_jounce_exist() -> None:
+    for name in quoted(r"\bjc\.(\w+)"):
+        assert hasattr(jc, name), name
+    for name in quoted(r"`twists\.(\w+)"):
+        assert hasattr(jc.twists, name), name
+
+
+@pytest.mark.parametrize(
+    ("module", "attribute", "pattern"),
+    [
+        ("pinocchio", None, r"\bpin\.([A-Za-z]\w+)"),
+        ("mujoco", None, r"\bmujoco\.(mj_\w+|Mj\w+)"),
+        ("pydrake.multibody.plant", "MultibodyPlant", r"\bplant\.([A-Z]\w+)"),
+    ],
+)
+def test_names_of_other_libraries_exist(module: str, attribute: str | None, pattern: str) -> None:
+    place = pytest.importorskip(module)
+    place = getattr(place, attribute) if attribute else place
+    names = quoted(pattern)
+    assert len(names) > 5
+    for name in names:
+        assert hasattr(place, name), name
+
+
+@pytest.mark.parametrize("page", OWN_PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
