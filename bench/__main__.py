@@ -9,7 +9,8 @@ Rules of a fair comparison:
   input, fresh arrays for the results.
 - Results are kept. Pinocchio's batch is ``out[i] = pin.rnea(model, data, q[i], v[i], a[i])`` in a
   loop, because our batch call keeps every result too. The loop that drops them is a column apart.
-- Where Pinocchio offers variants (conventions of `aba` and `crba`) its faster one counts.
+- Where Pinocchio offers variants (conventions of `aba` and `crba`) its faster one counts; so does
+  a result that is a view of its workspace (derivatives), with copies shown beside it.
 - One core unless said otherwise; BLAS is held to one thread. Garbage collection is off.
 - Targets are judged as measured; nothing is extrapolated.
 """
@@ -45,7 +46,10 @@ WIDTH = 140
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmarks, print, save, compare."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"no benchmark {sorted(unknown)}; there are {', '.join(NAMES)}")
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
@@ -63,9 +67,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench", description="Benchmarks of jounce.")
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="default: all")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(NAMES)}")
     parser.add_argument("--quick", action="store_true", help="less than a minute, rough numbers")
-    parser.add_argument("--tiny", action="store_true", help="check that it runs; numbers mean nothing")
+    parser.add_argument(
+        "--tiny", action="store_true", help="check that it runs; numbers mean nothing"
+    )
     parser.add_argument("--save", type=Path, metavar="FILE", help="where to save the results")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="a saved run to compare with")
     parser.add_argument("--load", type=Path, metavar="FILE", help="do not run, use this saved run")

@@ -51,7 +51,9 @@ class TaylorModel:
         self.gravity = np.array(model.gravity)
         self.inertias = inertia.matrix(nodes.parameters)
         self.mass, self.first = nodes.parameters[:, 0], nodes.parameters[:, 1:4]
-        self.levels = [self._level(model, np.flatnonzero(depth == d)) for d in range(1, depth.max() + 1)]
+        self.levels = [
+            self._level(model, np.flatnonzero(depth == d)) for d in range(1, depth.max() + 1)
+        ]
 
     @staticmethod
     def _level(model: jc.Model, bodies: Any) -> Level:
@@ -141,7 +143,7 @@ def _turned_gravity(start: Array, w: Array) -> Array:
 
 
 def _wrenches(robot: TaylorModel, w: Array, v: Array, g: Array) -> tuple[Array, Array]:
-    """Rate of momentum minus gravity: moment h' + w x h + v x p, force p' + w x p, one order less."""
+    """Rate of momentum minus gravity, one order less: h' + w x h + v x p and p' + w x p."""
     momentum = np.einsum("nij,knj->kni", robot.inertias, np.concatenate([w, v], -1))
     h, p = momentum[..., :3], momentum[..., 3:]
     k = np.arange(1, len(w))[:, None, None]

@@ -21,7 +21,9 @@ def show(console: Console, old: dict[str, Any], new: dict[str, Any]) -> None:
     for path, change in common.items():
         parts = path.split("/")
         groups["/".join(parts[:3]), parts[-1]].append(change)
-    table = Table("Old time over new time (above 1: faster now)", ["group", "contender", "ratio", "of"])
+    table = Table(
+        "Old time over new time (above 1: faster now)", ["group", "contender", "ratio", "of"]
+    )
     for (group, contender), changes in sorted(groups.items()):
         table.add(group, contender, geometric_mean(changes), len(changes))
     table.show(console)

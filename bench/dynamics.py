@@ -114,27 +114,44 @@ def fastest(timings: dict[str, Timing]) -> Timing:
     return min(rivals, key=lambda timing: timing.best)
 
 
-def pinocchio_loop(function: Function, robot: Robot, state: States, keep: bool) -> Callable[[], Any]:
-    """The loop a user of Pinocchio writes over a batch; with `keep` it stores every result."""
+def pinocchio_loop(
+    function: Function, robot: Robot, state: States, out: Any = None
+) -> Callable[[], Any]:
+    """The loop a user of Pinocchio writes over a batch, keeping every result in a fresh array.
+
+    Args:
+        function: what to compute.
+        robot: the robot.
+        state: the batch.
+        out: array to keep the results in, instead of a fresh one.
+    """
     model, data, theirs = robot.pin_model, robot.data, function.theirs
     shape = (len(state.q), *np.shape(function.contenders(robot, first(state))["pinocchio"]()))
     inputs = state.theirs(function.inputs)
 
     def loop3() -> Any:
         q, v, a = inputs
-        out = np.empty(shape)
+        results = np.empty(shape) if out is None else out
         for i in range(len(q)):
-            out[i] = theirs(model, data, q[i], v[i], a[i])
-        return out
+            results[i] = theirs(model, data, q[i], v[i], a[i])
+        return results
 
     def loop1() -> Any:
         (q,) = inputs
-        out = np.empty(shape)
+        results = np.empty(shape) if out is None else out
         for i in range(len(q)):
-            out[i] = theirs(model, data, q[i])
-        return out
+            results[i] = theirs(model, data, q[i])
+        return results
 
-    def dropped() -> None:
+    return loop3 if len(inputs) == 3 else loop1
+
+
+def dropping_loop(function: Function, robot: Robot, state: States) -> Callable[[], None]:
+    """The same without keeping the results."""
+    model, data, theirs = robot.pin_model, robot.data, function.theirs
+    inputs = state.theirs(function.inputs)
+
+    def loop() -> None:
         if len(inputs) == 1:
             for q in inputs[0]:
                 theirs(model, data, q)
@@ -142,7 +159,7 @@ def pinocchio_loop(function: Function, robot: Robot, state: States, keep: bool) 
             for q, v, a in zip(*inputs, strict=True):
                 theirs(model, data, q, v, a)
 
-    return (loop3 if len(inputs) == 3 else loop1) if keep else dropped
+    return loop
 
 
 def first(state: States) -> States:
@@ -156,7 +173,10 @@ def batch(report: Report, effort: Effort, step: Steps, names: tuple[str, ...]) -
     table = report.table(
         f"Batch of {size}, one thread: time per state of Pinocchio's loop over ours",
         *("function", *names, "geometric mean"),
-        note="Both make a fresh array and keep every result. Dropped: the loop without keeping.",
+        note=(
+            "Both keep every result in a fresh array; with out=, in an array they reuse. "
+            "Dropped: our fresh array against a loop that keeps nothing."
+        ),
     )
     threads = report.table(
         f"Batch of {size}: one thread over two", "function", *names, "geometric mean"
@@ -168,7 +188,8 @@ def batch(report: Report, effort: Effort, step: Steps, names: tuple[str, ...]) -
             results.append(_batch_of(report, effort, function, robots.load(name), size))
         means = {key: geometric_mean(r[key].value for r in results) for key in results[0]}
         table.add(function.name, *(r["kept"] for r in results), means["kept"])
-        table.add("  dropped", *(r["dropped"] for r in results), means["dropped"])
+        for key, label in (("out", "  with out="), ("dropped", "  dropped")):
+            table.add(label, *(r[key] for r in results), means[key])
         name = f"batch of {size}, {function.name}: geometric mean"
         report.target(name, ">= 6", means["kept"])
         for key, label in (("two", function.name), ("two, out", "  with out=")):
@@ -183,23 +204,27 @@ def _batch_of(
 ) -> dict[str, Ratio]:
     state = robots.states(robot, size)
     arguments = (robot.model, *state.ours(function.inputs))
+    result = function.ours(*arguments)
+    out = np.empty_like(result)
     calls = {
         "jounce": Call(function.ours, arguments),
-        "pinocchio": Call(pinocchio_loop(function, robot, state, keep=True)),
-        "pinocchio, dropped": Call(pinocchio_loop(function, robot, state, keep=False)),
+        "pinocchio": Call(pinocchio_loop(function, robot, state)),
+        "pinocchio, dropped": Call(dropping_loop(function, robot, state)),
+        "jounce, out": Call(function.ours, arguments, {"out": out}),
+        "pinocchio, out": Call(pinocchio_loop(function, robot, state, out)),
     }
-    result = calls["jounce"]()
     ours = function.converted(robot, state, result)
     robots.check(f"batch, {function.name}, {robot.name}", ours, calls["pinocchio"]())
-    timings = measure(calls, effort)
+    timings = measure(calls, effort, 3 * effort.seconds)
     report.keep(f"batch/{function.name}/{robot.name}", timings)
     found = {
         "kept": ratio(timings["pinocchio"], timings["jounce"]),
+        "out": ratio(timings["pinocchio, out"], timings["jounce, out"]),
         "dropped": ratio(timings["pinocchio, dropped"], timings["jounce"]),
     }
     if jc.core_info()["cores"] < 2:
         return found
-    for label, options in (("", {}), (", out", {"out": np.empty_like(result)})):
+    for label, options in (("", {}), (", out", {"out": out})):
         pair = {
             f"{name}{label}": Call(function.ours, arguments, {**options, "threads": count})
             for name, count in (("one", 1), ("two", 2))

@@ -46,7 +46,10 @@ def _main(function: str, *numbers: str) -> None:
     import jounce as jc
 
     branches, bodies, order, states = map(int, numbers)
-    model, small = jc.models.aerial_manipulator(branches, bodies), jc.models.aerial_manipulator(1, 1)
+    model, small = (
+        jc.models.aerial_manipulator(branches, bodies),
+        jc.models.aerial_manipulator(1, 1),
+    )
     rng, call = np.random.default_rng(0), getattr(jc, function)
 
     def arguments(robot: jc.Model, r: int) -> list[np.ndarray]:

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich import box
 from rich.table import Table as RichTable
 
 from bench.timing import Ratio, Timing
@@ -31,20 +31,15 @@ class Table:
 
     def show(self, console: Console) -> None:
         """Print with rich."""
-        table = RichTable(title=self.title, caption=self.note or None, **_STYLE)
+        console.print(f"[bold]{self.title}[/]")
+        table = RichTable(box=box.SIMPLE_HEAD)
         for k, column in enumerate(self.columns):
             table.add_column(column, justify="left" if k == 0 else "right")
         for row in self.rows:
             table.add_row(*row)
         console.print(table)
-
-
-_STYLE: dict[str, Any] = {
-    "title_justify": "left",
-    "caption_justify": "left",
-    "title_style": "bold",
-    "box": box.SIMPLE_HEAD,
-}
+        if self.note:
+            console.print(f"  {self.note}\n", style="italic")
 
 
 def _text(cell: object) -> str:
@@ -137,7 +132,7 @@ class Steps:
 
 def show_targets(console: Console, reports: Iterable[Report]) -> None:
     """Print each target, the measured number, and whether it is met."""
-    table = RichTable(title="Targets", **_STYLE)
+    table = RichTable(box=box.SIMPLE_HEAD)
     for column in ("benchmark", "target", "promised", "measured", ""):
         table.add_column(column, justify="right" if column == "measured" else "left")
     verdicts = {True: "[green]met[/]", False: "[red]MISSED[/]", None: "[yellow]not measured[/]"}
@@ -146,6 +141,7 @@ def show_targets(console: Console, reports: Iterable[Report]) -> None:
             measured = "" if target.measured is None else f"{target.measured:.3g}"
             verdict = f"{verdicts[target.met]} {target.remark}".rstrip()
             table.add_row(report.name, target.name, target.promise, measured, verdict)
+    console.print("[bold]Targets[/]")
     console.print(table)
 
 

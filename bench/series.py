@@ -156,7 +156,9 @@ def growth_in_bodies(report: Report, effort: Effort, step: Steps) -> None:
 
 def growth_in_order(report: Report, effort: Effort, step: Steps) -> None:
     """Time against the number of orders r + 1, up to r = 20."""
-    orders = effort.pick((0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20), (0, 5, 10, 20), (0, 1, 2))
+    orders = effort.pick(
+        (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20), (0, 5, 10, 20), (0, 1, 2)
+    )
     table = report.table(
         "Growth with r, N = 101: us per call, and exponent of r + 1 fitted from r = 10 on",
         *("series", *(f"r = {r}" for r in orders), "exponent"),

@@ -48,7 +48,7 @@ class Effort:
 
 
 FULL = Effort("full", seconds=0.4, block=2e-3, rounds=8, budget=60.0)
-QUICK = Effort("quick", seconds=0.03, block=1e-3, rounds=3, budget=10.0)
+QUICK = Effort("quick", seconds=0.03, block=1e-3, rounds=3, budget=5.0)
 TINY = Effort("tiny", seconds=0.0, block=0.0, rounds=1, budget=0.2)
 
 

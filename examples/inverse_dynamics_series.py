@@ -9,7 +9,7 @@ model = jc.models.chain(6)  # or jc.load("robot.urdf")
 start, goal = np.zeros(model.nq), np.array([0.5, -0.8, 1.2, 0.3, -0.6, 0.9])
 
 # A polynomial of degree 9: velocity, acceleration, jerk and jounce vanish at both ends.
-law = trajectories.PolynomialSegment.rest_to_rest(0.0, 1.0, duration=2.0, derivatives=4)
+law = trajectories.PolynomialSegment.rest_to_rest(0.0, 1.0, duration=2.0, degree=9)
 trajectory = trajectories.RobotTrajectory.between(model, start, goal, law)
 t = np.linspace(0.0, 2.0, 201)
 q, motion = trajectory.evaluate(t, order=2)  # v and three derivatives
@@ -20,7 +20,9 @@ for order, name in enumerate(("torque (N m)", "rate (N m/s)", "second rate (N m/
 
 # Actuators with limited torque rate: how much slower must the motion be?
 limit = 40.0
-print("rate exceeds the limit at", int((np.abs(tau[:, 1]).max(axis=1) > limit).sum()), "of 201 times")
+print(
+    "rate exceeds the limit at", int((np.abs(tau[:, 1]).max(axis=1) > limit).sum()), "of 201 times"
+)
 
 acc = jc.forward_dynamics_series(model, q, motion[:, 0], tau)
 print("round trip error", f"{np.abs(acc - motion[:, 1:]).max():.1e}")

@@ -4,6 +4,8 @@ import numpy as np
 
 import jounce as jc
 
+np.set_printoptions(precision=4, suppress=True)
+
 # A cart on a rail with a pendulum on a ball joint.
 builder = jc.ModelBuilder(name="cart")
 builder.add_body("cart", joint="prismatic", axis=(1, 0, 0), mass=2.0, inertia=(0.1, 0.1, 0.1))
@@ -25,11 +27,12 @@ v = np.array([0.3, 1.0, 0.0, 2.0])
 tau = np.zeros(model.nv)
 
 a = jc.forward_dynamics(model, q, v, tau)
-print("accelerations  ", a.round(4))
-print("forces again   ", jc.inverse_dynamics(model, q, v, a).round(12))
-print("mass matrix\n", jc.mass_matrix(model, q).round(4))
-print("tip velocity   ", jc.body_twist(model, q, v, "pendulum", twist="hybrid").round(4))
-print("energy         ", float(jc.kinetic_energy(model, q, v) + jc.potential_energy(model, q)))
+print("accelerations  ", a)
+print("forces again   ", jc.inverse_dynamics(model, q, v, a) + 0.0)
+print("mass matrix\n", jc.mass_matrix(model, q))
+print("twist of the rod", jc.body_twist(model, q, v, "pendulum", twist="hybrid"))
+energy = jc.kinetic_energy(model, q, v) + jc.potential_energy(model, q)
+print("energy          ", f"{float(energy):.4f} J")
 
 # All of it for a thousand states at once: leading axes are batch axes.
 many = jc.random_configuration(model, 0, shape=1000)

@@ -126,7 +126,7 @@ def test_names_of_jounce_exist() -> None:
     ("module", "attribute", "pattern"),
     [
         ("pinocchio", None, r"\bpin\.([A-Za-z]\w+)"),
-        ("mujoco", None, r"\bmujoco\.(mj_\w+|Mj\w+)"),
+        ("mujoco", None, r"\bmujoco\.(mjd?_\w+|Mj\w+)"),
         ("pydrake.multibody.plant", "MultibodyPlant", r"\bplant\.([A-Z]\w+)"),
     ],
 )

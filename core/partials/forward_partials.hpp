@@ -14,27 +14,35 @@ constexpr int kProductRates = 64;
 
 namespace partials {
 
-// out = -N X, where row i of X is zero but for rates related to i: its ancestors' and its
-// subtree's.
+// Rows [r, r + R) of out = -N X in some columns, where X is zero but for related rates.
+template <int R, class C, class S>
+JOUNCE_INLINE void product_tile(const C& c, std::uint64_t rows, std::size_t nv, int r, const S* N,
+                                const S* X, S* out) {
+  using V = typename C::Value;
+  V sum[R];
+  for (int i = 0; i < R; ++i) sum[i] = V(0.0);
+  for (; rows; rows &= rows - 1) {
+    const std::size_t k = __builtin_ctzll(rows);
+    const V x = c.load(X + k * nv);
+    const S* factor = N + k * nv + r;  // N is symmetric
+    for (int i = 0; i < R; ++i) sum[i] -= x * factor[i];
+  }
+  for (int i = 0; i < R; ++i) c.store(out + (r + i) * nv, sum[i]);
+}
+
+// out = -N X, where X has the sparsity of the tree and N is symmetric.
 template <class S, class P>
 JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, const S* X, S* out) {
-  const std::size_t nv = tree.nv;
-  for (std::size_t r = 0; r < nv; ++r) {
-    S* row = out + r * nv;
-    for (std::size_t c = 0; c < nv; ++c) row[c] = S(0.0);
-    for (int i = 0; i < tree.n; ++i) {
-      const Node<P>& node = tree.nodes[i];
-      for (int k = node.v; k < node.v + node.nv; ++k) {
-        const S factor = N[r * nv + k];
-        const S* x = X + k * nv;
-        for (const Span& span : tree.related[i]) {
-          for_columns<S>(span.begin, span.end, [&](auto c) {
-            c.store(row, c.load(row) - c.load(x) * factor);
-          });
-        }
-      }
-    }
-  }
+  const int nv = tree.nv;
+  for_columns<S>(0, nv, [&](auto c) {
+    constexpr int width = sizeof(typename decltype(c)::Value) / sizeof(S);
+    std::uint64_t rows = 0;
+    for (int k = c.at; k < c.at + width; ++k) rows |= tree.related[k];
+    int r = 0;
+    for (; r + 8 <= nv; r += 8) product_tile<8>(c, rows, nv, r, N, X, out);
+    for (; r + 2 <= nv; r += 2) product_tile<2>(c, rows, nv, r, N, X, out);
+    if (r < nv) product_tile<1>(c, rows, nv, r, N, X, out);
+  });
 }
 
 // Columns of right-hand sides on their way through the tree: wrenches inward, accelerations
@@ -42,7 +50,8 @@ JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, const S* X,
 template <class S>
 struct ColumnBlock {
   S *wrenches, *accelerations;
-  int width;
+  int width;           // columns in use
+  std::size_t stride;  // from a row of the right-hand sides to the next
 
   static constexpr std::size_t kWidth = 64;
 
@@ -52,23 +61,33 @@ struct ColumnBlock {
   JOUNCE_INLINE SixRows<S> acceleration(int depth) const {
     return SixRows<S>(accelerations + 6 * kWidth * depth, kWidth);
   }
+  // No wrenches anywhere yet, and a world at rest.
+  JOUNCE_INLINE void clear(int depth) const {
+    for (int row = 0; row < 6 * (depth + 1); ++row) {
+      for (int c = 0; c < width; ++c) wrenches[row * kWidth + c] = S(0.0);
+    }
+    for (int row = 0; row < 6; ++row) {
+      for (int c = 0; c < width; ++c) accelerations[row * kWidth + c] = S(0.0);
+    }
+  }
 };
 
 // At a free root, whose screws are the unit vectors: x = J^-1 (-x - F), J^-1 from M^-1.
 template <class S>
 JOUNCE_INLINE void solve_free_root(const S* inverse, std::size_t nv, const SixRows<S>& F,
-                                   const SixRows<S>& A, int width, S* rows) {
-  for_columns<S>(0, width, [&](auto c) {
+                                   const SixRows<S>& A, const ColumnBlock<S>& block, S* rows) {
+  const std::size_t step = block.stride;
+  for_columns<S>(0, block.width, [&](auto c) {
     using V = typename decltype(c)::Value;
     const auto n = F.angular(c), f = F.linear(c);
-    const V u[] = {-c.load(rows) - n.x,          -c.load(rows + nv) - n.y,
-                   -c.load(rows + 2 * nv) - n.z, -c.load(rows + 3 * nv) - f.x,
-                   -c.load(rows + 4 * nv) - f.y, -c.load(rows + 5 * nv) - f.z};
+    const V u[] = {-c.load(rows) - n.x,            -c.load(rows + step) - n.y,
+                   -c.load(rows + 2 * step) - n.z, -c.load(rows + 3 * step) - f.x,
+                   -c.load(rows + 4 * step) - f.y, -c.load(rows + 5 * step) - f.z};
     V x[6];
     for (int k = 0; k < 6; ++k) {
       x[k] = u[0] * inverse[k * nv];
       for (int i = 1; i < 6; ++i) x[k] = x[k] + u[i] * inverse[k * nv + i];
-      c.store(rows + k * nv, x[k]);
+      c.store(rows + k * step, x[k]);
     }
     A.set_angular(c, Vec3<V>{x[0], x[1], x[2]});
     A.set_linear(c, Vec3<V>{x[3], x[4], x[5]});
@@ -85,14 +104,14 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, const S* N, S* X,
     const SixRows<S> F = block.wrench(node.depth + 1), up = block.wrench(node.depth);
     if (is_free_root(node)) {
       const SixRows<S> A = block.acceleration(node.depth + 1);
-      solve_free_root(N + node.v * (nv + 1), nv, F, A, block.width, X + node.v * nv);
+      solve_free_root(N + node.v * (nv + 1), nv, F, A, block, X + node.v * block.stride);
     } else {
       with_kind(node.kind, [&](auto kind) {
         constexpr Kind K = decltype(kind)::value;
         for (int k = rates(K) - 1; k >= 0; --k) {
           const auto& rate = work.rate[node.v + k];
           const Force<S> U = rate.U * rate.inverse_D;
-          S* row = X + (node.v + k) * nv;
+          S* row = X + (node.v + k) * block.stride;
           for_columns<S>(0, block.width, [&](auto c) {
             const auto n = F.angular(c), f = F.linear(c);
             const auto u = -c.load(row) - along<K>(n, f, rate.s);
@@ -118,7 +137,6 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, const S* N, S* X,
 template <class S, class P>
 JOUNCE_INLINE void solve_outward(const Tree<P>& tree, S* X, const InverseMassMatrixWork<S>& work,
                                  const ColumnBlock<S>& block) {
-  const std::size_t nv = tree.nv;
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     const SixRows<S> me = block.acceleration(node.depth + 1);
@@ -129,7 +147,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, S* X, const InverseMassMat
       constexpr Kind K = decltype(kind)::value;
       for (int k = 0; k < rates(K); ++k) {
         const auto& rate = work.rate[node.v + k];
-        S* row = X + (node.v + k) * nv;
+        S* row = X + (node.v + k) * block.stride;
         for_columns<S>(0, block.width, [&](auto c) { c.store(row, c.load(row) * rate.inverse_D); });
         outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, true, 0, block.width, up, me, row);
         up = me;
@@ -141,13 +159,13 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, S* X, const InverseMassMat
 
 // X <- -M^-1 X, some columns at a time, with the factors of the inverse mass matrix N.
 template <class S, class P>
-JOUNCE_INLINE void negative_solve(const Tree<P>& tree, const S* N, S* X,
+JOUNCE_INLINE void negative_solve(const Tree<P>& tree, const S* N, S* X, int columns,
                                   const InverseMassMatrixWork<S>& work, ColumnBlock<S> block) {
   constexpr int width = ColumnBlock<S>::kWidth;
-  for (int c = 0; c < tree.nv; c += width) {
-    block.width = tree.nv - c < width ? tree.nv - c : width;
-    for (int k = 0; k < 6 * width * (tree.depth + 1); ++k) block.wrenches[k] = S(0.0);
-    for (int k = 0; k < 6 * width; ++k) block.accelerations[k] = S(0.0);
+  block.stride = columns;
+  for (int c = 0; c < columns; c += width) {
+    block.width = columns - c < width ? columns - c : width;
+    block.clear(tree.depth);
     solve_inward(tree, N, X + c, work, block);
     solve_outward(tree, X + c, work, block);
   }
@@ -157,7 +175,7 @@ JOUNCE_INLINE void negative_solve(const Tree<P>& tree, const S* N, S* X,
 
 template <class S>
 struct ForwardPartialsWork {
-  ArticulatedWork<S> dynamics;
+  InverseDynamicsWork<S> bias;
   PartialsWork<S> partials;
   InverseMassMatrixWork<S> inverse;
   S *a, *dq, *dv, *M;
@@ -165,7 +183,7 @@ struct ForwardPartialsWork {
 
   template <class P>
   ForwardPartialsWork(const Tree<P>& tree, Arena& arena)
-      : dynamics(tree, arena), partials(tree, arena), inverse(tree, arena) {
+      : bias(tree, arena), partials(tree, arena), inverse(tree, arena) {
     const std::size_t nv = tree.nv, levels = tree.depth + 1;
     a = arena.take<S>(nv);
     dq = arena.take<S>(nv * nv);
@@ -176,21 +194,28 @@ struct ForwardPartialsWork {
   }
 };
 
+enum class PartialsMethod { automatic = 0, products = 1, solves = 2 };
+
 // dq, dv and dtau are nv x nv, row-major. Returns a singular node or -1.
 template <class S, class P>
-int forward_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, const S* tau,
-                              const S* f_ext, S* dq, S* dv, S* dtau, ForwardPartialsWork<S>& work) {
-  const int singular = forward_dynamics(tree, q, v, tau, f_ext, work.a, work.dynamics);
+int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const S* q, const S* v,
+                              const S* tau, const S* f_ext, S* dq, S* dv, S* dtau,
+                              ForwardPartialsWork<S>& work) {
+  const int singular = inverse_mass_matrix(tree, q, dtau, work.inverse);
   if (singular >= 0) return singular;
-  inverse_mass_matrix(tree, q, dtau, work.inverse);
-  if (tree.nv <= kProductRates) {
+  inverse_dynamics(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
+  for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
+  partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);  // M^-1 (tau - bias)
+  const bool small = method == PartialsMethod::automatic ? tree.nv <= kProductRates
+                                                         : method == PartialsMethod::products;
+  if (small && tree.nv <= kMostRelated) {
     inverse_dynamics_partials(tree, q, v, work.a, f_ext, work.dq, work.dv, work.M, work.partials);
     partials::negative_product(tree, dtau, work.dq, dq);
     partials::negative_product(tree, dtau, work.dv, dv);
     return -1;
   }
   inverse_dynamics_partials(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
-  for (S* X : {dq, dv}) partials::negative_solve(tree, dtau, X, work.inverse, work.block);
+  for (S* X : {dq, dv}) partials::negative_solve(tree, dtau, X, tree.nv, work.inverse, work.block);
   return -1;
 }
 

@@ -5,6 +5,7 @@
 // `alignment`: x_public = alignment x_node. Nodes are numbered depth first.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -41,10 +42,7 @@ struct Node {
   Pose<P> alignment;
 };
 
-// A range of rates, begin ... end-1.
-struct Span {
-  int begin, end;
-};
+constexpr int kMostRelated = 64;  // rates up to which `related` is kept
 
 template <class P = double>
 struct Tree {
@@ -55,9 +53,8 @@ struct Tree {
   std::vector<int> angle_q;      // coordinates that are angles
   std::vector<int> quaternions;  // first coordinate of each quaternion
   std::vector<int> body_node;    // (n_bodies)
-  // (n) rates of each node's ancestors and subtree, in few ranges; kept for small trees only,
-  // because it needs depth times n.
-  std::vector<std::vector<Span>> related;
+  // (nv) for each rate, which rates belong to its node, its ancestors and its subtree, as bits
+  std::vector<std::uint64_t> related;
   Vec3<P> gravity;               // acceleration of gravity in the world
 };
 
@@ -90,30 +87,18 @@ inline RigidInertia<double> seen_from(const Pose<double>& to, const double* para
 }
 }  // namespace detail
 
-// Ranges of rates that are related to each node.
-inline std::vector<std::vector<Span>> related_rates(const std::vector<Node<double>>& nodes) {
-  std::vector<std::vector<Span>> all(nodes.size()), above(nodes.size());
-  const auto add = [](std::vector<Span>& spans, int begin, int end) {
-    if (!spans.empty() && spans.back().end == begin) {
-      spans.back().end = end;
-    } else {
-      spans.push_back({begin, end});
+inline std::vector<std::uint64_t> related_rates(const std::vector<Node<double>>& nodes, int nv) {
+  std::vector<std::uint64_t> related(nv, 0);
+  for (const Node<double>& node : nodes) {
+    for (int i = node.v; i < node.v + node.nv; ++i) {
+      for (int j = node.v; j < node.v_end; ++j) {
+        related[i] |= std::uint64_t(1) << j;
+        related[j] |= std::uint64_t(1) << i;
+      }
     }
-  };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Node<double>& node = nodes[i];
-    if (node.parent >= 0) {
-      above[i] = above[node.parent];
-      const Node<double>& up = nodes[node.parent];
-      add(above[i], up.v, up.v + up.nv);
-    }
-    all[i] = above[i];
-    add(all[i], node.v, node.v_end);
   }
-  return all;
+  return related;
 }
-
-constexpr int kMostRelated = 1000;  // nodes up to which `related` is kept
 
 inline Tree<double> make_tree(const TreeData& data) {
   Tree<double> t;
@@ -170,7 +155,7 @@ inline Tree<double> make_tree(const TreeData& data) {
     t.nodes[i].body = b;
   }
   t.armature.assign(data.armature, data.armature + t.nv);
-  if (t.n <= kMostRelated) t.related = related_rates(t.nodes);
+  if (t.nv <= kMostRelated) t.related = related_rates(t.nodes, t.nv);
   return t;
 }
 

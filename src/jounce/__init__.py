@@ -12,6 +12,16 @@ A frozen `Model` and plain arrays in, fresh arrays out::
 from jounce import inertia, lie, models, trajectories, twists
 from jounce._core import core_info
 from jounce.builder import ModelBuilder
+from jounce.centroidal import (
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_derivative,
+)
+from jounce.christoffel import (
+    christoffel_symbols,
+    inverse_mass_matrix_derivatives,
+    kinetic_energy_derivatives,
+    mass_matrix_derivatives,
+)
 from jounce.configuration import difference, integrate, neutral, random_configuration
 from jounce.dynamics import (
     bias_forces,
@@ -31,8 +41,14 @@ from jounce.dynamics import (
     total_mass,
 )
 from jounce.errors import ModelError, ModelWarning, SingularError
+from jounce.hybrid_partials import hybrid_dynamics_derivatives
 from jounce.io import load, load_mjcf, load_urdf, load_xacro
 from jounce.joints import Joint, Mimic
+from jounce.kinematic_partials import (
+    body_acceleration_derivatives,
+    body_twist_derivatives,
+    jacobian_partials,
+)
 from jounce.kinematics import (
     body_accelerations,
     body_pose,
@@ -42,6 +58,7 @@ from jounce.kinematics import (
     jacobian,
     jacobian_derivative,
 )
+from jounce.linearization import linearize, linearize_step
 from jounce.model import Frame, Model
 from jounce.partials import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from jounce.series import (
@@ -55,6 +72,16 @@ from jounce.series import (
 
 __version__ = "0.1.0"
 
+
+def __getattr__(name: str) -> object:
+    """Import `jounce.papers`, `jounce.interop` and `jounce.plot` when they are first used."""
+    if name in ("interop", "papers", "plot"):
+        import importlib
+
+        return importlib.import_module(f"jounce.{name}")
+    raise AttributeError(f"module 'jounce' has no attribute {name!r}")
+
+
 __all__ = [
     "Frame",
     "Joint",
@@ -65,15 +92,20 @@ __all__ = [
     "ModelWarning",
     "SingularError",
     "bias_forces",
+    "body_acceleration_derivatives",
     "body_accelerations",
     "body_motion_series",
     "body_pose",
     "body_pose_series",
     "body_poses",
     "body_twist",
+    "body_twist_derivatives",
     "body_twists",
     "center_of_mass",
     "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_matrix_derivative",
+    "christoffel_symbols",
     "core_info",
     "coriolis_matrix",
     "difference",
@@ -82,6 +114,7 @@ __all__ = [
     "forward_dynamics_series",
     "gravity_forces",
     "hybrid_dynamics",
+    "hybrid_dynamics_derivatives",
     "hybrid_dynamics_series",
     "inertia",
     "integrate",
@@ -89,16 +122,22 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "inverse_dynamics_series",
     "inverse_mass_matrix",
+    "inverse_mass_matrix_derivatives",
     "jacobian",
     "jacobian_derivative",
+    "jacobian_partials",
     "jacobian_series",
     "kinetic_energy",
+    "kinetic_energy_derivatives",
     "lie",
+    "linearize",
+    "linearize_step",
     "load",
     "load_mjcf",
     "load_urdf",
     "load_xacro",
     "mass_matrix",
+    "mass_matrix_derivatives",
     "models",
     "momentum",
     "neutral",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -176,7 +177,7 @@ def _compose(first: Array, second: Array) -> Array:
 def _pose(what: str, value: npt.ArrayLike | None) -> Array:
     if value is None:
         return _EYE
-    array = np.array(value, float)
+    array = _numbers(what, value)
     if array.shape == (3,):
         pose = np.eye(4)
         pose[:3, 3] = array
@@ -194,6 +195,14 @@ def _pose(what: str, value: npt.ArrayLike | None) -> Array:
         array[:3, :3] = u @ vt
     array.setflags(write=False)
     return array
+
+
+def _numbers(what: str, value: npt.ArrayLike) -> Array:
+    """Convert to an array; what cannot be is an error that names it."""
+    try:
+        return np.array(value, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers, got {value!r}") from None
 
 
 def _triple(r: Array) -> float:
@@ -214,7 +223,8 @@ def _joints(
     elif options:
         raise ModelError(f"body {body!r}: options {sorted(options)} need a joint type by name")
     else:
-        chain = (joint,) if isinstance(joint, Joint) else tuple(joint)
+        several = isinstance(joint, Iterable) and not isinstance(joint, Joint)
+        chain = tuple(joint) if several else (joint,)
     for item in chain:
         if not isinstance(item, Joint):
             raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
@@ -235,20 +245,24 @@ def _parameters(
     parameters: npt.ArrayLike | None,
 ) -> Array:
     if parameters is not None:
-        values = np.array(parameters, float)
+        values = _numbers(f"body {body!r}: parameters", parameters)
     else:
-        about_com = np.zeros((3, 3)) if inertia is None else np.array(inertia, float)
+        mass_, com_ = _numbers(f"body {body!r}: mass", mass), _numbers(f"body {body!r}: com", com)
+        about_com = np.zeros((3, 3))
+        if inertia is not None:
+            about_com = _numbers(f"body {body!r}: inertia", inertia)
         if about_com.shape == (3,):
             about_com = np.diag(about_com)
-        if about_com.shape != (3, 3) or np.shape(com) != (3,) or np.shape(mass) != ():
+        if about_com.shape != (3, 3) or com_.shape != (3,) or mass_.shape != ():
             raise ModelError(
                 f"body {body!r}: expected a number as mass, 3 numbers as com and a 3x3 inertia, "
-                f"got shapes {np.shape(mass)}, {np.shape(com)}, {about_com.shape}"
+                f"got shapes {mass_.shape}, {com_.shape}, {about_com.shape}"
             )
         same = (about_com == about_com.T).all()
         if not same and not np.allclose(about_com, about_com.T, rtol=1e-9, atol=0):
             raise ModelError(f"body {body!r}: inertia is not symmetric:\n{about_com}")
-        values = inertia_.from_com(mass, com, about_com)
+        finite = all(map(math.isfinite, (mass_, *com_, *about_com.flat)))
+        values = inertia_.from_com(mass_, com_, about_com) if finite else np.full(10, np.nan)
     if values.shape != (10,) or not np.all(np.isfinite(values)):
         raise ModelError(f"body {body!r}: expected ten finite inertial parameters, got {values}")
     if values[0] < 0:

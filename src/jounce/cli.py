@@ -93,7 +93,9 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         metavar="DIR",
         help="directory for the figures (default: %(default)s)",
     )
-    demo.add_argument("--quick", action="store_true", help="fewer times and smaller robots")
+    demo.add_argument(
+        "--quick", action="store_true", help="fewer times, lower orders, smaller robots"
+    )
     demo.add_argument(
         "--twist",
         choices=REPRESENTATIONS,
@@ -187,7 +189,9 @@ def _body_lines(model: Model, most: int) -> list[str]:
     masses, centers, tensors = inertia.about_com(model.inertias)
     moments = np.linalg.eigvalsh(tensors)
     width = _width("body", model.body_names[:most])
-    lines = [f"{'body':<{width}}  {'mass kg':>10}  {'center of mass m':^28}  principal moments kg m²"]
+    lines = [
+        f"{'body':<{width}}  {'mass kg':>10}  {'center of mass m':^28}  principal moments kg m²"
+    ]
     for k, name in enumerate(model.body_names[:most]):
         center = " ".join(f"{x:9.4f}" for x in centers[k] + 0.0)
         principal = " ".join(f"{x:.3g}" for x in moments[k] + 0.0)
@@ -247,13 +251,18 @@ def _problems(file: Path, base: str) -> list[str]:
             model = jounce.load(file, base=base)
         except ModelError as error:
             return [f"error: {error}"]
-        found = [f"warning: {warning.message}" for warning in caught]
+        found = [_listed(f"warning: {warning.message}") for warning in caught]
         try:
             jounce.load(file, base=base, strict=True)
         except ModelError as error:
             if not caught or not _same(str(error), str(caught[0].message)):
                 found.append(f"strict: {error}")
     return found + _unmovable(model)
+
+
+def _listed(message: str) -> str:
+    """Put the items of a long message on lines of their own."""
+    return message.replace("; ", ";\n    ") if len(message) > 160 else message
 
 
 def _same(error: str, warning: str) -> bool:
@@ -268,7 +277,7 @@ def _unmovable(model: Model) -> list[str]:
     for k in reversed(range(model.n_bodies)):
         if model.parents[k] >= 0:
             moved[model.parents[k]] += np.abs(moved[k])
-    massless = ~moved.any(axis=1)
+    massless = np.all(moved == 0, axis=1)
     found = []
     for joint, body in enumerate(_bodies_of_joints(model)):
         if massless[body] and not model.armature[model.v_slice(joint)].all():

@@ -205,7 +205,8 @@ def elementary_joints(joint: Joint) -> list[Elementary]:
 
 
 def _vector(joint: Joint, name: str, value: Sequence[float]) -> npt.NDArray[np.float64]:
-    vector = np.asarray(value, float)
+    numbers = isinstance(value, tuple) and all(isinstance(x, float) for x in value)
+    vector = np.asarray(value if numbers else (), float)
     if vector.shape != (3,) or not all(map(math.isfinite, vector)):
         raise ModelError(f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r}")
     return vector

@@ -337,7 +337,10 @@ def _gravity(gravity: npt.ArrayLike) -> Array:
 
 
 def _array(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = np.array(value, float)
+    try:
+        array = np.array(value, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {value!r}") from None
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.all(np.isfinite(array)):

@@ -45,7 +45,7 @@ class Column(NamedTuple):
     """Mathtext of the quantity, for example ``\\omega``; derivatives get dots."""
     unit: str
     """Unit of order 0, for example "rad/s" or "N m"."""
-    index: Sequence[int]
+    components: Sequence[int]
     """Where the components sit on the last axis of the series."""
     labels: Sequence[str]
     """A name for each component."""
@@ -84,9 +84,7 @@ def motion(
         other = np.full((len(y), y.shape[1] + 1, model.nv), np.nan)
         other[:, 2:] = _twists(model, coordinates, y, twist)[:, 1:]
     columns = motion_columns(model, twist)
-    return series(
-        t, np.concatenate(rows, axis=1), columns, compare=other, below=1, title=title
-    )
+    return series(t, np.concatenate(rows, axis=1), columns, compare=other, below=1, title=title)
 
 
 def forces(
@@ -114,9 +112,7 @@ def forces(
     if twist != "body":
         if q is None or motion is None:
             raise ValueError(f"q and motion: needed for wrenches in the {twist!r} representation")
-        x = _wrenches(
-            model, _array("q", q, model.nq), _array("motion", motion, model.nv), x, twist
-        )
+        x = _wrenches(model, _array("q", q, model.nq), _array("motion", motion, model.nv), x, twist)
     return series(t, x, force_columns(model, twist), title=title)
 
 
@@ -143,6 +139,7 @@ def series(
     time, x = np.asarray(t, float), np.asarray(values, float)
     other = None if compare is None else np.asarray(compare, float)
     orders = x.shape[1]
+    figure: Figure
     figure, axes = plt.subplots(
         orders,
         len(columns),
@@ -199,11 +196,13 @@ def _columns(
                 out.append(Column(title, symbols[half], units[half], index, "xyz"))
     for half, kinds in enumerate((("revolute", "helical"), ("prismatic",))):
         chosen = [i for i, kind in enumerate(nodes.kind) if ELEMENTARY[kind] in kinds]
-        index = [int(nodes.v_index[i]) for i in chosen]
-        if index:
+        rates = [int(nodes.v_index[i]) for i in chosen]
+        if rates:
             title = f"{('turning', 'sliding')[half]} joints"
-            labels = [_component_name(model, int(nodes.joint[i]), int(nodes.v_index[i])) for i in chosen]
-            out.append(Column(title, symbols[2], units[half], index, labels))
+            labels = [
+                _component_name(model, int(nodes.joint[i]), int(nodes.v_index[i])) for i in chosen
+            ]
+            out.append(Column(title, symbols[2], units[half], rates, labels))
     return out
 
 
@@ -258,7 +257,7 @@ def _wrenches(model: Model, q: Array, motion: Array, x: Array, twist: str) -> Ar
 
 
 def _draw(panel: Axes, t: Array, x: Array, column: Column, style: dict[str, Any]) -> None:
-    for color, i in enumerate(column.index):
+    for color, i in enumerate(column.components):
         panel.plot(t, x[:, i], color=f"C{color % 10}", **style)
     panel.margins(x=0.01)
     panel.grid(alpha=0.25, linewidth=0.6)

@@ -16,6 +16,7 @@ const char* option_name(Option option) {
   switch (option) {
     case Option::prescribed: return "prescribed";
     case Option::frame: return "frame";
+    case Option::method: return "method";
     default: return "representation";
   }
 }
@@ -89,7 +90,7 @@ void learn_order(const Input& input, PyArrayObject* array, Call& call) {
 
 bool wrong_shape(const Input& input, const Call& call, PyArrayObject* array) {
   Py_ssize_t dims[3];
-  dimensions(input.shape, *call.tree, call.order, dims);
+  dimensions(input.shape, *call.tree, call.order < 0 ? 0 : call.order, dims);
   const std::string want = shape_text(dims, rank(input.shape), true);
   const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array), false);
   PyErr_Format(PyExc_ValueError, "%s must have shape %s, that is (..., %s) of this model%s, got %s",
@@ -329,14 +330,19 @@ bool read_options(const Signature& s, const Arguments& arguments, Call& call, Ke
       case Option::frame:
         if (!read_frame(object, call, keep)) return false;
         break;
-      case Option::representation: {
+      case Option::representation:
+      case Option::method: {
         const long value = PyLong_AsLong(object);
         if (value == -1 && PyErr_Occurred()) return false;
         if (value < 0 || value > 3) {
-          PyErr_SetString(PyExc_ValueError, "representation must be 0 to 3");
+          PyErr_Format(PyExc_ValueError, "%s must be 0 to 3", option_name(s.options[k]));
           return false;
         }
-        call.options.representation = Representation(value);
+        if (s.options[k] == Option::method) {
+          call.options.method = int(value);
+        } else {
+          call.options.representation = Representation(value);
+        }
       }
     }
   }

@@ -63,16 +63,16 @@ Workspace& thread_workspace() {
 
 using Clock = std::chrono::steady_clock;
 
-// Signals are handled by the main thread of Python alone. Needs the lock.
-bool is_main_thread() {
+// Whether this thread is Python's main one, which alone handles signals. This runs Python code, and
+// with it perhaps a signal handler: -1 with an exception set if that raises.
+int is_main_thread() {
   PyObject* threading = PyImport_ImportModule("threading");
   PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
   PyObject* ident = main ? PyObject_GetAttrString(main, "ident") : nullptr;
-  const bool yes = !ident || PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+  const int yes = ident ? PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident() : -1;
   Py_XDECREF(ident);
   Py_XDECREF(main);
   Py_XDECREF(threading);
-  PyErr_Clear();
   return yes;
 }
 
@@ -101,7 +101,8 @@ class BatchRun {
   bool run(int threads) {
     PyThreadState* state = PyEval_SaveThread();
     Clock::time_point checked = Clock::now();
-    bool listens = true, raised = false;
+    int listens = -1;  // unknown
+    bool raised = false;
     const std::ptrdiff_t pieces = (groups_ + at_once_ - 1) / at_once_;
     const int helpers = int(threads < pieces ? threads : pieces) - 1;
     if (threads > 1 && at_once_ > groups_ / (8 * threads)) {
@@ -113,8 +114,8 @@ class BatchRun {
         while (take(block)) {
           if (!caller || !listens || Clock::now() - checked < kSignalPeriod) continue;
           PyEval_RestoreThread(state);
-          listens = is_main_thread();
-          if (listens && PyErr_CheckSignals()) {
+          if (listens < 0) listens = is_main_thread();
+          if (listens < 0 || PyErr_CheckSignals()) {
             raised = true;
             stop_ = true;
             return;  // keeps the lock

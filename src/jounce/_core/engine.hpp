@@ -42,8 +42,9 @@ struct Options {
   const unsigned char* prescribed = nullptr;
   FrameAt frame;
   Representation representation = Representation::body;
+  int method = 0;  // of several that give the same numbers; 0 chooses
 };
-enum class Option { prescribed, frame, representation };
+enum class Option { prescribed, frame, representation, method };
 
 constexpr int kMostInputs = 6, kMostOutputs = 3;
 

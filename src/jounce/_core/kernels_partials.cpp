@@ -21,17 +21,20 @@ struct InverseDynamicsDerivatives {
   }
 };
 
+// With a method (products or solves) for measuring where one overtakes the other.
+template <bool kChoose>
 struct ForwardDynamicsDerivatives {
   static constexpr Signature signature{
-      "forward_dynamics_derivatives",
+      kChoose ? "forward_dynamics_derivatives_by" : "forward_dynamics_derivatives",
       4, {{"q", Shape::q}, {"v", Shape::v}, {"tau", Shape::v}, {"f_ext", Shape::wrenches, true}},
-      0, {}, 3, {Shape::v_by_v, Shape::v_by_v, Shape::v_by_v}};
+      kChoose ? 1 : 0, {Option::method}, 3, {Shape::v_by_v, Shape::v_by_v, Shape::v_by_v}};
   template <class S>
   using Work = ForwardPartialsWork<S>;
   template <class S>
-  static int run(const Tree<double>& tree, const Options&, const S* const* in, S* const* out,
-                 Work<S>& work) {
-    return forward_dynamics_partials(tree, in[0], in[1], in[2], in[3], out[0], out[1], out[2], work);
+  static int run(const Tree<double>& tree, const Options& options, const S* const* in,
+                 S* const* out, Work<S>& work) {
+    return forward_dynamics_partials(tree, PartialsMethod(options.method), in[0], in[1], in[2],
+                                     in[3], out[0], out[1], out[2], work);
   }
 };
 
@@ -59,7 +62,8 @@ struct CoriolisMatrix {
 };
 
 const Entry* const kEntries[] = {&entry_of<InverseDynamicsDerivatives>,
-                                 &entry_of<ForwardDynamicsDerivatives>,
+                                 &entry_of<ForwardDynamicsDerivatives<false>>,
+                                 &entry_of<ForwardDynamicsDerivatives<true>>,
                                  &entry_of<CoriolisMatrix>};
 }  // namespace
 

@@ -70,7 +70,7 @@ def round_trip(order: int = ORDER, steps: int = STEPS) -> RoundTrip:
     """
     model = models.aerial_manipulator()
     trajectory = trajectories.aerial_manipulator_reference(model)
-    t = np.arange(steps) * (STEPS * STEP_SIZE / steps)
+    t: Array = np.arange(float(steps)) * (STEPS * STEP_SIZE / steps)
     q, motion = trajectory.evaluate(t, order)
     v = motion[:, 0]
     tau = inverse_dynamics_series(model, q, motion)

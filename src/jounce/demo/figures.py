@@ -13,14 +13,14 @@ from jounce.demo.timing import Array, Scaling, exponent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["draw"]
 
-_DPI = 130
 _WORDS = {"body": "body-fixed", "spatial": "spatial", "hybrid": "hybrid", "mixed": "mixed"}
 
 
-def draw(result: RoundTrip, times: Scaling, out: Path, twist: str = "body") -> list[Path]:
+def draw(result: RoundTrip, times: Scaling, out: Path, twist: str, dpi: int) -> list[Path]:
     """Write the three figures and return their paths.
 
     Args:
@@ -28,6 +28,7 @@ def draw(result: RoundTrip, times: Scaling, out: Path, twist: str = "body") -> l
         times: measured times.
         out: directory, which exists.
         twist: representation of the base's twist and wrench, see `jounce.twists`.
+        dpi: resolution.
     """
     figures = {
         "fig3a_motion": plot.motion(
@@ -55,12 +56,13 @@ def draw(result: RoundTrip, times: Scaling, out: Path, twist: str = "body") -> l
     paths = []
     for name, figure in figures.items():
         paths.append(out / f"{name}.png")
-        figure.savefig(paths[-1], dpi=_DPI)
+        figure.savefig(paths[-1], dpi=dpi)
         plot.pyplot().close(figure)
     return paths
 
 
-def _scaling(times: Scaling) -> plot.Figure:
+def _scaling(times: Scaling) -> Figure:
+    figure: Figure
     figure, (left, middle, right) = plot.pyplot().subplots(
         1, 3, figsize=(14.5, 4.6), layout="constrained"
     )

@@ -23,7 +23,7 @@ def run(out: Path, *, quick: bool = False, twist: str = "body") -> bool:
 
     Args:
         out: directory for the figures; made if needed.
-        quick: fewer times and smaller robots.
+        quick: fewer times, lower orders, smaller robots.
         twist: representation of the base's twist and wrench in the figures.
 
     Returns:
@@ -38,22 +38,24 @@ def run(out: Path, *, quick: bool = False, twist: str = "body") -> bool:
         "[bold]jounce demo[/]: the aerial manipulator of Ali, Gabellieri, Franchi (2026), Sec. 7\n"
         f"core {core['isa']}, {core['pack_width']} states per register, {core['machine']}"
     )
-    result = experiment.round_trip(steps=300 if quick else experiment.STEPS)
-    model, orders = result.model, range(experiment.ORDER + 1)
+    order, steps = (2, 300) if quick else (experiment.ORDER, experiment.STEPS)
+    result = experiment.round_trip(order, steps)
+    model, orders = result.model, range(order + 1)
     console.print(
         f"{model.n_bodies} bodies, {model.nv} degrees of freedom, {len(result.t)} times over "
-        f"{experiment.STEPS * experiment.STEP_SIZE:g} s, orders 0 to {experiment.ORDER}; "
+        f"{experiment.STEPS * experiment.STEP_SIZE:g} s, orders 0 to {order}; "
         "base twist body-fixed, derivatives of components\n"
     )
     console.print(_error_table(result))
-    per_order = timing.order_times(model, orders, batch=256 if quick else timing.BATCH)
+    budget = timing.BUDGET / 10 if quick else timing.BUDGET
+    per_order = timing.order_times(model, orders, 64 if quick else timing.BATCH, budget)
     console.print(_time_table(per_order))
     sizes = (1, 4, 20) if quick else (1, 5, 10, 20, 40, 80, 120, 160, 199)
-    times = timing.scaling(sizes, orders, fixed=sizes[2] if quick else 20, up_to=10)
+    times = timing.scaling(sizes, orders, fixed=20, up_to=10, budget=budget)
     console.print(_growth(times))
     from jounce.demo import figures
 
-    for path in figures.draw(result, times, out, twist):
+    for path in figures.draw(result, times, out, twist, dpi=70 if quick else 130):
         console.print(f"wrote {path}", highlight=False)
     verdict = (
         "[green]forward dynamics returned the input of inverse dynamics[/]"
@@ -110,12 +112,12 @@ def _growth(times: timing.Scaling) -> str:
         (timing.exponent(times.bodies[large], y[-1, large]), 1e6 * y[-1, -1])
         for y in (times.inverse, times.forward)
     ]
-    last = len(times.inverse) - 1
     ratio = [y[-1] / y[0] for y in times.by_order[:2]]
     top = len(times.by_order.inverse) - 1
     return (
-        f"Growth at r = {last} up to N = {times.bodies[-1]:.0f} bodies: inverse ~ N^{fits[0][0]:.2f}"
-        f" ({fits[0][1]:.0f} µs), forward ~ N^{fits[1][0]:.2f} ({fits[1][1]:.0f} µs).\n"
+        f"Growth at r = {len(times.inverse) - 1} up to N = {times.bodies[-1]:.0f} bodies: "
+        f"inverse ~ N^{fits[0][0]:.2f} ({fits[0][1]:.0f} µs), "
+        f"forward ~ N^{fits[1][0]:.2f} ({fits[1][1]:.0f} µs).\n"
         f"Order {top} against order 0 at N = {times.fixed_bodies}: inverse {ratio[0]:.1f} times, "
         f"forward {ratio[1]:.1f} times.\n"
     )

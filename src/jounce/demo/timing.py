@@ -19,6 +19,10 @@ __all__ = ["BATCH", "OrderTimes", "Scaling", "order_times", "scaling"]
 Array = npt.NDArray[np.float64]
 
 BATCH = 1024
+BUDGET = 0.04
+"""s, for each number that is measured."""
+_SWEEPS = 4
+"""Every sweep is repeated and the best time kept, so that a busy moment leaves no bump."""
 BRANCHES = 5
 """Arms of the robot in the scaling measurement (ali, Table 4): N = 1 + 5 bodies."""
 
@@ -46,8 +50,8 @@ class Scaling(NamedTuple):
     by_order: OrderTimes
 
 
-def seconds(function: Callable[..., Any], *arguments: Any, budget: float = 0.04) -> float:
-    """Seconds per call: the best of ten runs of about budget/10 each."""
+def seconds(function: Callable[..., Any], *arguments: Any, budget: float = BUDGET) -> float:
+    """Seconds per call: the best of ten runs that take about `budget` seconds together."""
     names = {f"x{k}": value for k, value in enumerate(arguments)}
     timer = timeit.Timer(f"f({', '.join(names)})", globals={"f": function, **names})
     first = timer.timeit(1)
@@ -55,24 +59,31 @@ def seconds(function: Callable[..., Any], *arguments: Any, budget: float = 0.04)
     return min([first, *(run / number for run in timer.repeat(10, number))])
 
 
-def order_times(model: Model, orders: Sequence[int], batch: int = BATCH) -> OrderTimes:
+def order_times(
+    model: Model, orders: Sequence[int], batch: int = BATCH, budget: float = BUDGET
+) -> OrderTimes:
     """Time the inverse and forward series of a robot at random states.
 
     Args:
         model: the robot.
         orders: orders r to measure.
         batch: number of states of a batch; the times are per state.
+        budget: seconds for each measurement.
     """
     rows = []
     for order in orders:
-        single = _states(model, order, ())
-        many = _states(model, order, (batch,))
-        rows.append((*_pair(model, single), *(x / batch for x in _pair(model, many))))
+        single = _pair(model, _states(model, order, ()), budget)
+        many = _pair(model, _states(model, order, (batch,)), budget)
+        rows.append((*single, *(x / batch for x in many)))
     return OrderTimes(*np.array(rows).T)
 
 
 def scaling(
-    bodies_per_branch: Sequence[int], orders: Sequence[int], fixed: int, up_to: int
+    bodies_per_branch: Sequence[int],
+    orders: Sequence[int],
+    fixed: int,
+    up_to: int,
+    budget: float = BUDGET,
 ) -> Scaling:
     """Time the series as the robot grows, and at a fixed robot as the order does.
 
@@ -81,16 +92,20 @@ def scaling(
         orders: orders r to measure on all of them.
         fixed: links of each arm of the robot for the sweep over orders.
         up_to: highest order of that sweep.
+        budget: seconds for each measurement.
     """
-    counts, times = [], np.empty((2, len(orders), len(bodies_per_branch)))
-    for k, bodies in enumerate(bodies_per_branch):
-        model = models.aerial_manipulator(BRANCHES, bodies)
-        counts.append(model.n_bodies)
-        for j, order in enumerate(orders):
-            times[:, j, k] = _pair(model, _states(model, order, ()))
+    robots = [models.aerial_manipulator(BRANCHES, bodies) for bodies in bodies_per_branch]
+    times = np.full((2, len(orders), len(robots)), np.inf)
+    for _ in range(_SWEEPS):
+        for k, model in enumerate(robots):
+            for j, order in enumerate(orders):
+                again = _pair(model, _states(model, order, ()), budget / _SWEEPS)
+                times[:, j, k] = np.minimum(times[:, j, k], again)
     model = models.aerial_manipulator(BRANCHES, fixed)
-    by_order = order_times(model, range(up_to + 1), batch=256)
-    return Scaling(np.array(counts, float), times[0], times[1], model.n_bodies, by_order)
+    sweeps = [order_times(model, range(up_to + 1), 256, budget / _SWEEPS) for _ in range(_SWEEPS)]
+    by_order = OrderTimes(*np.min(sweeps, axis=0))
+    counts = np.array([float(model.n_bodies) for model in robots])
+    return Scaling(counts, times[0], times[1], model.n_bodies, by_order)
 
 
 def exponent(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -104,10 +119,10 @@ def _states(model: Model, order: int, shape: tuple[int, ...]) -> tuple[Array, Ar
     return q, rng.standard_normal((*shape, order + 2, model.nv))
 
 
-def _pair(model: Model, states: tuple[Array, Array]) -> tuple[float, float]:
+def _pair(model: Model, states: tuple[Array, Array], budget: float) -> tuple[float, float]:
     q, motion = states
     v, tau = motion[..., 0, :].copy(), motion[..., 1:, :].copy()
     return (
-        seconds(inverse_dynamics_series, model, q, motion),
-        seconds(forward_dynamics_series, model, q, v, tau),
+        seconds(inverse_dynamics_series, model, q, motion, budget=budget),
+        seconds(forward_dynamics_series, model, q, v, tau, budget=budget),
     )

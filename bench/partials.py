@@ -1,0 +1,191 @@
+"""Partial derivatives of inverse and forward dynamics, against Pinocchio (issue 4).
+
+Pinocchio's functions return views of its workspace, which the next call overwrites, where ours
+return fresh arrays. In single calls the plain call counts, which is in its favor; the same with
+copies of the three matrices is shown beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+import jounce as jc
+from bench import robots
+from bench.dynamics import first
+from bench.report import Report, Steps
+from bench.robots import Robot, States
+from bench.timing import Call, Effort, Ratio, geometric_mean, measure, ratio
+
+BRANCHINGS = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Function:
+    """Derivatives in both libraries."""
+
+    name: str
+    ours: str
+    """Name in jounce, which may not have it yet."""
+    theirs: Callable[..., Any]
+    inputs: str
+
+    def contenders(self, robot: Robot, state: States) -> dict[str, Call]:
+        """One call of each, for one state or a batch (there with a loop that keeps results)."""
+        theirs = (robot.pin_model, robot.data, *state.theirs(self.inputs))
+        calls = {"jounce": Call(getattr(jc, self.ours), (robot.model, *state.ours(self.inputs)))}
+        if state.q.ndim > 1:
+            return {**calls, "pinocchio": Call(self._loop, theirs)}
+        calls["pinocchio"] = Call(self.theirs, theirs)
+        calls["pinocchio, copied"] = Call(self._copied, theirs)
+        return calls
+
+    def _copied(self, *arguments: Any) -> list[Any]:
+        return [matrix.copy() for matrix in self.theirs(*arguments)]
+
+    def _loop(self, model: Any, data: Any, q: Any, v: Any, x: Any) -> tuple[Any, ...]:
+        function, shape = self.theirs, (len(q), model.nv, model.nv)
+        d_q, d_v, d_x = np.empty(shape), np.empty(shape), np.empty(shape)
+        for i in range(len(q)):
+            d_q[i], d_v[i], d_x[i] = function(model, data, q[i], v[i], x[i])
+        return d_q, d_v, d_x
+
+    def check(self, robot: Robot, state: States, calls: dict[str, Call]) -> None:
+        """Compare the three matrices; all joints have constant axes, so matrices just convert."""
+        for name, ours, theirs in zip("qvx", calls["jounce"](), calls["pinocchio"](), strict=True):
+            converted = robot.there.to_matrix(state.q, ours)
+            if name == "x":
+                theirs = np.triu(theirs) + np.triu(theirs, 1).swapaxes(-1, -2)
+            robots.check(f"{self.name} by {name}, {robot.name}", converted, theirs, 1e-6)
+
+
+FUNCTIONS = (
+    Function(
+        "inverse dynamics", "inverse_dynamics_derivatives", pin.computeRNEADerivatives, "q v a"
+    ),
+    Function(
+        "forward dynamics", "forward_dynamics_derivatives", pin.computeABADerivatives, "q v tau"
+    ),
+)
+
+
+def run(effort: Effort, step: Steps) -> Report:
+    """Run all parts."""
+    report = Report("partials")
+    names = effort.pick(tuple(robots.FILES), tuple(robots.FILES), ("UR5", "HyQ"))
+    size = effort.pick(1024, 1024, 8)
+    present = [function for function in FUNCTIONS if hasattr(jc, function.ours)]
+    for function in FUNCTIONS:
+        if function not in present:
+            for part in ("one call", f"batch of {size}"):
+                name = f"partials of {function.name}, {part}"
+                report.target(name, ">= 1.5" if part == "one call" else ">= 6", None, "(not yet)")
+    if present:
+        on_robots(report, effort, step, present, names, 1)
+        on_robots(report, effort, step, present, names, size)
+        curves(report, effort, step, present)
+    return report
+
+
+def on_robots(
+    report: Report,
+    effort: Effort,
+    step: Steps,
+    functions: list[Function],
+    names: tuple[str, ...],
+    size: int,
+) -> None:
+    """One call, or a batch beside a loop over Pinocchio, on real robots."""
+    part = "one call" if size == 1 else f"batch of {size}"
+    table = report.table(
+        f"Partial derivatives, {part}: Pinocchio's time over ours",
+        *("function", *names, "geometric mean"),
+        note="In brackets: 10% to 90% of the block-by-block ratios. Below: us per state, ours / "
+        "Pinocchio's.",
+    )
+    for function in functions:
+        ratios: list[Ratio] = []
+        copied: list[Ratio] = []
+        times = []
+        for name in names:
+            step(f"partials, {part}: {function.name}, {name}")
+            robot = robots.load(name)
+            state = robots.states(robot, size)
+            state = first(state) if size == 1 else state
+            calls = function.contenders(robot, state)
+            function.check(robot, state, calls)
+            timings = measure(calls, effort, effort.seconds * (1 if size == 1 else 3))
+            report.keep(f"{part}/{function.name}/{name}", timings)
+            ratios.append(ratio(timings["pinocchio"], timings["jounce"]))
+            if size == 1:
+                copied.append(ratio(timings["pinocchio, copied"], timings["jounce"]))
+            each = [1e6 * timings[key].best / size for key in ("jounce", "pinocchio")]
+            times.append(f"{each[0]:.2f} / {each[1]:.2f}")
+        mean = geometric_mean(r.value for r in ratios)
+        table.add(function.name, *ratios, mean)
+        if copied:
+            table.add("  copied", *copied, geometric_mean(r.value for r in copied))
+        table.add("", *times, "")
+        name = f"partials of {function.name}, {part}"
+        report.target(f"{name}: geometric mean", ">= 1.5" if size == 1 else ">= 6", mean)
+        if size == 1:
+            report.target(f"{name}: slowest robot", ">= 1", min(r.value for r in ratios))
+
+
+def curves(report: Report, effort: Effort, step: Steps, functions: list[Function]) -> None:
+    """Ratio against the number of bodies, as in singh, Fig. 4 and Fig. 6."""
+    sizes = effort.pick((2, 5, 10, 20, 50, 100, 200, 500), (2, 10, 50, 200), (2, 5))
+    table = report.table(
+        "Partial derivatives, one call on chains and trees: Pinocchio's time over ours",
+        *("function", "branching", *(f"N = {n}" for n in sizes)),
+    )
+    found: dict[str, dict[str, Any]] = {}
+    for function in functions:
+        for branching in BRANCHINGS:
+            ratios: dict[str, list[float]] = {"": [], ", copied": []}
+            for n in sizes:
+                step(f"partials of {function.name}: branching {branching}, N = {n}")
+                robot = robots.twin(jc.models.tree(n, branching))
+                state = robots.states(robot)
+                calls = function.contenders(robot, state)
+                if n <= 20:
+                    function.check(robot, state, calls)
+                timings = measure(calls, effort, effort.seconds / 2)
+                report.keep(f"curves/{function.name}, branching {branching}/{n}", timings)
+                for kind, values in ratios.items():
+                    values.append(ratio(timings[f"pinocchio{kind}"], timings["jounce"]).value)
+            for kind, values in ratios.items():
+                table.add(f"{function.name}{kind}", branching, *values)
+                found.setdefault(function.name, {})[f"{branching}{kind}"] = values
+    report.numbers["curves"] = {"sizes": list(sizes), "ratios": found}
+
+
+def figures(report: Report, stem: Path) -> None:
+    """Save the ratio curves beside the numbers; dashed with copies of Pinocchio's results."""
+    if "curves" not in report.numbers:
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    sizes, found = report.numbers["curves"]["sizes"], report.numbers["curves"]["ratios"]
+    figure, axes = plt.subplots(1, len(found), figsize=(5 * len(found), 4), squeeze=False)
+    for axis, (name, ratios) in zip(axes[0], found.items(), strict=True):
+        for branching, values in ratios.items():
+            copied = "copied" in branching
+            style = {"color": f"C{BRANCHINGS.index(int(branching.split(',')[0]))}"}
+            label = None if copied else f"branching {branching}"
+            axis.semilogx(sizes, values, "--" if copied else "o-", label=label, **style)
+        axis.axhline(1.0, color="gray", linewidth=0.8)
+        axis.set(title=f"Partials of {name}", xlabel="bodies N", ylabel="Pinocchio / jounce")
+        axis.set_ylim(bottom=0)
+        axis.legend()
+    figure.tight_layout()
+    figure.savefig(f"{stem}_partials.png", dpi=150)
+    plt.close(figure)

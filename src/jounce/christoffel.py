@@ -1,0 +1,158 @@
+"""Christoffel symbols, and derivatives of the mass matrix, its inverse and the kinetic energy.
+
+Derivatives with respect to q are taken in the tangent space: q is moved by
+``integrate(model, q, eps)``, left-trivialized for spherical and free joints.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix
+from jounce.model import Model, require_model
+from jounce.rates import group_blocks, rate_nodes
+
+__all__ = [
+    "KineticEnergyDerivatives",
+    "christoffel_symbols",
+    "inverse_mass_matrix_derivatives",
+    "kinetic_energy_derivatives",
+    "mass_matrix_derivatives",
+]
+
+Array = npt.NDArray[np.float64]
+ArrayLike = npt.ArrayLike
+
+
+class KineticEnergyDerivatives(NamedTuple):
+    """Derivatives of the kinetic energy, (..., nv) each; ``dv`` is the generalized momentum."""
+
+    dq: Array
+    dv: Array
+
+
+def christoffel_symbols(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+    """Christoffel symbols of the first kind, (..., nv, nv, nv).
+
+    Gamma[i, j, k] are the coefficients of the Coriolis matrix, C_ij = sum_k Gamma_ijk v_k. For
+    robots with 1-DoF joints they are those of the mass matrix (mueller, eq. 86),
+
+        Gamma_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2,
+
+    symmetric in j and k. The rates of a spherical or free joint are no derivatives of coordinates:
+    there the structure constants of the group are part of the symbols, which are not symmetric.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
+    """
+    return np.ascontiguousarray(np.moveaxis(_coriolis_of_unit_rates(model, q, threads), -3, -1))
+
+
+def mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+    """Derivatives of the mass matrix with respect to q, (..., nv, nv, nv).
+
+    Entry [i, j, k] is the derivative of M_ij along rate k. Because dM/dt = C + C^T along every
+    motion (ali, Lemma 1), it is Gamma_ijk + Gamma_jik, for all joint types. Entries that cannot
+    depend on a coordinate are exactly zero: M_ij changes with k only if the joint of k is outward of
+    that of i or of j.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
+    """
+    return np.ascontiguousarray(np.moveaxis(_mass_matrix_slices(model, q, threads), -3, -1))
+
+
+def inverse_mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+    """Derivatives of the inverse mass matrix with respect to q, (..., nv, nv, nv).
+
+    dM^-1/dq_k = -M^-1 dM/dq_k M^-1; entry [i, j, k] is that of row i and column j along rate k.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Raises:
+        SingularError: a joint moves no inertia; it is named.
+    """
+    inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
+    slices = -inverse @ _mass_matrix_slices(model, q, threads) @ inverse
+    return np.ascontiguousarray(np.moveaxis(slices, -3, -1))
+
+
+def kinetic_energy_derivatives(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+) -> KineticEnergyDerivatives:
+    """Derivatives of the kinetic energy T with respect to q and v, in O(n depth).
+
+    dT/dv = M v =: p, and from the Lagrange equations with rates on the group (Hamel's),
+    d/dt p - ad_v^T p - dT/dq = C v with dM/dt = C + C^T,
+
+        dT/dq = C^T v - ad_v^T p,
+
+    where ad_v acts within each spherical and free joint and is zero for others (mueller, before
+    eq. 83, for 1-DoF joints). T does not depend on the coordinates of joints at the root.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (dq, dv), (..., nv) each.
+
+    Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
+    """
+    C = coriolis_matrix(model, q, v, threads=threads)
+    rates = np.asarray(v, float)
+    momentum = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
+    dq = (C.swapaxes(-1, -2) @ rates[..., None])[..., 0]
+    for block in group_blocks(model):
+        ad = block.ad(rates)
+        dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, momentum[..., block.at])
+    dq[..., model.nodes.parent[rate_nodes(model)] < 0] = 0.0
+    return KineticEnergyDerivatives(dq, momentum)
+
+
+def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:
+    """Coriolis matrices of the unit rates k, (..., k, i, j): C is linear in v."""
+    require_model(model)
+    q = np.asarray(q)
+    q = q[..., None, :] if q.ndim else q
+    return coriolis_matrix(model, q, np.eye(model.nv), threads=threads)
+
+
+def _mass_matrix_slices(model: Model, q: ArrayLike, threads: int) -> Array:
+    """Derivatives of M along the rates k, (..., k, i, j)."""
+    C = _coriolis_of_unit_rates(model, q, threads)
+    return np.where(_may_change(model), C + C.swapaxes(-1, -2), 0.0)
+
+
+def _may_change(model: Model) -> npt.NDArray[np.bool_]:
+    """Whether M_ij can depend on k, [k, i, j]: node k is below that of i or of j."""
+    node = rate_nodes(model)
+    below = outward(model)[node[:, None], node]  # [k, i]
+    return below[:, :, None] | below[:, None, :]
+
+
+def outward(model: Model) -> npt.NDArray[np.bool_]:
+    """Whether node k is a proper descendant of node i, [k, i]."""
+    parent = model.nodes.parent
+    out = np.zeros((len(parent), len(parent)), bool)
+    for k, p in enumerate(parent):
+        if p >= 0:
+            out[k] = out[p]
+            out[k, p] = True
+    return out

@@ -1,0 +1,116 @@
+"""Exact first derivatives of hybrid dynamics.
+
+Derivatives with respect to q are taken in the tangent space, as in `jounce.partials`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce.dynamics import hybrid_dynamics
+from jounce.model import Model
+from jounce.partials import inverse_dynamics_derivatives
+
+__all__ = ["HybridDynamicsDerivatives", "hybrid_dynamics_derivatives"]
+
+Array = npt.NDArray[np.float64]
+ArrayLike = npt.ArrayLike
+
+
+class HybridDynamicsDerivatives(NamedTuple):
+    """Derivatives of both results of `jounce.hybrid_dynamics`, (..., nv, nv) each.
+
+    ``a_dq[..., i, j]`` is the derivative of a[i] along rate j. A given entry of a or tau is its own
+    derivative: its row is that of the identity or zero. Columns of entries that are not inputs are
+    zero.
+    """
+
+    a_dq: Array
+    a_dv: Array
+    a_da: Array
+    a_dtau: Array
+    tau_dq: Array
+    tau_dv: Array
+    tau_da: Array
+    tau_dtau: Array
+
+
+def hybrid_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> HybridDynamicsDerivatives:
+    """Derivatives of `hybrid_dynamics` with respect to q, v and the inputs among a and tau.
+
+    With p the prescribed rates, f the others, M the mass matrix, and D the derivative of inverse
+    dynamics with respect to x = q or v at the solution,
+
+        da_f/dx    = -M_ff^-1 D_f,        dtau_p/dx    = D_p + M_pf da_f/dx,
+        da_f/da_p  = -M_ff^-1 M_fp,       dtau_p/da_p  = M_pp + M_pf da_f/da_p,
+        da_f/dtau_f = M_ff^-1,            dtau_p/dtau_f = M_pf M_ff^-1:
+
+    in closed form what kim, Table 7, computes for one parameter at a time.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) accelerations; read where prescribed, ignored elsewhere (even if nan).
+        tau: (..., nv) forces; read where not prescribed, ignored elsewhere.
+        prescribed: (nv,) bool mask over the rates, the same for the whole batch.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies, held constant.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (a_dq, a_dv, a_da, a_dtau, tau_dq, tau_dv, tau_da, tau_dtau).
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint that is not prescribed moves no inertia; it is named.
+
+    Identity: all prescribed gives `inverse_dynamics_derivatives` in the fields of tau, none gives
+    `forward_dynamics_derivatives` in those of a.
+    """
+    a, tau = hybrid_dynamics(model, q, v, a, tau, prescribed, f_ext, threads=threads)
+    given = np.asarray(prescribed)
+    Dq, Dv, M = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
+    p, f = np.flatnonzero(given), np.flatnonzero(~given)
+    identity = np.eye(model.nv)
+    # Right-hand sides for a_f, by q, v, a and tau; columns that are no inputs stay zero.
+    M_p, tau_f = np.where(given, M, 0.0), np.where(given, 0.0, identity)
+    sides = [
+        -Dq[..., f, :],
+        -Dv[..., f, :],
+        -M_p[..., f, :],
+        np.broadcast_to(tau_f[f], Dq[..., f, :].shape),
+    ]
+    solved = np.split(_solve(M[..., f[:, None], f], np.concatenate(sides, axis=-1)), 4, axis=-1)
+    direct = (Dq, Dv, M_p, np.zeros_like(M))
+    da, dtau = [], []
+    for x, D in zip(solved, direct, strict=True):
+        rows = np.zeros_like(M)
+        rows[..., f, :] = x
+        da.append(rows)
+        forces = np.zeros_like(M)
+        forces[..., p, :] = D[..., p, :] + M[..., p[:, None], f] @ x
+        dtau.append(forces)
+    da[2] += np.where(given, identity, 0.0)
+    dtau[3] += tau_f
+    return HybridDynamicsDerivatives(*da, *dtau)
+
+
+def _solve(M: Array, sides: Array) -> Array:
+    """Solve with symmetric positive definite matrices, their diagonals scaled to one."""
+    scale = 1 / np.sqrt(np.einsum("...ii->...i", M))
+    scaled = M * scale[..., :, None] * scale[..., None, :]
+    out: Array = scale[..., :, None] * np.linalg.solve(scaled, scale[..., :, None] * sides)
+    return out

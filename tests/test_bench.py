@@ -1,0 +1,82 @@
+"""Every benchmark runs, in a mode too short to mean anything, and saves a well-formed file."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+for package in ("pinocchio", "casadi", "matplotlib", "rich", "lxml"):
+    pytest.importorskip(package)
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from bench import __main__ as cli  # noqa: E402
+from bench import counting, timing  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.mark.parametrize("name", cli.NAMES)
+def test_a_benchmark_runs_and_saves_json(name, folder, capsys):
+    path = folder / f"{name}.json"
+    assert cli.main([name, "--tiny", "--save", str(path)]) == 0
+    run = json.loads(path.read_text("utf-8"))
+    assert {"date", "effort", "machine", "versions", "core_info"} < run.keys()
+    report = run["reports"][name]
+    for timed in report["timings"].values():
+        assert 0 < timed["best"] <= timed["median"]
+    for target in report["targets"]:
+        measured = target["measured"]
+        assert target["met"] is None if measured is None else math.isfinite(measured)
+    for table in report["tables"]:
+        assert table["rows"]
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+    assert "Targets" in capsys.readouterr().out
+
+
+def test_a_saved_run_compares_with_itself(folder, capsys):
+    path = str(folder / "dynamics.json")
+    cli.main(["dynamics", "--tiny", "--save", path])
+    assert cli.main(["--load", path, "--compare", path]) == 0
+    assert "Old time over new time" in capsys.readouterr().out
+
+
+def test_an_unknown_benchmark_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["dynamic"])
+    assert "dynamics" in capsys.readouterr().err
+
+
+def test_timing_sees_which_call_is_slower():
+    calls = {n: timing.Call(sum, (range(n),)) for n in (100, 10_000)}
+    times = timing.measure(calls, timing.QUICK)
+    assert timing.ratio(times[10_000], times[100]).value > 10
+
+
+def test_fitted_exponents_and_means():
+    sizes = [1.0, 10.0, 100.0]
+    assert timing.exponent(sizes, [3 * n**1.5 for n in sizes]) == pytest.approx(1.5)
+    assert timing.geometric_mean([1.0, 4.0]) == pytest.approx(2.0)
+
+
+def test_counts_leave_out_zeros_and_ones():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(2, 3, (2, 3, 3))
+    dense = counting.count(lambda x, y: x @ y, a, b)
+    assert (dense.multiplications, dense.additions) == (27, 18)
+    sparse = counting.count(lambda x, y: x @ y, np.diag([2.0, 1.0, 0.0]), b)
+    assert (sparse.multiplications, sparse.additions) == (3, 0)
+    cross = counting.count(np.cross, a[0], b[0])
+    assert (cross.multiplications, cross.additions) == (6, 3)
+    one = counting.count(lambda x: np.einsum("ij,j->i", x, np.ones(3)) + 0.0 * x[0], a)
+    assert (one.multiplications, one.additions) == (0, 6)
+    assert counting.count(np.sin, a).functions == 9

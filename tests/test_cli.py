@@ -1,0 +1,258 @@
+"""The command line, the demo and the plots."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce import cli, demo, plot, twists
+from jounce.demo import timing
+
+ARM = Path(__file__).parent / "io" / "models" / "arm.urdf"
+LINK = (
+    '<link name="{}"><inertial><mass value="{}"/>'
+    '<inertia ixx="{}" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+)
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def urdf(tmp_path: Path):
+    """Write a robot of two links with the given mass and first moment of the second one."""
+
+    def write(mass: str = "1", moment: str = "1", extra: str = "") -> str:
+        path = tmp_path / "robot.urdf"
+        joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+        links = LINK.format("a", 1, 1) + "\n" + LINK.format("b", mass, moment)
+        path.write_text(f'<robot name="r">\n{links}\n{joint}{extra}</robot>')
+        return str(path)
+
+    return write
+
+
+def test_demo_returns_the_input_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "deep" / "er"
+    assert cli.main(["demo", "--quick", "--out", str(out), "--twist", "spatial"]) == 0
+    printed = capsys.readouterr().out
+    assert "forward dynamics returned the input of inverse dynamics" in printed
+    assert "Round trip" in printed
+    assert "Time per call" in printed
+    names = {path.name: path.stat().st_size for path in out.iterdir()}
+    assert names.keys() == {"fig3a_motion.png", "fig3b_forces.png", "fig4_scaling.png"}
+    assert min(names.values()) > 20_000
+
+
+def test_round_trip_is_as_exact_as_the_forces_allow():
+    result = demo.round_trip(steps=100)
+    assert result.passed
+    assert result.tau.shape == (100, 6, 12)
+    assert result.t[-1] == pytest.approx(29.7)
+    worse = dataclasses.replace(result, motion_error=100 * result.motion_error)
+    assert not worse.passed
+    assert not dataclasses.replace(result, force_error=result.force_error + 1e-9).passed
+
+
+def test_a_failed_round_trip_fails_the_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, "run", lambda *arguments, **options: False)
+    assert cli.main(["demo", "--out", str(tmp_path)]) == 1
+
+
+def test_times_are_positive_and_exponents_exact():
+    times = timing.order_times(jc.models.chain(2), [0, 3], batch=16, budget=0.01)
+    assert all(row.shape == (2,) and (row > 0).all() for row in times)
+    n = np.array([3.0, 10.0, 50.0])
+    assert timing.exponent(n, 7 * n**1.5) == pytest.approx(1.5)
+
+
+def test_info_tells_version_and_core(capsys):
+    assert cli.main(["info"]) == 0
+    printed = capsys.readouterr().out
+    assert jc.__version__ in printed
+    assert jc.core_info()["isa"] in printed
+
+
+def test_show_prints_tree_masses_limits_and_frames(capsys):
+    assert cli.main(["show", str(ARM), "--base", "free"]) == 0
+    printed = capsys.readouterr().out
+    for part in ("nq = 10", "root_joint", "q in [-1, 1.5]", "|tau| <= 50", "tool", "mass 4 kg"):
+        assert part in printed
+
+
+def test_show_shortens_long_lists(tmp_path, capsys):
+    links = "".join(f'<link name="l{k}"/>' for k in range(60))
+    joint = '<joint name="j{}" type="continuous"><parent link="l{}"/><child link="l{}"/></joint>'
+    joints = "".join(joint.format(k, k, k + 1) for k in range(59))
+    path = tmp_path / "long.urdf"
+    path.write_text(f'<robot name="long">{links}{joints}</robot>')
+    assert cli.main(["show", str(path)]) == 0
+    assert "19 more joints, shown with --all" in capsys.readouterr().out
+    assert cli.main(["show", str(path), "--all"]) == 0
+    assert "\nj58 " in capsys.readouterr().out
+
+
+def test_check_accepts_a_good_file(urdf, capsys):
+    assert cli.main(["check", urdf()]) == 0
+    assert "nothing to complain about" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"mass": "heavy"}, ["error: ", ":3: ", "heavy"]),
+        ({"moment": "9"}, ["warning: ", "'b' (line 3)", "triangle"]),
+        ({"extra": "<joynt/>"}, ["error: ", "joynt"]),
+        ({"extra": '<gazebo reference="a"/><stuff/>'}, ["strict: ", "stuff"]),
+        ({"mass": "0"}, ["warning: ", "mass is zero but"]),
+    ],
+)
+def test_check_names_what_is_wrong(urdf, capsys, change, expected):
+    assert cli.main(["check", urdf(**change)]) == 1
+    printed = capsys.readouterr().out
+    for part in expected:
+        assert part in printed
+    assert "1 problem" in printed
+
+
+def test_check_lists_every_joint_that_moves_nothing(tmp_path, capsys):
+    joint = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/></joint>'
+    path = tmp_path / "massless.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"/><link name="b"/><link name="c"/>'
+        + joint.format("first", "a", "b")
+        + joint.format("second", "b", "c")
+        + "</robot>"
+    )
+    assert cli.main(["check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert "joint 'first' moves no inertia" in printed
+    assert "joint 'second' moves no inertia" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["show", "no/such.urdf"], 2, "there is no model file"),
+        (["check", "no/such.urdf"], 2, "there is no model file"),
+        (["show", str(ARM.parent)], 1, "cannot read the model file"),
+    ],
+)
+def test_failures_have_a_message_and_a_code(capsys, arguments, code, message):
+    assert cli.main(arguments) == code
+    error = capsys.readouterr().err
+    assert error.startswith("jounce: ")
+    assert message in error
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["demo", "--twist", "LOCAL"], ["show"]])
+def test_bad_usage_is_code_2(capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    assert "usage: jounce" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("missing", ["rich.console", "matplotlib.pyplot"])
+def test_missing_packages_are_named_with_their_extra(monkeypatch, capsys, tmp_path, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert cli.main(["demo", "--quick", "--out", str(tmp_path)]) == 2
+    assert "pip install 'jounce[" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_package_does_not_import_what_only_the_command_line_needs():
+    code = (
+        "import sys, jounce, jounce.cli; print({'rich', 'matplotlib', 'lxml'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"
+
+
+def test_the_module_runs_as_a_program():
+    run = subprocess.run(
+        [sys.executable, "-m", "jounce.cli", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == f"jounce {jc.__version__}"
+
+
+def lines(panel) -> list[np.ndarray]:
+    return [line.get_ydata() for line in panel.get_lines()]
+
+
+@pytest.fixture
+def flight():
+    """A few instants of the paper's flight: model, t, q, motion, tau."""
+    model = jc.models.aerial_manipulator()
+    t = np.linspace(0, 30, 40)
+    q, motion = jc.trajectories.aerial_manipulator_reference(model).evaluate(t, 2)
+    yield model, t, q, motion, jc.inverse_dynamics_series(model, q, motion)
+    plot.pyplot().close("all")
+
+
+@pytest.mark.parametrize("twist", twists.REPRESENTATIONS)
+def test_plots_show_the_asked_representation(flight, twist):
+    model, t, q, motion, tau = flight
+    T = jc.body_pose(model, q, "B1")
+    figure = plot.motion(model, t, q, motion, compare=motion[:, 1:], twist=twist)
+    axes = np.array(figure.axes).reshape(5, 3)
+    expected = twists.convert_series(motion[..., :6], T, "body", twist)
+    for order in range(4):
+        for half in range(2):
+            shown = lines(axes[order + 1, half])
+            np.testing.assert_allclose(shown[1], expected[:, order, 3 * half + 1])
+            assert len(shown) == 6
+    figure = plot.forces(model, t, tau, q=q, motion=motion, twist=twist, title="forces")
+    axes = np.array(figure.axes).reshape(3, 3)
+    expected = twists.convert_wrench_series(tau[..., :6], motion[..., :6], T, "body", twist)
+    np.testing.assert_allclose(lines(axes[2, 1])[0], expected[:, 2, 3])
+    np.testing.assert_array_equal(lines(axes[1, 2])[5], tau[:, 1, 11])
+
+
+def test_every_rate_of_every_joint_type_is_drawn_once(all_joints):
+    for columns in (plot.motion_columns(all_joints), plot.force_columns(all_joints)):
+        index = [i for column in columns for i in column.components]
+        assert sorted(index) == list(range(all_joints.nv))
+        assert all(len(column.components) == len(column.labels) for column in columns)
+    q = jc.random_configuration(all_joints, 0, shape=3)
+    motion = np.random.default_rng(0).standard_normal((3, 2, all_joints.nv))
+    figure = plot.motion(all_joints, [0, 1, 2], q, motion)
+    assert len(figure.axes) == 3 * len(plot.motion_columns(all_joints))
+    plot.pyplot().close(figure)
+
+
+def test_labels_have_dots_and_units(flight):
+    model, t, q, motion, tau = flight
+    axes = np.array(plot.motion(model, t, q, motion).axes).reshape(5, 3)
+    labels = [panel.get_ylabel() for panel in axes[:, 2]]
+    assert labels[0] == "$q$ (rad)"
+    assert labels[1] == "$\\dot q$ (rad/s)"
+    assert labels[2] == "$\\ddot q$ (rad/s$^2$)"
+    assert labels[3] == "$q^{(3)}$ (rad/s$^3$)"
+    axes = np.array(plot.forces(model, t, tau).axes).reshape(3, 3)
+    assert [panel.get_ylabel() for panel in axes[:, 1]] == [
+        "$f$ (N)",
+        "$\\dot f$ (N/s)",
+        "$\\ddot f$ (N/s$^2$)",
+    ]
+
+
+def test_plots_refuse_what_does_not_fit(flight):
+    model, t, q, motion, tau = flight
+    with pytest.raises(
+        ValueError, match=r"motion must have shape \(n, orders, 12\), got \(40, 12\)"
+    ):
+        plot.motion(model, t, q, motion[:, 0])
+    with pytest.raises(ValueError, match=r"q must have shape \(n, 13\)"):
+        plot.motion(model, t, q[:, :12], motion)
+    with pytest.raises(ValueError, match="q and motion: needed"):
+        plot.forces(model, t, tau, twist="spatial")
