@@ -223,8 +223,7 @@ def _joints(
     elif options:
         raise ModelError(f"body {body!r}: options {sorted(options)} need a joint type by name")
     else:
-        several = isinstance(joint, Iterable) and not isinstance(joint, Joint)
-        chain = tuple(joint) if several else (joint,)
+        chain = tuple(joint) if isinstance(joint, Iterable) else (joint,)
     for item in chain:
         if not isinstance(item, Joint):
             raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
@@ -248,9 +247,7 @@ def _parameters(
         values = _numbers(f"body {body!r}: parameters", parameters)
     else:
         mass_, com_ = _numbers(f"body {body!r}: mass", mass), _numbers(f"body {body!r}: com", com)
-        about_com = np.zeros((3, 3))
-        if inertia is not None:
-            about_com = _numbers(f"body {body!r}: inertia", inertia)
+        about_com = _numbers(f"body {body!r}: inertia", (0, 0, 0) if inertia is None else inertia)
         if about_com.shape == (3,):
             about_com = np.diag(about_com)
         if about_com.shape != (3, 3) or com_.shape != (3,) or mass_.shape != ():

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce import inertia, lie
+from jounce._out import deliver
 from jounce.dynamics import center_of_mass, centroidal_momentum, total_mass
 from jounce.joints import ELEMENTARY
 from jounce.kinematics import body_poses, body_twists
@@ -18,7 +19,9 @@ Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
 
 
-def centroidal_momentum_matrix(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def centroidal_momentum_matrix(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
     """Centroidal momentum matrix A_G, (..., 6, nv).
 
     A_G v is the momentum (angular, linear) about the center of mass, along the world's axes.
@@ -26,24 +29,26 @@ def centroidal_momentum_matrix(model: Model, q: ArrayLike, *, threads: int = 1) 
     Args:
         model: the robot.
         q: (..., nq) coordinates.
+        out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
     require_model(model)
     columns = centroidal_momentum(model, _per_rate(q), np.eye(model.nv), threads=threads)
-    return np.ascontiguousarray(columns.swapaxes(-1, -2))
+    return deliver(np.ascontiguousarray(columns.swapaxes(-1, -2)), out)
 
 
 def centroidal_momentum_matrix_derivative(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Time derivative of the centroidal momentum matrix along v, (..., 6, nv).
 
     With the body-fixed Jacobians J_l and inertias I_l of the bodies, their poses H_l relative to
     the center of mass and the body twists V'_l of these,
 
-        A_G = sum_l Ad(H_l)^-T I_l J_l,   dA_G/dt = sum_l Ad(H_l)^-T (I_l dJ_l/dt - ad(V'_l)^T I_l J_l)
+        A_G = sum_l Ad(H_l)^-T I_l J_l,
+        dA_G/dt = sum_l Ad(H_l)^-T (I_l dJ_l/dt - ad(V'_l)^T I_l J_l),
 
     and dJ_l/dt from brackets of columns (mueller, eq. 12).
 
@@ -51,6 +56,7 @@ def centroidal_momentum_matrix_derivative(
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
+        out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_derivative @ v``,
@@ -76,8 +82,7 @@ def centroidal_momentum_matrix_derivative(
         drift[..., 0, :] = (total[..., 3:, :] @ rates[..., None])[..., 0] / mass
     V[..., 3:] -= np.einsum("...lji,...lj->...li", H[..., :3, :3], drift)
     turned = np.swapaxes(lie.ad(V), -1, -2) @ momenta
-    out: Array = (to_com @ (inertias @ dJ - turned)).sum(-3)
-    return out
+    return deliver((to_com @ (inertias @ dJ - turned)).sum(-3), out)
 
 
 def _per_rate(q: ArrayLike) -> Array:

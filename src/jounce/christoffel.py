@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jounce._out import deliver, deliver_all
 from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix
 from jounce.model import Model, require_model
 from jounce.rates import group_blocks, rate_nodes
@@ -34,7 +35,9 @@ class KineticEnergyDerivatives(NamedTuple):
     dv: Array
 
 
-def christoffel_symbols(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def christoffel_symbols(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
     """Christoffel symbols of the first kind, (..., nv, nv, nv).
 
     Gamma[i, j, k] are the coefficients of the Coriolis matrix, C_ij = sum_k Gamma_ijk v_k. For
@@ -48,32 +51,38 @@ def christoffel_symbols(model: Model, q: ArrayLike, *, threads: int = 1) -> Arra
     Args:
         model: the robot.
         q: (..., nq) coordinates.
+        out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
     """
-    return np.ascontiguousarray(np.moveaxis(_coriolis_of_unit_rates(model, q, threads), -3, -1))
+    return _last(_coriolis_of_unit_rates(model, q, threads), out)
 
 
-def mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def mass_matrix_derivatives(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
     """Derivatives of the mass matrix with respect to q, (..., nv, nv, nv).
 
     Entry [i, j, k] is the derivative of M_ij along rate k. Because dM/dt = C + C^T along every
     motion (ali, Lemma 1), it is Gamma_ijk + Gamma_jik, for all joint types. Entries that cannot
-    depend on a coordinate are exactly zero: M_ij changes with k only if the joint of k is outward of
-    that of i or of j.
+    depend on a coordinate are exactly zero: M_ij changes with k only if the joint of k is
+    outward of that of i or of j.
 
     Args:
         model: the robot.
         q: (..., nq) coordinates.
+        out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
     """
-    return np.ascontiguousarray(np.moveaxis(_mass_matrix_slices(model, q, threads), -3, -1))
+    return _last(_mass_matrix_slices(model, q, threads), out)
 
 
-def inverse_mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def inverse_mass_matrix_derivatives(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
     """Derivatives of the inverse mass matrix with respect to q, (..., nv, nv, nv).
 
     dM^-1/dq_k = -M^-1 dM/dq_k M^-1; entry [i, j, k] is that of row i and column j along rate k.
@@ -81,6 +90,7 @@ def inverse_mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int 
     Args:
         model: the robot.
         q: (..., nq) coordinates.
+        out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
@@ -88,11 +98,16 @@ def inverse_mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int 
     """
     inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
     slices = -inverse @ _mass_matrix_slices(model, q, threads) @ inverse
-    return np.ascontiguousarray(np.moveaxis(slices, -3, -1))
+    return _last(slices, out)
 
 
 def kinetic_energy_derivatives(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
 ) -> KineticEnergyDerivatives:
     """Derivatives of the kinetic energy T with respect to q and v, in O(n depth).
 
@@ -108,6 +123,7 @@ def kinetic_energy_derivatives(
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
+        out: two (..., nv) arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -119,11 +135,17 @@ def kinetic_energy_derivatives(
     rates = np.asarray(v, float)
     momentum = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
     dq = (C.swapaxes(-1, -2) @ rates[..., None])[..., 0]
+    turned = momentum - model.armature * rates  # rotors have no gyroscopic forces in C
     for block in group_blocks(model):
         ad = block.ad(rates)
-        dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, momentum[..., block.at])
+        dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, turned[..., block.at])
     dq[..., model.nodes.parent[rate_nodes(model)] < 0] = 0.0
-    return KineticEnergyDerivatives(dq, momentum)
+    return deliver_all(KineticEnergyDerivatives(dq, momentum), out)
+
+
+def _last(slices: Array, out: Array | None) -> Array:
+    """Move the index k of the rates behind i and j."""
+    return deliver(np.ascontiguousarray(np.moveaxis(slices, -3, -1)), out)
 
 
 def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:

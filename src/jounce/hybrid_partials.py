@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jounce._out import deliver_all
 from jounce.dynamics import hybrid_dynamics
 from jounce.model import Model
 from jounce.partials import inverse_dynamics_derivatives
@@ -47,6 +48,7 @@ def hybrid_dynamics_derivatives(
     prescribed: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
+    out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> HybridDynamicsDerivatives:
     """Derivatives of `hybrid_dynamics` with respect to q, v and the inputs among a and tau.
@@ -68,6 +70,7 @@ def hybrid_dynamics_derivatives(
         tau: (..., nv) forces; read where not prescribed, ignored elsewhere.
         prescribed: (nv,) bool mask over the rates, the same for the whole batch.
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies, held constant.
+        out: eight (..., nv, nv) arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -105,7 +108,7 @@ def hybrid_dynamics_derivatives(
         dtau.append(forces)
     da[2] += np.where(given, identity, 0.0)
     dtau[3] += tau_f
-    return HybridDynamicsDerivatives(*da, *dtau)
+    return deliver_all(HybridDynamicsDerivatives(*da, *dtau), out)
 
 
 def _solve(M: Array, sides: Array) -> Array:

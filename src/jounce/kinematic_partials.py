@@ -16,6 +16,7 @@ U = 0 ("body"), U x = (angular part of x, 0) ("hybrid"), U x = x ("spatial"),
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from operator import index
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce import lie, twists
+from jounce._out import deliver, deliver_all
 from jounce.kinematics import body_pose, jacobian
 from jounce.model import Model, locate
 from jounce.rates import rate_nodes
@@ -56,7 +58,14 @@ class BodyAccelerationDerivatives(NamedTuple):
 
 
 def jacobian_partials(
-    model: Model, q: ArrayLike, body: str | int, order: int, twist: str = "body"
+    model: Model,
+    q: ArrayLike,
+    body: str | int,
+    order: int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
 ) -> Array:
     """All partial derivatives of one order of a body's Jacobian, (..., 6, nv, nv, ..., nv).
 
@@ -82,6 +91,8 @@ def jacobian_partials(
         body: a body (name or index) or the name of a frame.
         order: number m of derivatives; 0 gives the Jacobian.
         twist: representation of the twist, see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         (..., 6, nv, nv, ..., nv) with 2 + order axes after the leading ones.
@@ -90,22 +101,23 @@ def jacobian_partials(
         ValueError: a negative order, an unknown representation, a wrong shape or bad numbers.
         KeyError: an unknown body.
 
-    Identity: ``jacobian_partials(model, q, body, 1) @ v == jacobian_derivative(model, q, v, body)``.
+    Identity: ``jacobian_partials(model, q, body, 1) @ v`` is `jacobian_derivative`.
     """
     order = _order(order)
-    J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist)
+    J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist, threads=threads)
     path = _path(model, body)
     node, columns = rate_nodes(model)[path], J[..., path]
     if twist == "mixed":
         hybrid = _hybrid_partials(columns, node, order)
-        own = _body_partials(jacobian(model, q, body)[..., path], node, order)
+        own = _body_partials(jacobian(model, q, body, threads=threads)[..., path], node, order)
         partials = np.concatenate([own[..., :3, :], hybrid[..., 3:, :]], axis=-2)
     else:
         partials = _PARTIALS[twist](columns, node, order)
     n, lead = len(path), J.shape[:-1]
-    out = np.zeros((*lead, *(model.nv,) * (order + 1)))
-    out[(..., *np.ix_(*[path] * (order + 1)))] = partials.reshape(*lead, *(n,) * (order + 1))
-    return out
+    result = np.zeros((*lead, *(model.nv,) * (order + 1)))
+    places: tuple[Any, ...] = np.ix_(*[path] * (order + 1))
+    result[(..., *places)] = partials.reshape(*lead, *(n,) * (order + 1))
+    return deliver(result, out)
 
 
 def body_twist_derivatives(
@@ -115,6 +127,7 @@ def body_twist_derivatives(
     body: str | int,
     twist: str = "body",
     *,
+    out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> BodyTwistDerivatives:
     """Derivatives of `body_twist` with respect to q and v.
@@ -128,6 +141,7 @@ def body_twist_derivatives(
         v: (..., nv) rates.
         body: a body (name or index) or the name of a frame.
         twist: representation of the twist, see `jounce.twists`.
+        out: two (..., 6, nv) arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -135,8 +149,9 @@ def body_twist_derivatives(
     """
     twists.representation_index(twist)
     x = _motion(model, q, v, np.zeros(model.nv), body, threads)
-    dq = [X @ (_ad(_turn(name, x.J), x.V[..., None]) + x.dV) for name, X in x.matrices(twist)]
-    return BodyTwistDerivatives(x.spread(dq), x.spread([X @ x.J for _, X in x.matrices(twist)]))
+    dq = [X @ (_ad(_turn(name, x.J), x.V[..., None]) + x.V_dq) for name, X in x.matrices(twist)]
+    dv = [X @ x.J for _, X in x.matrices(twist)]
+    return deliver_all(BodyTwistDerivatives(x.spread(dq), x.spread(dv)), out)
 
 
 def body_acceleration_derivatives(
@@ -147,6 +162,7 @@ def body_acceleration_derivatives(
     body: str | int,
     twist: str = "body",
     *,
+    out: tuple[Array, Array, Array] | None = None,
     threads: int = 1,
 ) -> BodyAccelerationDerivatives:
     """Derivatives of a body's acceleration with respect to q, v and a.
@@ -166,6 +182,7 @@ def body_acceleration_derivatives(
         a: (..., nv) derivatives of the components of v.
         body: a body (name or index) or the name of a frame.
         twist: representation of the twist, see `jounce.twists`.
+        out: three (..., 6, nv) arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -177,12 +194,13 @@ def body_acceleration_derivatives(
     dq, dv, da = [], [], []
     for name, X in x.matrices(twist):
         turning = _turn(name, V)
-        UJ, UdV = _turn(name, x.J), _turn(name, x.dV)
-        own = _ad(UdV, V) + _ad(turning, x.dV) + x.dA_dq
+        UJ, UdV = _turn(name, x.J), _turn(name, x.V_dq)
+        own = _ad(UdV, V) + _ad(turning, x.V_dq) + x.A_dq
         dq.append(X @ (_ad(UJ, _ad(turning, V) + A) + own))
-        dv.append(X @ (_ad(UJ, V) + _ad(turning, x.J) + x.dA_dv))
+        dv.append(X @ (_ad(UJ, V) + _ad(turning, x.J) + x.A_dv))
         da.append(X @ x.J)
-    return BodyAccelerationDerivatives(x.spread(dq), x.spread(dv), x.spread(da))
+    result = BodyAccelerationDerivatives(x.spread(dq), x.spread(dv), x.spread(da))
+    return deliver_all(result, out)
 
 
 class _Motion(NamedTuple):
@@ -194,19 +212,19 @@ class _Motion(NamedTuple):
     J: Array
     V: Array
     A: Array
-    dV: Array
-    dA_dq: Array
-    dA_dv: Array
+    V_dq: Array
+    A_dq: Array
+    A_dv: Array
 
     def matrices(self, twist: str) -> list[tuple[str, Array]]:
         """Names and matrices X of the representations that a twist is made of."""
         names = ("body", "hybrid") if twist == "mixed" else (twist,)
-        return [(name, twists.matrix(self.T, "body", name)) for name in names]
+        return [(name, _axes(self.T, name)) for name in names]
 
     def spread(self, parts: list[Array]) -> Array:
         """Put the columns of the path in their place; two parts make a mixed quantity."""
         columns = np.concatenate([parts[0][..., :3, :], parts[-1][..., 3:, :]], axis=-2)
-        lead = np.broadcast_shapes(columns.shape[:-2], self.dA_dq.shape[:-2])
+        lead = np.broadcast_shapes(columns.shape[:-2], self.A_dq.shape[:-2])
         out = np.zeros((*lead, 6, self.model.nv))
         out[..., self.path] = columns
         return out
@@ -243,15 +261,24 @@ def _rates(model: Model, name: str, value: ArrayLike) -> Array:
     return np.asarray(array, float)
 
 
+def _axes(T: Array, twist: str) -> Array:
+    """Matrix X from body axes to the representation, (..., 6, 6)."""
+    if twist == "body":
+        return np.eye(6)
+    turn = T.copy()
+    if twist == "hybrid":
+        turn[..., :3, 3] = 0.0
+    return lie.Ad(turn)
+
+
 def _ad(x: Array, y: Array) -> Array:
     """Lie brackets [x, y] of columns, (..., 6, n); one column stands for all."""
-    (w, u), (a, b) = (np.split(z, 2, axis=-2) for z in (x, y))
-    cross = _cross(w, a), _cross(w, b) + _cross(u, a)
-    return np.concatenate(cross, axis=-2)
-
-
-def _cross(x: Array, y: Array) -> Array:
-    return np.cross(x, y, axis=-2)
+    n, m = [1, 2, 0], [2, 0, 1]  # of a cross product's factors
+    w, u, a, b = x[..., :3, :], x[..., 3:, :], y[..., :3, :], y[..., 3:, :]
+    wn, wm, an, am = w[..., n, :], w[..., m, :], a[..., n, :], a[..., m, :]
+    angular = wn * am - wm * an
+    linear = wn * b[..., m, :] - wm * b[..., n, :] + u[..., n, :] * am - u[..., m, :] * an
+    return np.concatenate([angular, linear], axis=-2)
 
 
 def _turn(twist: str, x: Array) -> Array:
@@ -296,8 +323,8 @@ def _spatial_partials(J: Array, node: npt.NDArray[np.int64], order: int) -> Arra
     n = len(node)
     ad = lie.ad(J.swapaxes(-1, -2))
     nested = J
-    for _ in range(order):
-        split = nested.reshape(*nested.shape[:-1], n, -1)
+    for _ in range(order if n else 0):
+        split = nested.reshape(*nested.shape[:-1], n, nested.shape[-1] // n)
         nested = _flat(np.einsum("...kab,...bjx->...ajkx", ad, split), 3)
     return _sorted(nested, node, order) * _mask(node[:, None] >= node, order)
 
@@ -330,18 +357,18 @@ def _rotations(J: Array, node: npt.NDArray[np.int64], order: int) -> Array:
 
 def _flat(x: Array, count: int = 2) -> Array:
     """Merge the last `count` axes."""
-    return x.reshape(*x.shape[: x.ndim - count], -1)
+    return x.reshape(*x.shape[: x.ndim - count], math.prod(x.shape[x.ndim - count :]))
 
 
 def _sorted(nested: Array, node: npt.NDArray[np.int64], order: int) -> Array:
     """Read entry [..., a_1, ..., a_m] at the indices sorted by joint."""
-    if order < 2:
-        return nested
     n = len(node)
+    if order < 2 or n == 0:
+        return nested
     indices = np.indices((n,) * order).reshape(order, -1)
     ranks = np.argsort(node[indices], axis=0, kind="stable")
     chosen = np.ravel_multi_index(tuple(np.take_along_axis(indices, ranks, axis=0)), (n,) * order)
-    split = nested.reshape(*nested.shape[:-1], -1, n**order)
+    split = nested.reshape(*nested.shape[:-1], nested.shape[-1] // n**order, n**order)
     return split[..., chosen].reshape(nested.shape)
 
 

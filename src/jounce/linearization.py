@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce import lie
+from jounce._out import deliver_all
 from jounce.configuration import integrate
 from jounce.dynamics import forward_dynamics
 from jounce.model import Model, require_model
@@ -57,6 +58,7 @@ def linearize(
     f_ext: ArrayLike | None = None,
     *,
     actuated: Actuated = None,
+    out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> Linearization:
     """Linearize the equations of motion about a state, left-trivialized.
@@ -78,6 +80,7 @@ def linearize(
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies, held constant.
         actuated: which rates have an input: a bool mask (nv,) or names of joints; by default
             ``model.actuated``. Columns of B are in the order of the rates.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -100,7 +103,7 @@ def linearize(
     A[..., nv:, nv:] = d.dv
     B = np.zeros((*d.dq.shape[:-2], 2 * nv, len(inputs)))
     B[..., nv:, :] = d.dtau[..., inputs]
-    return Linearization(A, B)
+    return deliver_all(Linearization(A, B), out)
 
 
 def linearize_step(
@@ -113,6 +116,7 @@ def linearize_step(
     *,
     method: str = "semi_implicit_euler",
     actuated: Actuated = None,
+    out: tuple[Array, Array, Array, Array] | None = None,
     threads: int = 1,
 ) -> LinearizedStep:
     """One explicit step on the group and its exact derivatives (not a discretized `linearize`).
@@ -143,6 +147,7 @@ def linearize_step(
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
         method: see the table.
         actuated: which rates have an input, as in `linearize`.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -164,7 +169,7 @@ def linearize_step(
     nv = model.nv
     both = np.concatenate([end.dq, end.dv], axis=-2)
     A, B = both[..., : 2 * nv].copy(), both[..., 2 * nv :].copy()
-    return LinearizedStep(A, B, end.q, end.v)
+    return deliver_all(LinearizedStep(A, B, end.q, end.v), out)
 
 
 def _actuated(model: Model, actuated: Actuated) -> npt.NDArray[np.int64]:

@@ -15,6 +15,8 @@ __all__ = ["GroupBlock", "group_blocks", "rate_nodes"]
 
 Array = npt.NDArray[np.float64]
 
+_FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
+
 
 class GroupBlock(NamedTuple):
     """The rates of one spherical or free joint, an element of so(3) or se(3)."""
@@ -30,7 +32,7 @@ class GroupBlock(NamedTuple):
 def group_blocks(model: Model) -> list[GroupBlock]:
     """All spherical and free joints, whose rates are no derivatives of coordinates."""
     nodes = model.nodes
-    groups = np.isin(nodes.kind, [ELEMENTARY.index("spherical"), ELEMENTARY.index("free")])
+    groups = np.flatnonzero(nodes.kind >= _FIRST_GROUP)
     starts, sizes = nodes.v_index[groups], SIZES[nodes.kind[groups], 1]
     return [GroupBlock(slice(int(s), int(s + n))) for s, n in zip(starts, sizes, strict=True)]
 

@@ -1,0 +1,214 @@
+"""Batched complex-step oracle: kinematics and dynamics of a tree in plain NumPy.
+
+Twists and wrenches are spatial: along the world's axes, about its origin. All functions accept
+complex arrays with any leading axes; a complex step through them gives derivatives that are exact
+to rounding. Written from the equations of motion, not from jounce's recursions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce import inertia, lie
+from jounce.joints import ELEMENTARY, SIZES
+
+STEP = 1e-30  # no difference is formed, so it can be this small
+
+
+def node_rates(model):
+    ends = np.cumsum(SIZES[model.nodes.kind, 1])
+    return [slice(int(a), int(b)) for a, b in zip(model.nodes.v_index, ends, strict=True)]
+
+
+def integrate(model, q, dv):
+    """jc.integrate, for complex tangent vectors too."""
+    nodes = model.nodes
+    lead = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
+    out = np.array(np.broadcast_to(q, (*lead, model.nq)), np.result_type(q, dv))
+    for kind, k, w in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
+        if ELEMENTARY[kind] not in ("spherical", "free"):
+            out[..., k] += dv[..., w]
+            continue
+        turn = q[..., k : k + 4]
+        out[..., k : k + 4] = lie.quat_multiply(turn, lie.quat_exp(dv[..., w : w + 3]))
+        if ELEMENTARY[kind] == "free":
+            shift = lie.exp(dv[..., w : w + 6])[..., :3, 3:]
+            out[..., k + 4 : k + 7] += (lie.quat_to_matrix(turn) @ shift)[..., 0]
+    return out
+
+
+def joint_pose(model, i, q):
+    nodes = model.nodes
+    kind, k = ELEMENTARY[nodes.kind[i]], nodes.q_index[i]
+    if kind not in ("spherical", "free"):
+        screw = nodes.screws[:, nodes.v_index[i]]
+        return nodes.placement[i] @ lie.exp(screw * q[..., k : k + 1])
+    G = np.zeros((*q.shape[:-1], 4, 4), q.dtype)
+    G[..., :3, :3] = lie.quat_to_matrix(q[..., k : k + 4])
+    G[..., 3, 3] = 1
+    if kind == "free":
+        G[..., :3, 3] = q[..., k + 4 : k + 7]
+    A = nodes.alignment[i]
+    return nodes.placement[i] @ A @ G @ lie.inverse(A)
+
+
+class Tree(NamedTuple):
+    """Poses (..., n, 4, 4), screws (..., 6, nv) and inertias (..., n, 6, 6) in the world."""
+
+    model: object
+    T: np.ndarray
+    S: np.ndarray
+    I: np.ndarray  # noqa: E741
+    path: np.ndarray  # [node, rate]: the rate moves the node
+
+    def jacobians(self):
+        """Of all nodes, (..., n, 6, nv)."""
+        return self.S[..., None, :, :] * self.path[:, None, :]
+
+
+def tree(model, q):
+    nodes = model.nodes
+    n = len(nodes.parent)
+    T, S = (
+        np.zeros((*q.shape[:-1], n, 4, 4), q.dtype),
+        np.zeros((*q.shape[:-1], 6, model.nv), q.dtype),
+    )
+    path = np.zeros((n, model.nv))
+    for i, (p, at) in enumerate(zip(nodes.parent, node_rates(model), strict=True)):
+        local = joint_pose(model, i, q)
+        T[..., i, :, :] = local if p < 0 else T[..., p, :, :] @ local
+        S[..., at] = lie.Ad(T[..., i, :, :]) @ nodes.screws[:, at]
+        path[i] = path[p] if p >= 0 else 0.0
+        path[i, at] = 1.0
+    X = lie.Ad(lie.inverse(T))
+    return Tree(model, T, S, np.swapaxes(X, -1, -2) @ inertia.matrix(nodes.parameters) @ X, path)
+
+
+def mass_matrix(model, q):
+    t = tree(model, q)
+    J = t.jacobians()
+    M = (np.swapaxes(J, -1, -2) @ t.I @ J).sum(-3)
+    return M + np.diag(model.armature)
+
+
+def times(M, x):
+    return (M @ x[..., None])[..., 0]
+
+
+def twists_and_accelerations(t, v, a):
+    """Twists of the nodes, (..., n, 6), and their time derivatives."""
+    v, a = np.asarray(v), np.asarray(a)
+    lead = np.broadcast_shapes(t.S.shape[:-2], v.shape[:-1], a.shape[:-1])
+    dtype = np.result_type(t.S, v, a)
+    n = len(t.model.nodes.parent)
+    V, A = np.zeros((*lead, n, 6), dtype), np.zeros((*lead, n, 6), dtype)
+    for i, (p, at) in enumerate(zip(t.model.nodes.parent, node_rates(t.model), strict=True)):
+        own = times(t.S[..., at], v[..., at])
+        V[..., i, :] = own if p < 0 else V[..., p, :] + own
+        A[..., i, :] = times(t.S[..., at], a[..., at]) + times(lie.ad(V[..., i, :]), own)
+        if p >= 0:
+            A[..., i, :] += A[..., p, :]
+    return V, A
+
+
+def inverse_dynamics(model, q, v, a, f_ext=None):
+    t = tree(model, q)
+    V, A = twists_and_accelerations(t, v, a)
+    A[..., 3:] -= model.gravity
+    h = times(t.I, V)
+    f = times(t.I, A) - times(np.swapaxes(lie.ad(V), -1, -2), h)
+    if f_ext is not None:
+        bodies = np.flatnonzero(model.nodes.body >= 0)
+        X = np.swapaxes(lie.Ad(lie.inverse(t.T[..., bodies, :, :])), -1, -2)
+        f = f + 0 * X[..., 0, 0, 0, None, None]
+        f[..., bodies, :] -= times(X, f_ext)
+    total = np.einsum("nk,...na->...ak", t.path, f)
+    return (t.S * total).sum(-2) + model.armature * a
+
+
+def forward_dynamics(model, q, v, tau, f_ext=None):
+    bias = inverse_dynamics(model, q, v, np.zeros(model.nv), f_ext)
+    return np.linalg.solve(mass_matrix(model, q), (tau - bias)[..., None])[..., 0]
+
+
+def hybrid_dynamics(model, q, v, a, tau, mask, f_ext=None):
+    bias = inverse_dynamics(model, q, v, np.zeros(model.nv), f_ext)
+    M = mass_matrix(model, q)
+    p, f = np.flatnonzero(mask), np.flatnonzero(~mask)
+    dtype = np.result_type(M, a, tau, v)
+    lead = np.broadcast_shapes(bias.shape[:-1], a.shape[:-1], tau.shape[:-1])
+    acc, forces = (np.array(np.broadcast_to(x, (*lead, model.nv)), dtype) for x in (a, tau))
+    rest = forces[..., f] - bias[..., f] - times(M[..., f[:, None], p], acc[..., p])
+    acc[..., f] = np.linalg.solve(M[..., f[:, None], f], rest[..., None])[..., 0]
+    forces[..., p] = times(M[..., p, :], acc) + bias[..., p]
+    return acc, forces
+
+
+def in_q(model, q, function):
+    """Derivative of function(q) in the tangent space, directions last."""
+    steps = 1j * STEP * np.eye(model.nv)
+    moved = integrate(model, q[:, None, :].astype(complex), steps)  # (states, nv, nq)
+    return np.moveaxis(function(moved).imag / STEP, 1, -1)
+
+
+def in_x(x, function):
+    """Derivative of function(x) in a vector x, directions last."""
+    moved = x[:, None, :] + 1j * STEP * np.eye(x.shape[-1])
+    return np.moveaxis(function(moved).imag / STEP, 1, -1)
+
+
+def tangent(model, q):
+    """The tangent vector of q(0) + i STEP dq, left-trivialized, (..., nv)."""
+    nodes = model.nodes
+    at, dq = q.real, q.imag / STEP
+    out = np.zeros((*q.shape[:-1], model.nv))
+    for kind, k, w in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
+        if ELEMENTARY[kind] not in ("spherical", "free"):
+            out[..., w] = dq[..., k]
+            continue
+        turn = at[..., k : k + 4]
+        inverse = turn * [-1, -1, -1, 1] / (turn**2).sum(-1, keepdims=True)
+        out[..., w : w + 3] = 2 * lie.quat_multiply(inverse, dq[..., k : k + 4])[..., :3]
+        if ELEMENTARY[kind] == "free":
+            R = lie.quat_to_matrix(turn)
+            out[..., w + 3 : w + 6] = times(np.swapaxes(R, -1, -2), dq[..., k + 4 : k + 7])
+    return out
+
+
+def step(model, q, v, tau, dt, method, f_ext=None):
+    """One explicit step on the group, by its definition."""
+
+    def slope(q, v):
+        return v, forward_dynamics(model, q, v, tau, f_ext)
+
+    def moved(x, *terms):
+        u = dt * sum(w * k[0] for w, k in terms)
+        return integrate(model, x[0], u), x[1] + dt * sum(w * k[1] for w, k in terms)
+
+    x = q, v
+    k1 = slope(*x)
+    if method == "euler":
+        return moved(x, (1, k1))
+    if method == "semi_implicit_euler":
+        after = v + dt * k1[1]
+        return integrate(model, q, dt * after), after
+    second = moved(x, (0.5, k1))
+    k2 = slope(*second)
+    if method == "midpoint":
+        return moved(x, (1, k2))
+    k3 = slope(*moved(x, (0.5, k2)))
+    k4 = slope(*moved(second, (-0.5, k1), (1, k3)))
+    half = moved(x, (1 / 4, k1), (1 / 6, k2), (1 / 6, k3), (-1 / 12, k4))
+    return moved(half, (-1 / 12, k1), (1 / 6, k2), (1 / 6, k3), (1 / 4, k4))
+
+
+def relative(ours, exact):
+    """Largest error relative to the largest entry, state by state."""
+    ours, exact = np.asarray(ours), np.asarray(exact)
+    assert ours.shape == exact.shape
+    axes = tuple(range(1, exact.ndim))
+    size = np.abs(exact).max(axis=axes, initial=0)
+    size = np.maximum(size, 1e-6 * size.max(initial=0)) + 1e-300
+    return float((np.abs(ours - exact).max(axis=axes, initial=0) / size).max(initial=0))

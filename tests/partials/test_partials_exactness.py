@@ -1,0 +1,170 @@
+"""Derivatives of the dynamics agree with the complex step: all joint types, 100 states each."""
+
+from __future__ import annotations
+
+import numpy as np
+import partials_oracle as oracle
+import pytest
+from partials_oracle import in_q, in_x, relative
+
+import jounce as jc
+from jounce.papers import kim, singh
+
+EXACT = 1e-10
+
+
+def test_the_oracle_is_the_dynamics_of_the_papers(case):
+    model, q, v, a = case.model, case.q[0], case.v[0], case.a[0]
+    expected = singh.RNEA(model, q, v, a)
+    assert np.allclose(oracle.inverse_dynamics(model, q, v, a), expected, rtol=1e-11, atol=1e-10)
+    expected = kim.forward_dynamics(model, q, v, a, case.f_ext[0])[0]
+    got = oracle.forward_dynamics(model, q, v, a, case.f_ext[0])
+    assert np.allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_inverse_dynamics(case):
+    model, at = case.model, case.each
+    d = jc.inverse_dynamics_derivatives(model, case.q, case.v, case.a, case.f_ext)
+    by_q = in_q(model, case.q, lambda x: oracle.inverse_dynamics(model, x, at.v, at.a, at.f_ext))
+    by_v = in_x(case.v, lambda x: oracle.inverse_dynamics(model, at.q, x, at.a, at.f_ext))
+    assert relative(d.dq, by_q) < EXACT
+    assert relative(d.dv, by_v) < EXACT
+    assert relative(d.da, oracle.mass_matrix(model, case.q)) < EXACT
+
+
+def test_forward_dynamics(case):
+    model, at = case.model, case.each
+    d = jc.forward_dynamics_derivatives(model, case.q, case.v, case.tau, case.f_ext)
+    by_q = in_q(model, case.q, lambda x: oracle.forward_dynamics(model, x, at.v, at.tau, at.f_ext))
+    by_v = in_x(case.v, lambda x: oracle.forward_dynamics(model, at.q, x, at.tau, at.f_ext))
+    assert relative(d.dq, by_q) < EXACT
+    assert relative(d.dv, by_v) < EXACT
+    assert relative(d.dtau, np.linalg.inv(oracle.mass_matrix(model, case.q))) < EXACT
+
+
+def test_hybrid_dynamics(case):
+    model, at, mask = case.model, case.each, case.mask
+    # what is no input may be anything
+    a, tau = np.where(mask, case.a, np.nan), np.where(mask, np.nan, case.tau)
+    d = jc.hybrid_dynamics_derivatives(model, case.q, case.v, a, tau, mask, case.f_ext)
+
+    def both(q=at.q, v=at.v, a=at.a, tau=at.tau):
+        return np.stack(oracle.hybrid_dynamics(model, q, v, a, tau, mask, at.f_ext), axis=-2)
+
+    exact = (
+        in_q(model, case.q, lambda x: both(q=x)),
+        in_x(case.v, lambda x: both(v=x)),
+        np.where(mask, in_x(case.a, lambda x: both(a=x)), 0.0),
+        np.where(mask, 0.0, in_x(case.tau, lambda x: both(tau=x))),
+    )
+    for k, x in enumerate(exact):
+        assert relative(d[k], x[:, 0]) < EXACT
+        assert relative(d[4 + k], x[:, 1]) < EXACT
+
+
+def test_mass_matrix_and_its_inverse(case):
+    model = case.model
+    exact = in_q(model, case.q, lambda x: oracle.mass_matrix(model, x))
+    assert relative(jc.mass_matrix_derivatives(model, case.q), exact) < EXACT
+    exact = in_q(model, case.q, lambda x: np.linalg.inv(oracle.mass_matrix(model, x)))
+    assert relative(jc.inverse_mass_matrix_derivatives(model, case.q), exact) < EXACT
+
+
+def test_kinetic_energy(case):
+    model, v = case.model, case.each.v
+
+    def energy(q):
+        return (v * oracle.times(oracle.mass_matrix(model, q), v)).sum(-1) / 2
+
+    d = jc.kinetic_energy_derivatives(model, case.q, case.v)
+    assert relative(d.dq, in_q(model, case.q, energy)) < EXACT
+    assert relative(d.dv, oracle.times(oracle.mass_matrix(model, case.q), case.v)) < EXACT
+
+
+def test_hybrid_dynamics_is_kim_table_7():
+    """Joint by joint, with a mask that takes joints as a whole."""
+    model = jc.models.random_tree(10, 5)
+    rng = np.random.default_rng(1)
+    q, (v, a, tau) = jc.random_configuration(model, rng), rng.standard_normal((3, model.nv))
+    chosen = range(0, len(model.joints), 2)
+    mask = np.zeros(model.nv, bool)
+    for joint in chosen:
+        mask[model.v_slice(joint)] = True
+    d = jc.hybrid_dynamics_derivatives(model, q, v, a, tau, mask)
+    for name, k in (("q", 0), ("q_dot", 1), ("q_ddot", 2), ("tau", 3)):
+        columns = [
+            kim.hybrid_dynamics_derivative(
+                model, q, v, a, tau, chosen, kim.parameter(model, **{name: e})
+            )
+            for e in np.eye(model.nv)
+        ]
+        exact = np.moveaxis(np.array(columns), 0, -1)
+        inputs = {2: mask, 3: ~mask}.get(k, np.ones(model.nv, bool))
+        for ours, theirs in zip((d[k], d[4 + k]), exact, strict=True):
+            assert relative(ours[None, :, inputs], theirs[None][..., inputs]) < EXACT
+
+
+METHODS = ("euler", "semi_implicit_euler", "midpoint", "cf4")
+FEW = 10
+
+
+def in_state(case, function):
+    """Derivatives of function(q, v, tau) -> (q, v) by q, v and tau, in tangent spaces."""
+    model, few = case.model, slice(0, FEW)
+    q, v, tau = case.q[few], case.v[few], case.tau[few]
+    at = [x[:, None] for x in (q, v, tau)]
+
+    def both(q, v, tau):
+        q, v = function(q.astype(complex), v, tau)
+        parts = np.broadcast_arrays(oracle.tangent(model, q), v.imag / oracle.STEP)
+        out = np.concatenate(parts, axis=-1)
+        return np.broadcast_to(out, (FEW, model.nv, 2 * model.nv))
+
+    step = 1j * oracle.STEP * np.eye(model.nv)
+    moved = oracle.integrate(model, at[0].astype(complex), step)
+    columns = [both(moved, at[1], at[2]), both(at[0], at[1] + step, at[2])]
+    columns.append(both(at[0], at[1], at[2] + step))
+    return np.concatenate([np.swapaxes(x, 1, 2) for x in columns], axis=-1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_step(method, case):
+    """A, B and the next state, for steps that turn by up to a radian."""
+    model, few, dt = case.model, slice(0, FEW), 0.1
+    f_ext = case.f_ext[few, None]
+    exact = in_state(case, lambda q, v, tau: oracle.step(model, q, v, tau, dt, method, f_ext))
+    everything = np.ones(model.nv, bool)
+    got = jc.linearize_step(
+        model,
+        case.q[few],
+        case.v[few],
+        case.tau[few],
+        dt,
+        case.f_ext[few],
+        method=method,
+        actuated=everything,
+    )
+    assert relative(got.A, exact[..., : 2 * model.nv]) < EXACT
+    assert relative(got.B, exact[..., 2 * model.nv :]) < EXACT
+    q, v = oracle.step(model, case.q[few], case.v[few], case.tau[few], dt, method, case.f_ext[few])
+    assert np.abs(jc.difference(model, q, got.q)).max() < 1e-10
+    assert relative(got.v, v) < EXACT
+
+
+def test_linearization_is_the_rate_of_the_linearized_flow(case):
+    """The exact derivative of the flow over a short time h is 1 + h A: Richardson in h."""
+    model, few = case.model, slice(0, FEW)
+    state = case.q[few], case.v[few], case.tau[few]
+
+    def rate(h):
+        ahead, back = (jc.linearize_step(model, *state, s * h, method="cf4") for s in (1, -1))
+        return (ahead.A - back.A) / (2 * h), (ahead.B - back.B) / (2 * h)
+
+    core = jc.linearize(model, *state)
+    h = 1e-3
+    for ours, fine, coarse in zip(core, rate(h), rate(2 * h), strict=True):
+        assert relative(ours, (4 * fine - coarse) / 3) < 1e-7
+    d = jc.forward_dynamics_derivatives(model, *state)
+    nv = model.nv
+    np.testing.assert_array_equal(core.A[:, nv:], np.concatenate([d.dq, d.dv], axis=-1))
+    np.testing.assert_array_equal(core.B[:, nv:], d.dtau[..., model.actuated])
