@@ -24,27 +24,31 @@ $(VENV)/.tools: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" "numpy>=2.0" cmake ninja
 	@touch $@
 
+INSTALL = $(BIN)/python -m pip install --quiet --no-build-isolation $(ISA_SETTING) --editable
+
+# The compiled core and what the command line needs; .test adds what tests and benchmarks need.
 $(VENV)/.built-$(ISA): $(SOURCES) | $(VENV)/.tools
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[cli]" $(ISA_SETTING)
+	$(INSTALL) ".[cli]"
 	@rm -f $(VENV)/.built-*
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(VENV)/.built-$(ISA)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,bench]" $(ISA_SETTING)
-	@touch $@
+$(VENV)/.test-$(ISA): $(SOURCES) | $(VENV)/.tools
+	$(INSTALL) ".[cli,test,bench]"
+	@rm -f $(VENV)/.test-* $(VENV)/.built-*
+	@touch $@ $(VENV)/.built-$(ISA)
 
 build: $(VENV)/.built-$(ISA)
 
 demo: build
 	$(BIN)/jounce demo
 
-test: $(VENV)/.built-$(ISA) $(VENV)/.test
+test: $(VENV)/.test-$(ISA)
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.built-$(ISA) $(VENV)/.test
+bench: $(VENV)/.test-$(ISA)
 	$(BIN)/python -m bench
 
-lint: $(VENV)/.test
+lint: $(VENV)/.test-$(ISA)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 clean:

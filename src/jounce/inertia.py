@@ -131,8 +131,8 @@ def violation(parameters: npt.ArrayLike, tolerance: float = 1e-6) -> str | None:
         return f"mass {p[0]:g} is negative"
     if p[0] == 0 and np.any(p[1:] != 0):
         return "mass is zero but the first moment or the inertia is not"
-    moments = np.linalg.eigvalsh(about_com(p)[2])
-    slack = tolerance * max(abs(moments[0]), abs(moments[2]))
+    moments: Array = np.linalg.eigvalsh(about_com(p)[2]).astype(float)
+    slack = tolerance * max(abs(moments[0]), abs(moments[2])) + 1e-30
     if moments[0] < -slack:
         return f"inertia is not positive semidefinite (principal moments {_list(moments)})"
     if moments[0] + moments[1] < moments[2] - slack:

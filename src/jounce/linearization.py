@@ -178,7 +178,7 @@ def _actuated(model: Model, actuated: Actuated) -> npt.NDArray[np.int64]:
     if actuated is None:
         return np.flatnonzero(model.actuated)
     values = np.asarray(actuated)
-    if (values.dtype.kind == "U" and values.ndim <= 1) or (values.size == 0 and model.nv):
+    if values.dtype.kind == "U" or values.size == 0:
         mask = np.zeros(model.nv, bool)
         for name in np.atleast_1d(values):
             mask[model.v_slice(str(name))] = True
@@ -232,7 +232,7 @@ class _Step(NamedTuple):
         """Return the state with the derivatives of the identity."""
         nv, m = self.model.nv, len(self.inputs)
         seed = np.eye(2 * nv, 2 * nv + m)
-        a = forward_dynamics(self.model, q, v, self.tau, self.f_ext)  # checks the arguments
+        a = forward_dynamics(self.model, q, v, self.tau, self.f_ext, threads=self.threads)
         try:
             lead = np.broadcast_shapes(a.shape[:-1], self.dt.shape[:-1])
         except ValueError:
@@ -246,11 +246,14 @@ class _Step(NamedTuple):
             *(np.broadcast_to(x, (*lead, *x.shape[-n:])) for x, n in zip(parts, sizes, strict=True))
         )
 
-    def slope(self, x: _Carried) -> _Slope:
-        """Return the vector field at x (bos, eq. 24) with its derivatives."""
+    def slope(self, x: _Carried, first: bool = False) -> _Slope:
+        """Return the vector field at x (bos, eq. 24) with its derivatives; `first` at the start."""
         model, threads = self.model, self.threads
         a = forward_dynamics(model, x.q, x.v, self.tau, self.f_ext, threads=threads)
         d = forward_dynamics_derivatives(model, x.q, x.v, self.tau, self.f_ext, threads=threads)
+        if first:
+            da = np.concatenate([d.dq, d.dv, d.dtau[..., self.inputs]], axis=-1)
+            return _Slope(x.v, np.broadcast_to(a, x.v.shape), x.dv, da)
         da = d.dq @ x.dq + d.dv @ x.dv
         da[..., 2 * model.nv :] += d.dtau[..., self.inputs]
         return _Slope(x.v, a, x.dv, da)
@@ -280,23 +283,23 @@ class _Step(NamedTuple):
 
 
 def _euler(step: _Step, x: _Carried) -> _Carried:
-    return step.moved(x, (1.0, step.slope(x)))
+    return step.moved(x, (1.0, step.slope(x, first=True)))
 
 
 def _semi_implicit_euler(step: _Step, x: _Carried) -> _Carried:
-    slope, dt = step.slope(x), step.dt
+    slope, dt = step.slope(x, first=True), step.dt
     v, dv = x.v + dt * slope.a, x.dv + dt[..., None] * slope.da
     q, dq = step.transported(x.q, x.dq, dt * v, dt[..., None] * dv)
     return _Carried(q, v, dq, dv)
 
 
 def _midpoint(step: _Step, x: _Carried) -> _Carried:
-    middle = step.moved(x, (0.5, step.slope(x)))
+    middle = step.moved(x, (0.5, step.slope(x, first=True)))
     return step.moved(x, (1.0, step.slope(middle)))
 
 
 def _commutator_free(step: _Step, x: _Carried) -> _Carried:
-    k1 = step.slope(x)
+    k1 = step.slope(x, first=True)
     second = step.moved(x, (1 / 2, k1))
     k2 = step.slope(second)
     k3 = step.slope(step.moved(x, (1 / 2, k2)))

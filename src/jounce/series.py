@@ -177,7 +177,7 @@ def body_motion_series(
 
     Identity: row 0 is `body_twist`.
     """
-    return _body_motion_series(
+    series: Array = _body_motion_series(
         model,
         q,
         motion,
@@ -186,6 +186,7 @@ def body_motion_series(
         out=out,
         threads=threads,
     )
+    return series
 
 
 def body_pose_series(
@@ -219,7 +220,7 @@ def jacobian_series(
 
     Identity: row 1 is `jacobian_derivative`.
     """
-    return _jacobian_series(
+    series: Array = _jacobian_series(
         model,
         q,
         motion,
@@ -228,3 +229,4 @@ def jacobian_series(
         out=out,
         threads=threads,
     )
+    return series

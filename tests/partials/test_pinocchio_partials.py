@@ -1,0 +1,188 @@
+"""Derivatives agree with Pinocchio on all robots of example-robot-data, fixed and floating."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from partials_oracle import relative
+
+import jounce as jc
+from jounce.interop.pinocchio import Converter
+
+pin = pytest.importorskip("pinocchio")
+pytest.importorskip("lxml")
+
+STATES = 3
+AGREE = 1e-8
+EPS = np.finfo(float).eps
+LINEAR_LAST = [3, 4, 5, 0, 1, 2]
+
+
+def robot_directory():
+    spec = importlib.util.find_spec("pinocchio")
+    for parent in Path(spec.origin).resolve().parents:
+        for prefix in (parent, parent / "cmeel.prefix"):
+            found = prefix / "share" / "example-robot-data" / "robots"
+            if found.is_dir():
+                return found
+    return None
+
+
+DIRECTORY = robot_directory()
+if DIRECTORY is None:
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+# ur3.urdf is an empty <robot>.
+ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
+
+
+def setting(path, base):
+    """The robot in both libraries, and random states in both conventions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jc.ModelWarning)
+        model = jc.load_urdf(str(path), base=base)
+    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
+    theirs = pin.buildModelFromUrdf(str(path), *root)
+    there = Converter(model, theirs)
+    rng = np.random.default_rng(len(str(path)))
+    q = jc.random_configuration(model, rng, STATES)
+    v, a = rng.standard_normal((2, STATES, model.nv))
+    return SimpleNamespace(
+        model=model,
+        pin=theirs,
+        data=theirs.createData(),
+        there=there,
+        q=q,
+        v=v,
+        a=a,
+        f_ext=rng.standard_normal((STATES, model.n_bodies, 6)),
+        pin_q=there.to_q(q),
+        pin_v=there.to_v(q, v),
+        pin_a=there.to_a(q, v, a),
+    )
+
+
+def pin_forces(s, k):
+    """External wrenches as Pinocchio takes them: in joint frames, force first."""
+    forces = pin.StdVec_Force()
+    forces.extend([pin.Force.Zero() for _ in range(s.pin.njoints)])
+    for body in range(s.model.n_bodies):
+        joint = s.pin.getJointId(s.model.joint_names[body])
+        forces[joint] = pin.Force(s.f_ext[k, body, 3:], s.f_ext[k, body, :3])
+    return forces
+
+
+def symmetric(upper):
+    return np.triu(upper) + np.triu(upper, 1).swapaxes(-1, -2)
+
+
+def check_inverse_dynamics(s):
+    ours = jc.inverse_dynamics_derivatives(s.model, s.q, s.v, s.a, s.f_ext)
+    scale = 1e-3 * max(1.0, jc.total_mass(s.model))  # of partials that vanish
+    theirs = []
+    for k in range(STATES):
+        pin.computeRNEADerivatives(
+            s.pin, s.data, s.pin_q[k], s.pin_v[k], s.pin_a[k], pin_forces(s, k)
+        )
+        theirs.append((s.data.dtau_dq.copy(), s.data.dtau_dv.copy(), symmetric(s.data.M)))
+    for x, y in zip(ours, zip(*theirs, strict=True), strict=True):
+        assert relative(s.there.to_matrix(s.q, x), np.array(y), scale) < AGREE
+
+
+def condition(M):
+    """Condition number after scaling the diagonal to one; infinite for singular matrices."""
+    d = np.sqrt(np.einsum("...ii->...i", M))
+    if not (d > 0).all():
+        return np.inf
+    eigenvalues = np.linalg.eigvalsh(M / d[..., :, None] / d[..., None, :])
+    return (eigenvalues[..., -1] / np.maximum(eigenvalues[..., 0], EPS * EPS)).max(initial=1)
+
+
+def check_forward_dynamics(s):
+    M = jc.mass_matrix(s.model, s.q)
+    tau = jc.inverse_dynamics(s.model, s.q, s.v, s.a, s.f_ext)
+    if condition(M) > 1 / (16 * EPS):
+        with pytest.raises(jc.SingularError):
+            jc.forward_dynamics_derivatives(s.model, s.q, s.v, tau, s.f_ext)
+        return
+    ours = jc.forward_dynamics_derivatives(s.model, s.q, s.v, tau, s.f_ext)
+    pin_tau = s.there.to_tau(s.q, tau)
+    theirs = []
+    for k in range(STATES):
+        pin.computeABADerivatives(
+            s.pin, s.data, s.pin_q[k], s.pin_v[k], pin_tau[k], pin_forces(s, k)
+        )
+        theirs.append((s.data.ddq_dq.copy(), s.data.ddq_dv.copy(), symmetric(s.data.Minv)))
+    # On iCub Pinocchio errs by 5e-8 and jounce by 7e-11 (against 40 digits): its accelerations
+    # have up to 42 eps times the condition number, and the derivatives inherit that.
+    tolerance = max(AGREE, 1000 * EPS * condition(M))
+    for x, y in zip(ours, zip(*theirs, strict=True), strict=True):
+        assert relative(s.there.to_matrix(s.q, x), np.array(y), 1.0) < tolerance
+
+
+def check_centroidal_momentum(s):
+    """Against dccrba.
+
+    Pinocchio's computeCentroidalMapTimeVariation leaves the motion of the center of mass out of
+    the angular rows of dAg: its product with v is right, but it is not the derivative of Ag.
+    """
+    if jc.total_mass(s.model) == 0:
+        return
+    ours = (
+        jc.centroidal_momentum_matrix(s.model, s.q),
+        jc.centroidal_momentum_matrix_derivative(s.model, s.q, s.v),
+    )
+    theirs = []
+    for q, v in zip(s.pin_q, s.pin_v, strict=True):
+        pin.dccrba(s.pin, s.data, q, v)
+        theirs.append((s.data.Ag[LINEAR_LAST], s.data.dAg[LINEAR_LAST]))
+    for x, y in zip(ours, zip(*theirs, strict=True), strict=True):
+        scale = 1e-6 * max(1.0, jc.total_mass(s.model))
+        assert relative(s.there.to_v(s.q[:, None], x), np.array(y), scale) < AGREE
+
+
+def check_coriolis_matrix(s):
+    """Both are admissible, but for multi-DoF joints not the same: compare what they do to v."""
+    C = jc.coriolis_matrix(s.model, s.q, s.v)
+    theirs = [
+        pin.computeCoriolisMatrix(s.pin, s.data, q, v) @ v
+        for q, v in zip(s.pin_q, s.pin_v, strict=True)
+    ]
+    ours = s.there.to_tau(s.q, (C @ s.v[..., None])[..., 0])
+    scale = 1e-6 * max(1.0, jc.total_mass(s.model))
+    assert relative(ours, np.array(theirs), scale) < AGREE
+
+
+def check_kinematics(s):
+    """Derivatives of the last body's twist and acceleration in body axes."""
+    body = s.model.n_bodies - 1
+    joint = s.pin.getJointId(s.model.joint_names[body])
+    local = pin.ReferenceFrame.LOCAL
+    theirs = []
+    for state in zip(s.pin_q, s.pin_v, s.pin_a, strict=True):
+        pin.computeForwardKinematicsDerivatives(s.pin, s.data, *state)
+        dv_dq, da_dq, da_dv, J = pin.getJointAccelerationDerivatives(s.pin, s.data, joint, local)
+        theirs.append([x[LINEAR_LAST] for x in (dv_dq, J, da_dq, da_dv, J)])
+    ours = (
+        *jc.body_twist_derivatives(s.model, s.q, s.v, body),
+        *jc.body_acceleration_derivatives(s.model, s.q, s.v, s.a, body),
+    )
+    for x, y in zip(ours, zip(*theirs, strict=True), strict=True):
+        assert relative(s.there.to_v(s.q[:, None], x), np.array(y), 1.0) < AGREE
+
+
+@pytest.mark.parametrize("base", ["fixed", "free"])
+@pytest.mark.parametrize("path", ROBOTS, ids=lambda p: f"{p.stem}-{p.parent.parent.name}")
+def test_derivatives_are_those_of_pinocchio(path, base):
+    s = setting(path, base)
+    if s.model.nv == 0:
+        pytest.skip("nothing moves")
+    check_inverse_dynamics(s)
+    check_forward_dynamics(s)
+    check_coriolis_matrix(s)
+    check_centroidal_momentum(s)
+    check_kinematics(s)
