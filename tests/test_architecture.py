@@ -33,7 +33,7 @@ LEVELS = [
     {"<functions>"},
     {"io", "interop", "plot", "view", "papers"},
     {"demo"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 """Modules of the package, each may use those of lower levels and, without cycles, of its own.
 Modules not listed (dynamics, kinematics, series, ...) are functions of a model."""

@@ -105,7 +105,10 @@ def test_what_the_readme_calls_missing_is_missing() -> None:
 
 OWN_PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("index", "conventions", "series", "derivatives", "coming-from")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("index", "conventions", "series", "derivatives", "coming-from")
+    ),
 ]
 
 

@@ -1,8 +1,9 @@
 // Quantities of all nodes resolved along the axes of their root node, each about its own origin.
 //
 // The root node (the base, or the first link of an arm) has the identity pose, so neither the
-// base's pose nor its distance from the world's origin enters. Moving a wrench or a motion from
-// node to node is then a mere shift of the reference point.
+// base's pose nor its distance from the world's origin enters; a base that slides is taken where
+// its slides end. Moving a wrench or a motion from node to node is then a mere shift of the
+// reference point.
 #pragma once
 
 #include "../tree/joint.hpp"
@@ -45,6 +46,10 @@ JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>&
       me = up * joint_pose(node, q, work.angles.sine, work.angles.cosine);
     }
     work.inertia[i] = {S(own.m), me.R * own.h, rotated(me.R, own.I)};
+    if (node.recenter >= 0) {
+      const Vec3<S> origin = me.p;
+      for (int j = node.recenter; j <= i; ++j) work.pose[j].p -= origin;
+    }
   }
 }
 

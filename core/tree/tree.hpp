@@ -35,6 +35,7 @@ struct Node {
   int end;      // the subtree is the nodes i ... end-1
   int v_end;    // its rates are v ... v_end-1
   int depth;
+  int recenter;         // root whose tree has its reference point here, or -1, see base_frame.hpp
   bool aligned;         // the alignment is the identity
   Pose<P> placement;    // joint frame in the parent's frame, at zero
   P pitch;
@@ -120,6 +121,7 @@ inline Tree<double> make_tree(const TreeData& data) {
     node.group = is_group(node.kind) ? int(t.quaternions.size()) : -1;
     node.moving = moves(node.kind) ? t.n_moving++ : -1;
     node.body = -1;
+    node.recenter = -1;
     node.depth = p < 0 ? 0 : t.nodes[p].depth + 1;
     t.depth = node.depth + 1 > t.depth ? node.depth + 1 : t.depth;
     if (node.angle >= 0) t.angle_q.push_back(t.nq);
@@ -148,6 +150,16 @@ inline Tree<double> make_tree(const TreeData& data) {
     if (p >= 0 && p != i - 1 && t.nodes[i - 1].parent < p) {
       throw std::invalid_argument("not depth first");
     }
+  }
+  // Massless nodes that lead from a root to the first body (slides of a planar base) may carry it
+  // far away, so the reference point is where they end.
+  for (int i = 0; i < data.n; i = t.nodes[i].end) {
+    int at = i;
+    while (t.nodes[at].inertia.m == 0.0 && at + 1 < data.n && t.nodes[at + 1].parent == at &&
+           t.nodes[at + 1].end == t.nodes[at].end) {
+      ++at;
+    }
+    t.nodes[at].recenter = i;
   }
   for (int b = 0; b < data.n_bodies; ++b) {
     const int i = t.body_node[b];

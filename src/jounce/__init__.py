@@ -9,6 +9,9 @@ A frozen `Model` and plain arrays in, fresh arrays out::
     tau = jc.inverse_dynamics(model, q, v, a)
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 from jounce import inertia, lie, models, trajectories, twists
 from jounce._core import core_info
 from jounce.builder import ModelBuilder
@@ -73,13 +76,22 @@ from jounce.series import (
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> object:
-    """Import `jounce.papers`, `jounce.interop` and `jounce.plot` when they are first used."""
-    if name in ("interop", "papers", "plot"):
-        import importlib
+if TYPE_CHECKING:
+    from jounce import interop as interop
+    from jounce import papers as papers
+    from jounce import plot as plot
+else:
+    _LAZY = ("interop", "papers", "plot")
 
-        return importlib.import_module(f"jounce.{name}")
-    raise AttributeError(f"module 'jounce' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Import `jounce.interop`, `jounce.papers` and `jounce.plot` when they are first used."""
+        if name in _LAZY:
+            return importlib.import_module(f"jounce.{name}")
+        raise AttributeError(f"module 'jounce' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """Names of the package, those that are imported later among them."""
+        return sorted({*globals(), *_LAZY})
 
 
 __all__ = [

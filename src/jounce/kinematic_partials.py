@@ -27,7 +27,7 @@ import numpy.typing as npt
 from jounce import lie, twists
 from jounce._out import deliver, deliver_all
 from jounce.kinematics import body_pose, jacobian
-from jounce.model import Model, locate
+from jounce.model import Model, locate, require_model
 from jounce.rates import rate_nodes
 
 __all__ = [
@@ -148,6 +148,7 @@ def body_twist_derivatives(
         Named tuple (dq, dv), (..., 6, nv) each; the derivative of column k is along rate k.
     """
     twists.representation_index(twist)
+    require_model(model)
     x = _motion(model, q, v, np.zeros(model.nv), body, threads)
     dq = [X @ (_ad(_turn(name, x.J), x.V[..., None]) + x.V_dq) for name, X in x.matrices(twist)]
     dv = [X @ x.J for _, X in x.matrices(twist)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -10,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce import _core
-from jounce.errors import ModelError, unknown_name
+from jounce import inertia as inertia_
+from jounce.errors import ModelError, ModelWarning, unknown_name
 from jounce.joints import SIZES, Joint
 from jounce.nodes import Body, Nodes, build_nodes
 
@@ -106,17 +108,7 @@ class Model(_core.Tree):  # type: ignore[misc]
         self._set("frames", _frozen_frames({**_body_frames(bodies), **(frames or {})}))
         self._set_joint_arrays(joints, nodes)
         self._set("_body_nodes", _frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
-        super().__init__(
-            nodes.parent,
-            nodes.kind,
-            nodes.placement,
-            nodes.alignment,
-            nodes.pitch,
-            nodes.parameters,
-            self._body_nodes,
-            self.armature,
-            self.gravity,
-        )
+        self._make_tree()
 
     def _set_joint_arrays(self, joints: Sequence[Joint], nodes: Nodes) -> None:
         sizes = np.zeros((len(joints) + 1, 2), np.int64)
@@ -165,7 +157,13 @@ class Model(_core.Tree):  # type: ignore[misc]
 
     def joint_index(self, joint: str | int) -> int:
         """Index of a joint by name (an index is checked and returned)."""
+        if joint == "root_joint" and joint not in self._joint_index and self._has_free_root():
+            return 0
         return _index("joint", joint, self._joint_index, self.joint_names)
+
+    def _has_free_root(self) -> bool:
+        """Whether the first joint is a free one at the root, which answers to "root_joint"."""
+        return bool(self.joints) and self.joints[0].type == "free" and self.parents[0] < 0
 
     def body_index(self, body: str | int) -> int:
         """Index of a body by name (an index is checked and returned)."""
@@ -206,19 +204,7 @@ class Model(_core.Tree):  # type: ignore[misc]
             armature: (nv,) rotor inertias.
             actuated: (nv,) mask of driven rates; a joint is driven as a whole.
         """
-        bodies = self._bodies
-        if inertias is not None:
-            rows = _array("inertias", inertias, (self.n_bodies, 10))
-            bodies = tuple(
-                b._replace(parameters=_frozen(p)) for b, p in zip(bodies, rows, strict=True)
-            )
-        model = Model(
-            self.name,
-            self.gravity if gravity is None else gravity,
-            bodies,
-            self.frames,
-            self.visuals,
-        )
+        model = self if gravity is None and inertias is None else self._moved(gravity, inertias)
         if armature is not None:
             values = _array("armature", armature, (self.nv,))
             model = model._with_joints(
@@ -235,6 +221,38 @@ class Model(_core.Tree):  # type: ignore[misc]
                 lambda k, j: _replace_joint(j, actuated=_whole(j, mask[self.v_slice(k)]))
             )
         return model
+
+    def _moved(self, gravity: npt.ArrayLike | None, inertias: npt.ArrayLike | None) -> Model:
+        """Copy that shares all but gravity and inertias, and so costs little."""
+        model = Model.__new__(Model)
+        model.__dict__.update(self.__dict__)
+        if gravity is not None:
+            model._set("gravity", _frozen(_gravity(gravity)))
+        if inertias is not None:
+            rows = _frozen(_array("inertias", inertias, (self.n_bodies, 10)))
+            _check_inertias(self.body_names, rows)
+            pairs = zip(self._bodies, rows, strict=True)
+            parameters = self.nodes.parameters.copy()
+            parameters[self._body_nodes] = rows
+            model._set("_bodies", tuple(b._replace(parameters=p) for b, p in pairs))
+            model._set("inertias", rows)
+            model._set("nodes", self.nodes._replace(parameters=_frozen(parameters)))
+        model._make_tree()
+        return model
+
+    def _make_tree(self) -> None:
+        nodes = self.nodes
+        super().__init__(
+            nodes.parent,
+            nodes.kind,
+            nodes.placement,
+            nodes.alignment,
+            nodes.pitch,
+            nodes.parameters,
+            self._body_nodes,
+            self.armature,
+            self.gravity,
+        )
 
     def _with_joints(self, change: Any) -> Model:
         bodies, k = [], 0
@@ -348,11 +366,22 @@ def _array(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     return array
 
 
+def _check_inertias(names: Sequence[str], rows: Array) -> None:
+    """Refuse negative masses; warn of inertias that no body can have."""
+    for name, mass in zip(names, rows[:, 0], strict=True):
+        if mass < 0:
+            raise ModelError(f"body {name!r}: mass {mass:g} is negative")
+    found = [(n, inertia_.violation(row)) for n, row in zip(names, rows, strict=True)]
+    bad = [f"body {name!r}: {why}" for name, why in found if why]
+    if bad:
+        more = f" (and {len(bad) - 3} more)" if len(bad) > 3 else ""
+        warnings.warn("; ".join(bad[:3]) + more, ModelWarning, stacklevel=4)
+
+
 def _unique(kind: str, names: Sequence[str]) -> dict[str, int]:
     index = {name: k for k, name in enumerate(names)}
     if len(index) != len(names):
-        seen: set[str] = set()
-        twice = next(n for n in names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
+        twice = next(name for k, name in enumerate(names) if index[name] != k)
         raise ModelError(f"two {kind}s are named {twice!r}")
     return index
 

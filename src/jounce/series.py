@@ -203,7 +203,9 @@ def body_pose_series(
     The derivatives of the upper left block are those of the rotation matrix, those of the last
     column those of the position in the world.
     """
-    return _body_pose_series(model, q, motion, locate(model, body), out=out, threads=threads)
+    frame = locate(model, body)
+    series: Array = _body_pose_series(model, q, motion, frame, out=out, threads=threads)
+    return series
 
 
 def jacobian_series(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jounce as jc
 from jounce.errors import ModelError
 from jounce.io import geometry, load, load_urdf, load_xacro
 
@@ -54,6 +56,37 @@ def test_a_missing_file_is_file_not_found(tmp_path):
 def test_arguments_are_for_xacro_only():
     with pytest.raises(ValueError, match="xacro"):
         load(ARM, arguments={"length": "1"})
+
+
+MJCF = """
+<mujoco><worldbody><body name="b" pos="0 0 1"><joint name="j"/><geom size="0.1"/></body></worldbody>
+</mujoco>
+"""
+
+
+def test_mimic_is_for_urdf_and_xacro_only(tmp_path):
+    path = tmp_path / "robot.xml"
+    path.write_text(MJCF)
+    with pytest.raises(ValueError, match=r"mimic='locked' is for URDF and xacro files.*robot\.xml"):
+        load(path, mimic="locked")
+    with pytest.raises(ValueError, match="mimic must be 'independent' or 'locked', got 'off'"):
+        load(path, mimic="off")
+    with pytest.raises(ValueError, match="mimic must be 'independent' or 'locked', got 'off'"):
+        load(ARM, mimic="off")
+    pytest.importorskip("mujoco")
+    assert load(path, mimic="independent").joint_names == load(path).joint_names == ("j",)
+
+
+def test_load_mjcf_says_what_it_takes():
+    signature = inspect.signature(jc.load_mjcf)
+    assert list(signature.parameters) == ["source", "base", "gravity", "strict"]
+    assert "bytes" in signature.parameters["source"].annotation
+    assert "gravity: acceleration of gravity" in jc.load_mjcf.__doc__
+    pytest.importorskip("mujoco")
+    for source in (MJCF, MJCF.encode()):
+        model = jc.load_mjcf(source, "fixed", gravity=(0, 1, 0), strict=True)
+        assert model.joint_names == ("j",)
+        assert model.gravity[1] == 1
 
 
 def test_xacro_is_expanded_with_its_arguments(capfd):
@@ -103,11 +136,23 @@ def test_importing_the_package_imports_no_optional_one():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("package", "file"), [("lxml", "arm.urdf"), ("xacro", "arm.xacro")])
-def test_a_missing_package_is_named_with_the_way_to_install_it(package, file, monkeypatch):
+@pytest.mark.parametrize(
+    ("package", "extra", "file"),
+    [("lxml", "urdf", "arm.urdf"), ("xacro", "xacro", "arm.xacro"), ("mujoco", "mjcf", "arm.xml")],
+)
+def test_a_missing_package_is_named_with_the_way_to_install_it(
+    package, extra, file, tmp_path, monkeypatch
+):
+    (tmp_path / "arm.xml").write_text(MJCF)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf"{package}.*pip install"):
-        load(MODELS / file)
+    with pytest.raises(ImportError, match=rf"{package}.*: pip install 'jounce\[{extra}\]'$"):
+        load((tmp_path if file == "arm.xml" else MODELS) / file)
+
+
+def test_text_without_lxml_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lxml", None)
+    with pytest.raises(ImportError, match=r"pip install 'jounce\[urdf\]'"):
+        load_urdf(ARM.read_text())
 
 
 def test_shapes_are_kept_for_the_viewer():

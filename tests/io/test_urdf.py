@@ -71,6 +71,24 @@ def test_merged_links_stay_known_as_frames():
     assert model.frames["tool"].body == model.body_index("lower")
 
 
+def test_fixed_joints_stay_known_as_frames_at_their_child():
+    text = robot(
+        *(body(name) for name in ("base", "arm", "tool", "camera", "lens")),
+        joint("turn", "continuous", "base", "arm"),
+        joint("mount", "fixed", "arm", "tool", '<origin xyz="0 0 1" rpy="0.1 0.2 0.3"/>'),
+        joint("stand", "fixed", "tool", "camera", '<origin xyz="1 0 0"/>'),
+        joint("arm", "fixed", "camera", "lens", '<origin xyz="0 2 0"/>'),
+    )
+    model = load_urdf(text)
+    assert set(model.frames) == {"base", "arm", "tool", "camera", "lens", "mount", "stand"}
+    for name, child in (("mount", "tool"), ("stand", "camera")):
+        assert model.frames[name].body == model.body_index("arm")
+        np.testing.assert_array_equal(model.frames[name].placement, model.frames[child].placement)
+    assert model.frames["arm"].body == model.body_index("arm")  # the link, not the joint
+    np.testing.assert_array_equal(model.frames["arm"].placement, np.eye(4))
+    assert load_urdf(single("fixed")).frames["j"].body == -1
+
+
 def test_text_bytes_and_path_give_the_same_model():
     text = ARM.read_text()
     models = [load_urdf(s) for s in (ARM, str(ARM), text, "\ufeff" + text, text.encode())]
@@ -192,6 +210,7 @@ def test_locked_mimic_joints_stand_where_they_are_while_the_leader_is_at_zero():
     moved = turned @ lie.exp([0, 0, 0, 0, 0, 0.25 - 2 * 0.5])
     np.testing.assert_allclose(model.frames["link1"].placement, turned, atol=1e-15)
     np.testing.assert_allclose(model.frames["link2"].placement, moved, atol=1e-15)
+    np.testing.assert_allclose(model.frames["b"].placement, moved, atol=1e-15)
 
 
 def test_mimic_of_an_unknown_joint_warns_and_is_dropped():
@@ -268,6 +287,19 @@ def test_a_long_chain_loads_without_recursion_in_linear_time():
         times.append(time.perf_counter() - start)
         assert model.n_bodies == n - 1
     assert times[1] < 30 * times[0] + 1
+
+
+def test_five_thousand_links_with_fixed_joints_load_in_a_second():
+    text = chain(2_500).replace("</robot>", "")
+    for k in range(2_500):
+        text += body(f"tip{k}") + joint(f"mount{k}", "fixed", f"link{k}", f"tip{k}")
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        model = load_urdf(text + "</robot>")
+        times.append(time.perf_counter() - start)
+    assert len(model.frames) == 7_500
+    assert min(times) < 1
 
 
 def test_the_line_is_where_the_start_tag_begins():

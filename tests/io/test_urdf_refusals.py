@@ -494,3 +494,12 @@ def test_nothing_is_printed(write, refusal, capfd):
     for case in CASES[::10]:
         refusal(write(GOOD.replace(case.old, case.new, 1)), strict=True)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("tag", ["contact", "axis", "pose", "orign", "origin"])
+def test_origin_is_not_proposed_for_a_link(tag, write, refusal):
+    message = refusal(write(GOOD.replace(TOOL, f'<link name="tool"><{tag}/></link>', 1)), True)
+    if tag == "origin":
+        assert message.endswith("a link has no <origin> in URDF; its pose is that of its joint")
+    else:
+        assert message.endswith("expected <inertial>, <visual>, <collision>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -198,6 +199,131 @@ def test_wrong_shapes_are_refused(make):
         there.to_matrix(q, v)
 
 
+@every_converter
+def test_numbers_that_are_not_finite_are_refused(make):
+    model, there = make()
+    q, v, a, tau = random_states(model, 5)
+    other = there.to_q(q)
+    for bad in (np.nan, np.inf):
+        x, y, w = q.copy(), other.copy(), v.copy()
+        x[3, 0] = y[3, 0] = w[2, 1] = bad
+        with pytest.raises(ValueError, match=rf"^q must be finite, got {bad} at q\[3, 0\]"):
+            there.to_q(x)
+        with pytest.raises(ValueError, match=r"^q of \w+ must be finite"):
+            there.from_tau(y, tau)
+        with pytest.raises(ValueError, match=r"^v must be finite"):
+            there.to_a(q, w, a)
+        with pytest.raises(ValueError, match=r"^tau of \w+ must be finite"):
+            there.from_tau(other, w)
+
+
+MUJOCO_FREE = "position (x, y, z), quaternion (w, x, y, z)"
+PINOCCHIO_FREE = "position (x, y, z), quaternion (x, y, z, w)"
+DRAKE_FREE = "quaternion (w, x, y, z), position (x, y, z)"
+OWN_FREE = "quaternion (x, y, z, w), position (x, y, z)"
+FLOATING = """
+<mujoco><worldbody>
+  <body name="b"><freejoint name="j"/><geom size="0.1"/></body>
+</worldbody></mujoco>
+"""
+
+
+def floating_pinocchio():
+    pin = pytest.importorskip("pinocchio")
+    theirs = pin.Model()
+    theirs.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "j")
+    model = jc.ModelBuilder().add_body("b", joint="free", joint_name="j", mass=1.0).build()
+    return model, to_pinocchio.Converter(model, theirs)
+
+
+FLOATING_CONVERTERS = {
+    "MuJoCo": (lambda: mujoco_setting(FLOATING), MUJOCO_FREE),
+    "Pinocchio": (floating_pinocchio, PINOCCHIO_FREE),
+}
+
+
+@pytest.mark.parametrize("library", FLOATING_CONVERTERS)
+def test_a_q_of_the_wrong_side_is_refused_and_the_layout_named(library):
+    make, words = FLOATING_CONVERTERS[library]
+    model, there = make()
+    q, v, a, tau = random_states(model, 6)
+    q[:, 4:] += 1.0
+    other, M = there.to_q(q), np.eye(6)
+    assert other.shape == q.shape
+    for call in (
+        lambda: there.from_q(q),
+        lambda: there.from_v(q, v),
+        lambda: there.from_a(q, v, a),
+        lambda: there.from_tau(q, tau),
+        lambda: there.from_matrix(q, M),
+    ):
+        with pytest.raises(ValueError, match=re.escape(f"q must be {library}'s: {words}; for")):
+            call()
+    for call in (
+        lambda: there.to_q(other),
+        lambda: there.to_v(other, v),
+        lambda: there.to_a(other, v, a),
+        lambda: there.to_tau(other, tau),
+        lambda: there.to_matrix(other, M),
+    ):
+        with pytest.raises(ValueError, match=re.escape(f"q must be jounce's: {OWN_FREE}; for")):
+            call()
+    with pytest.raises(ValueError, match=r"joint 'j', q\[\.\.\., 3:7\] has the norm 1\.002 "):
+        there.from_q(there.to_q(jc.neutral(model)) * 1.002)
+
+
+def test_drake_names_its_layout_too():
+    plants = pytest.importorskip("pydrake.multibody.plant")
+    from pydrake.multibody.tree import SpatialInertia
+
+    from jounce.interop import drake as to_drake
+
+    plant = plants.MultibodyPlant(0.0)
+    plant.AddRigidBody("b", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.Finalize()
+    model = jc.ModelBuilder().add_body("b", joint="free", joint_name="j", mass=1.0).build()
+    there = to_drake.Converter(model, plant)
+    with pytest.raises(ValueError, match=re.escape(f"q must be Drake's: {DRAKE_FREE}; for")):
+        there.from_q(1.01 * there.to_q(jc.neutral(model)))
+
+
+@every_converter
+def test_quaternions_near_one_are_normalized_and_units_stay_the_same(make):
+    model, there = make()
+    q, v, _, _ = random_states(model, 7)
+    near = q.copy()
+    balls = [model.q_slice(j.name) for j in model.joints if j.type in ("spherical", "free")]
+    for part in balls:
+        near[..., part.start : part.start + 4] *= 1 - 9e-4
+    before = near.copy()
+    np.testing.assert_allclose(there.to_q(near), there.to_q(q), atol=1e-15)
+    np.testing.assert_allclose(there.to_v(near, v), there.to_v(q, v), atol=1e-14)
+    np.testing.assert_array_equal(near, before)
+    other = there.to_q(q)
+    for joint in (j for j in model.joints if j.type in ("spherical", "free")):
+        here = model.q_slice(joint.name)
+        np.testing.assert_array_equal(there.from_q(other)[..., here], q[..., here])
+        near[..., here.start : here.start + 4] = 2.0
+        with pytest.raises(ValueError, match=f"for joint '{joint.name}'"):
+            there.to_tau(near, v)
+        near[..., here] = q[..., here]
+
+
+def test_pinocchio_cosine_and_sine_have_norm_one():
+    pin = pytest.importorskip("pinocchio")
+    theirs = pin.Model()
+    first = theirs.addJoint(0, pin.JointModelRUBZ(), pin.SE3.Identity(), "turn")
+    theirs.addJoint(first, pin.JointModelPlanar(), pin.SE3.Identity(), "slide")
+    builder = jc.ModelBuilder().add_body("a", joint="continuous", axis=(0, 0, 1), joint_name="turn")
+    builder.add_body("b", "a", joint="planar", axis=(0, 0, 1), joint_name="slide")
+    there = to_pinocchio.Converter(builder.build(), theirs)
+    np.testing.assert_allclose(there.from_q([0, 1.0005, 3, 4, -1, 0]), [np.pi / 2, 3, 4, np.pi])
+    with pytest.raises(ValueError, match="q must be Pinocchio's: cosine, sine; for joint 'turn'"):
+        there.from_q([0, 0, 3, 4, -1, 0])
+    with pytest.raises(ValueError, match=r"position \(x, y\), cosine, sine; for joint 'slide'"):
+        there.from_q([0, 1, 3, 4, 1, 1])
+
+
 def test_joints_that_do_not_match_are_named():
     pin, _, theirs, _ = pinocchio_setting(0)
     smaller = jc.models.chain(3)
@@ -233,3 +359,17 @@ def test_importing_the_package_imports_no_other_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_modules_are_imported_when_they_are_first_used():
+    code = (
+        "import sys, jounce as jc; assert 'jounce.interop' not in sys.modules;"
+        "assert {'pinocchio', 'mujoco', 'drake'} <= set(dir(jc.interop));"
+        "assert not {'pinocchio', 'jounce.interop.pinocchio'} & set(sys.modules);"
+        "names = jc.interop.pinocchio, jc.interop.mujoco, jc.interop.drake;"
+        "print(*(module.Converter.__module__ for module in names))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"jounce.interop.{x}" for x in ("pinocchio", "mujoco", "drake")]
+    with pytest.raises(AttributeError, match=r"'jounce\.interop' has no attribute 'bullet'"):
+        jc.interop.bullet  # noqa: B018

@@ -132,9 +132,9 @@ def test_mass_matrix_and_accelerations(path, base):
         with pytest.raises(jc.SingularError):
             jc.inverse_mass_matrix(s.model, s.q)
         return
-    # Against 50 digits, Pinocchio errs by up to 42 eps times the condition number (iCub, whose
+    # Against 50 digits, Pinocchio errs by some hundred eps times the condition number (iCub, whose
     # condition is 1e7 to 4e10), jounce by less than 0.5: beyond 1e-9 this is Pinocchio's error.
-    tolerance = max(RELATIVE, 100 * EPS * scaled_condition(theirs)) if s.model.nv else RELATIVE
+    tolerance = max(RELATIVE, 2000 * EPS * scaled_condition(theirs)) if s.model.nv else RELATIVE
     pin_tau = s.there.to_tau(s.q, tau + s.a)
     states = list(zip(s.pin_q, s.pin_v, pin_tau, strict=True))
     for f_ext in (None, s.f_ext):

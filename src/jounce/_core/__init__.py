@@ -44,6 +44,12 @@ def _available() -> list[str]:
     return [v for v in _VARIANTS if importlib.util.find_spec(f"{__name__}._core_{v}")]
 
 
+def _needs(variant: str) -> set[str]:
+    """Processor flags that a variant needs: those of its level and of the levels below it."""
+    levels = [level for level in ("v2", "v3", "v4") if level <= variant <= "v4"]
+    return set().union(*(_NEEDS[level] for level in levels))
+
+
 def _choose(available: list[str]) -> str:
     forced = os.environ.get("JOUNCE_ISA")
     if forced:
@@ -51,15 +57,17 @@ def _choose(available: list[str]) -> str:
             raise ImportError(
                 f"JOUNCE_ISA is {forced!r}, but this build has {', '.join(available)}"
             )
+        missing = _needs(forced) - (_processor_flags() or _needs(forced))
+        if missing:
+            raise ImportError(
+                f"JOUNCE_ISA is {forced!r}, but this processor lacks {', '.join(sorted(missing))}"
+            )
         return forced
     if "native" in available:
         return "native"
     flags = _processor_flags()
     for variant in available:
-        needs: set[str] = set()
-        for level in ("v2", "v3", "v4"):
-            needs |= _NEEDS[level] if level <= variant else set()
-        if variant == "generic" or (flags is not None and needs <= flags):
+        if variant == "generic" or (flags is not None and _needs(variant) <= flags):
             return variant
     if available:
         return available[-1]

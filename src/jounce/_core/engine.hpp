@@ -49,7 +49,7 @@ enum class Option { prescribed, frame, representation, method };
 constexpr int kMostInputs = 6, kMostOutputs = 3;
 
 struct Failure {
-  enum Kind { none, not_finite, quaternion, singular } kind = none;
+  enum Kind { none, not_finite, quaternion, singular, overflow } kind = none;
   std::ptrdiff_t state = 0;
   int node = -1;
 };
@@ -241,6 +241,12 @@ struct Frame {
   }
 };
 
+// Outputs that grow with rates and forces; matrices depend on the configuration alone.
+constexpr bool may_overflow(Shape shape) {
+  return shape == Shape::v || shape == Shape::series || shape == Shape::scalar ||
+         shape == Shape::six || shape == Shape::twists || shape == Shape::twist_series;
+}
+
 template <class K, class S>
 inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* block) {
   Arena arena(block);
@@ -257,6 +263,13 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
     }
   }
   if (singular >= 0) return {Failure::singular, first, singular};
+  for (int k = 0; k < K::signature.n_outputs; ++k) {
+    if (!may_overflow(K::signature.outputs[k])) continue;
+    const double* out = call.out[k] + first * call.out_size[k];
+    if (!all_finite(out, (lanes<S> > 1 ? count : 1) * call.out_size[k])) {
+      return {Failure::overflow, first, -1};
+    }
+  }
   return {};
 }
 

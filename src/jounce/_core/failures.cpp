@@ -111,6 +111,12 @@ void raise(const Signature& s, PyObject* model, const Call& call, const Batch& b
     case Failure::not_finite: return raise_not_finite(s, call, batch, failure.state);
     case Failure::quaternion: return raise_quaternion(s, model, call, batch, failure.state);
     case Failure::singular: return raise_singular(model, batch, failure);
+    case Failure::overflow:
+      PyErr_Format(PyExc_ValueError,
+                   "the result of %s() is not finite: an input is too large (state %zd or one "
+                   "packed with it)",
+                   s.name, Py_ssize_t(failure.state));
+      return;
     case Failure::none: return;
   }
 }

@@ -118,6 +118,8 @@ const Tree<double>* tree_of(PyObject* model) {
 
 NB_MODULE(JOUNCE_MODULE, m) {
   using namespace jounce;
+  // A model that lives until the interpreter ends, as in most scripts, is not a leak.
+  nb::set_leak_warnings(false);
   if (!prepare_calls()) throw nb::python_error();
   auto tree = nb::class_<ModelTree>(m, "Tree", "The tree of elementary joints behind a model.");
   tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());

@@ -11,3 +11,20 @@ One module for each library, each with a `Converter` made from the two models::
 `jounce.interop.pinocchio`, `jounce.interop.mujoco` and `jounce.interop.drake` import the library
 only where they need it; `import jounce` never does.
 """
+
+import importlib
+from types import ModuleType
+
+__all__ = ["drake", "mujoco", "pinocchio"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import the module of a library when it is first used."""
+    if name in __all__:
+        return importlib.import_module(f"jounce.interop.{name}")
+    raise AttributeError(f"module 'jounce.interop' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Names of the modules, whether they are imported already or not."""
+    return sorted({*globals(), *__all__})

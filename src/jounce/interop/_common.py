@@ -7,7 +7,7 @@ rates, transform by the same matrix, and so do the mass matrix and its inverse: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,9 +17,19 @@ from jounce import lie
 from jounce.errors import ModelError
 from jounce.model import Model
 
-__all__ = ["Block", "Chart", "Group", "Peer", "Plain", "match", "turned"]
+__all__ = ["Block", "Chart", "Group", "Layout", "Peer", "Plain", "match", "turned"]
 
 Array = npt.NDArray[np.float64]
+
+_SLACK = 1e-3
+"""How far the norm of a quaternion may be from 1, as everywhere in jounce."""
+
+
+class Layout(NamedTuple):
+    """The order of a joint's coordinates in words, and which of them have the norm 1."""
+
+    words: str
+    unit: slice
 
 
 class Chart(Protocol):
@@ -28,6 +38,14 @@ class Chart(Protocol):
     @property
     def sizes(self) -> tuple[int, int]:
         """Number of coordinates and rates in the other library."""
+
+    @property
+    def own_layout(self) -> Layout | None:
+        """Layout of the own coordinates; None if any numbers will do."""
+
+    @property
+    def other_layout(self) -> Layout | None:
+        """Layout of the other library's coordinates; None if any numbers will do."""
 
     def to_q(self, own: Array) -> Array:
         """Turn own coordinates into the other library's."""
@@ -44,6 +62,9 @@ class Chart(Protocol):
 
 class Plain:
     """A joint with the same coordinates and rates on both sides."""
+
+    own_layout: Layout | None = None
+    other_layout: Layout | None = None
 
     def __init__(self, size: int = 1) -> None:
         self.sizes = (size, size)
@@ -87,6 +108,8 @@ class Group:
         linear_in_body: bool = True,
     ) -> None:
         self.sizes = (7, 6) if free else (4, 3)
+        self.own_layout: Layout | None = _layout(range(self.sizes[0]))
+        self.other_layout: Layout | None = _layout(q_order)
         self._q_order = np.array(q_order)
         self._v_order = np.array(v_order)
         self._in_body = (angular_in_body, linear_in_body)[: 2 if free else 1]
@@ -124,6 +147,16 @@ class Group:
         return out[..., self._v_order]
 
 
+def _layout(q_order: Sequence[int]) -> Layout:
+    """Layout of coordinates that sit there in (x, y, z, w, position)."""
+    letters = [k for k in q_order if k < 4]
+    start = list(q_order).index(letters[0])
+    words = [f"quaternion ({', '.join('xyzw'[k] for k in letters)})"]
+    if len(q_order) > 4:
+        words.insert(0 if start else 1, "position (x, y, z)")
+    return Layout(", ".join(words), slice(start, start + 4))
+
+
 class Block(NamedTuple):
     """Where a joint of the other library sits, and how its coordinates read."""
 
@@ -135,21 +168,32 @@ class Block(NamedTuple):
 class Peer:
     """Base of the converters: what does not depend on the library.
 
-    ``to_*`` takes arrays in jounce's conventions and returns the other library's; every argument
-    of ``from_*`` is in the other library's conventions. All take leading batch axes, which
-    broadcast.
+    Every argument of ``to_*``, q among them, is in jounce's conventions, and the result in the
+    other library's; every argument of ``from_*``, q among them, is in the other library's, and
+    the result in jounce's. All take leading batch axes, which broadcast.
+
+    All numbers must be finite, and quaternions (or a cosine with its sine) must have the norm 1
+    where the convention puts them, within 1e-3; they are normalized. Otherwise a ValueError names
+    the layout that was expected. So a q of the wrong side is refused, except where both sides put
+    the quaternion in the same place and only order it differently.
 
     Bias forces belong to zero acceleration, which is not the same acceleration on both sides where
     a library resolves rates in other axes: there ``to_tau(q, inverse_dynamics(model, q, v,
     from_a(q_there, v_there, 0)))`` is its bias.
     """
 
-    def __init__(self, model: Model, sizes: tuple[int, int], blocks: Mapping[str, Block]) -> None:
+    def __init__(
+        self, model: Model, library: str, sizes: tuple[int, int], blocks: Mapping[str, Block]
+    ) -> None:
         self._model = model
+        self._library = library
         self._sizes = sizes
         self._blocks = [
             (model.q_slice(name), model.v_slice(name), blocks[name]) for name in model.joint_names
         ]
+        charts = [(name, model.q_slice(name), blocks[name]) for name in model.joint_names]
+        self._own_units = _units((name, q.start, b.chart.own_layout) for name, q, b in charts)
+        self._other_units = _units((name, b.q, b.chart.other_layout) for name, _, b in charts)
 
     @property
     def model(self) -> Model:
@@ -157,8 +201,8 @@ class Peer:
         return self._model
 
     def to_q(self, q: npt.ArrayLike) -> Array:
-        """Convert coordinates, (..., nq) to those of the other library."""
-        own = _checked("q", q, self._model.nq)
+        """Convert jounce's coordinates q, (..., nq), to those of the other library."""
+        own = self._own_q(q)
         out = np.empty((*own.shape[:-1], self._sizes[0]))
         for here, _, block in self._blocks:
             there = slice(block.q, block.q + block.chart.sizes[0])
@@ -166,8 +210,8 @@ class Peer:
         return out
 
     def from_q(self, q: npt.ArrayLike) -> Array:
-        """Convert coordinates of the other library to (..., nq)."""
-        other = _checked("q", q, self._sizes[0])
+        """Convert coordinates q of the other library to jounce's, (..., nq)."""
+        other = self._other_q(q)
         out = np.empty((*other.shape[:-1], self._model.nq))
         for here, _, block in self._blocks:
             there = slice(block.q, block.q + block.chart.sizes[0])
@@ -175,52 +219,65 @@ class Peer:
         return out
 
     def to_v(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Convert rates at the configuration q: ``B(q) v``."""
+        """Convert jounce's rates v at jounce's q: ``B(q) v``."""
         return self._forth(*self._own(q, v=v))
 
     def from_v(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Convert the other library's rates at its configuration q: ``B(q)^T v``."""
+        """Convert the other library's rates v at the other library's q: ``B(q)^T v``."""
         return self._back(*self._other(q, v=v))
 
     def to_a(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
-        """Convert accelerations, the derivatives of the rates' components: ``B a + dB/dt v``."""
+        """Convert jounce's accelerations a at jounce's q and v: ``B a + dB/dt v``.
+
+        Accelerations are the derivatives of the rates' components.
+        """
         own, rates, values = self._own(q, v=v, a=a)
         return self._forth(own, values) + self._spin(own, rates)
 
     def from_a(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
-        """Convert the other library's accelerations: ``B^T (a - dB/dt v)``."""
+        """Convert the other library's accelerations a at its q and v: ``B^T (a - dB/dt v)``."""
         own, rates, values = self._other(q, v=v, a=a)
         return self._back(own, values - self._spin(own, self._back(own, rates)))
 
     def to_tau(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> Array:
-        """Convert generalized forces; their power ``tau @ v`` stays the same."""
+        """Convert jounce's generalized forces at jounce's q; the power ``tau @ v`` is the same."""
         return self._forth(*self._own(q, tau=tau))
 
     def from_tau(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> Array:
-        """Convert the other library's generalized forces."""
+        """Convert the other library's generalized forces at the other library's q."""
         return self._back(*self._other(q, tau=tau))
 
     def to_matrix(self, q: npt.ArrayLike, matrix: npt.ArrayLike) -> Array:
-        """Convert a square matrix over v, (..., nv, nv): the mass matrix or its inverse.
+        """Convert a square matrix over v, (..., nv, nv), at jounce's q.
 
-        ``B M B^T`` maps the other library's rates to its forces if M does so here, and its
-        forces to its rates if M does that: B is orthogonal.
+        It is the mass matrix or its inverse: ``B M B^T`` maps the other library's rates to its
+        forces if M does so here, and its forces to its rates if M does that: B is orthogonal.
         """
         own, values = self._own(q, matrix=matrix)
         return _square(self._forth, own, values)
 
     def from_matrix(self, q: npt.ArrayLike, matrix: npt.ArrayLike) -> Array:
-        """Convert the other library's mass matrix, or its inverse: ``B^T M B``."""
+        """Convert the other library's mass matrix, or its inverse, at its q: ``B^T M B``."""
         own, values = self._other(q, matrix=matrix)
         return _square(self._back, own, values)
 
     def _own(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
-        own = _checked("q", q, self._model.nq)
+        own = self._own_q(q)
         return own, *(_checked(name, x, self._model.nv) for name, x in arrays.items())
 
     def _other(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
         own = self.from_q(q)
-        return own, *(_checked(name, x, self._sizes[1]) for name, x in arrays.items())
+        owner = f" of {self._library}"
+        return own, *(_checked(name, x, self._sizes[1], owner) for name, x in arrays.items())
+
+    def _own_q(self, q: npt.ArrayLike) -> Array:
+        """Check and normalize a q that must be in jounce's conventions."""
+        return _normalized("jounce", _checked("q", q, self._model.nq), self._own_units)
+
+    def _other_q(self, q: npt.ArrayLike) -> Array:
+        """Check and normalize a q that must be in the other library's conventions."""
+        array = _checked("q", q, self._sizes[0], f" of {self._library}")
+        return _normalized(self._library, array, self._other_units)
 
     def _forth(self, own: Array, x: Array) -> Array:
         out = np.empty((*np.broadcast_shapes(own.shape[:-1], x.shape[:-1]), self._sizes[1]))
@@ -309,8 +366,49 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _checked(name: str, value: npt.ArrayLike, size: int) -> Array:
+def _checked(name: str, value: npt.ArrayLike, size: int, owner: str = "") -> Array:
     array = np.asarray(value, float)
     if array.shape[-1:] != (size,):
-        raise ValueError(f"{name} must have shape (..., {size}), got {array.shape}")
+        raise ValueError(f"{name}{owner} must have shape (..., {size}), got {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(map(int, np.argwhere(~finite)[0]))
+        index = ", ".join(map(str, where))
+        raise ValueError(f"{name}{owner} must be finite, got {array[where]} at {name}[{index}]")
     return array
+
+
+class _Unit(NamedTuple):
+    """A part of q that has the norm 1."""
+
+    joint: str
+    part: slice
+    words: str
+
+
+def _units(layouts: Iterable[tuple[str, int, Layout | None]]) -> list[_Unit]:
+    """The parts with the norm 1 of all joints, given their first coordinates and layouts."""
+    return [
+        _Unit(name, slice(start + layout.unit.start, start + layout.unit.stop), layout.words)
+        for name, start, layout in layouts
+        if layout is not None
+    ]
+
+
+def _normalized(library: str, q: Array, units: Sequence[_Unit]) -> Array:
+    """Normalize the parts of a q of this library; refuse it if one is far from a unit."""
+    out = q
+    for joint, part, words in units:
+        norm = np.linalg.norm(q[..., part], axis=-1, keepdims=True)
+        error = np.abs(norm - 1.0)
+        wrong = error > _SLACK
+        if wrong.any():
+            raise ValueError(
+                f"q must be {library}'s: {words}; for joint {joint!r}, "
+                f"q[..., {part.start}:{part.stop}] has the norm {norm[wrong][0]:.6g} instead of 1"
+            )
+        inexact = error > 4 * np.finfo(float).eps  # what is a unit already stays the same
+        if inexact.any():
+            out = out.copy() if out is q else out
+            out[..., part] = np.where(inexact, q[..., part] / norm, q[..., part])
+    return out

@@ -61,7 +61,8 @@ class Converter(Peer):
             chart = _chart(model.joints[model.joint_index(own)], kinds[other])
             start = joints[other].position_start(), joints[other].velocity_start()
             blocks[own] = Block(int(start[0]), int(start[1]), chart)
-        super().__init__(model, (int(plant.num_positions()), int(plant.num_velocities())), blocks)
+        sizes = int(plant.num_positions()), int(plant.num_velocities())
+        super().__init__(model, "Drake", sizes, blocks)
 
 
 _SAME = {"revolute": ("revolute", "continuous"), "prismatic": ("prismatic",), "screw": ("helical",)}
@@ -95,6 +96,7 @@ class _RollPitchYaw(Group):
     def __init__(self) -> None:
         super().__init__(False, range(4), range(3), angular_in_body=False)
         self.sizes = (3, 3)
+        self.other_layout = None
 
     def to_q(self, own: Array) -> Array:
         """Return roll, pitch, yaw; the pitch is between -pi/2 and pi/2."""

@@ -52,7 +52,8 @@ class Converter(Peer):
             chart = _chart(model.joints[model.joint_index(own)], kinds[other])
             k = index[other]
             blocks[own] = Block(int(mj_model.jnt_qposadr[k]), int(mj_model.jnt_dofadr[k]), chart)
-        super().__init__(model, (int(mj_model.nq), int(mj_model.nv)), blocks)
+        sizes = int(mj_model.nq), int(mj_model.nv)
+        super().__init__(model, "MuJoCo", sizes, blocks)
 
 
 def _chart(joint: Joint, kind: str) -> Chart:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from jounce.errors import ModelError
-from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match, turned
+from jounce.interop._common import Array, Block, Chart, Group, Layout, Peer, Plain, match, turned
 from jounce.joints import Joint
 from jounce.model import Model
 
@@ -53,7 +53,8 @@ class Converter(Peer):
         for own, other in match(model, "Pinocchio", kinds, "FreeFlyer").items():
             chart = _chart(model.joints[model.joint_index(own)], kinds[other])
             blocks[own] = Block(int(joints[other].idx_q), int(joints[other].idx_v), chart)
-        super().__init__(model, (int(pin_model.nq), int(pin_model.nv)), blocks)
+        sizes = int(pin_model.nq), int(pin_model.nv)
+        super().__init__(model, "Pinocchio", sizes, blocks)
 
 
 def _kind(joint: Any) -> str:
@@ -95,6 +96,8 @@ def _chart(joint: Joint, kind: str) -> Chart:
 class _Angle(Plain):
     """An angle here, its cosine and sine there."""
 
+    other_layout = Layout("cosine, sine", slice(0, 2))
+
     def __init__(self) -> None:
         self.sizes = (2, 1)
 
@@ -111,6 +114,8 @@ class _Planar:
     """Displacements and angle here; there with cosine and sine, and velocities in body axes."""
 
     sizes = (4, 3)
+    own_layout: Layout | None = None
+    other_layout: Layout | None = Layout("position (x, y), cosine, sine", slice(2, 4))
 
     def to_q(self, own: Array) -> Array:
         """Replace the angle by cosine and sine."""

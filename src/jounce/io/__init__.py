@@ -9,7 +9,9 @@ from typing import Any
 import numpy.typing as npt
 
 from jounce.errors import ModelError
+from jounce.io._common import MIMIC_CHOICES, check_choice
 from jounce.io._xml import Source, read_source, root_tag
+from jounce.io.mjcf import load_mjcf
 from jounce.io.urdf import from_source, load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
@@ -34,8 +36,8 @@ def load(
         path: the file.
         base: "fixed" (the root is fixed to the world) or "free" (it moves freely, by a joint
             named "root_joint").
-        mimic: "independent" or "locked", see `jounce.load_urdf`.
-        strict: refuse whatever is doubtful, see `jounce.load_urdf`.
+        mimic: "independent" or "locked", see `jounce.load_urdf`; MJCF takes the default only.
+        strict: refuse whatever is doubtful, see `jounce.load_urdf` and `jounce.load_mjcf`.
         gravity: acceleration of gravity, m/s^2; by default what the file says, or
             (0, 0, -9.81).
         arguments: values for ``$(arg name)`` in a xacro file.
@@ -44,7 +46,9 @@ def load(
         ModelError: the file is wrong; the message names file, line and element.
         FileNotFoundError: there is no such file.
         ImportError: a package that the format needs is missing.
+        ValueError: `base` or `mimic` is none of the above, or an option is not one of the format.
     """
+    check_choice("mimic", mimic, MIMIC_CHOICES)
     options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
@@ -54,19 +58,15 @@ def load(
     source = read_source(path)
     root = root_tag(source)
     if root == "mujoco" and suffix != ".urdf":
-        from jounce.io.mjcf import load_mjcf
-
+        if mimic != MIMIC_CHOICES[0]:
+            raise ValueError(
+                f"mimic={mimic!r} is for URDF and xacro files, but {os.fspath(path)!r} is MJCF: "
+                "its joints are independent, and the equalities between them are left out"
+            )
         return load_mjcf(path, base=base, strict=strict, **options)
     _check_format(source, root, suffix)
     options.setdefault("gravity", (0.0, 0.0, -9.81))
     return from_source(source, base, mimic=mimic, strict=strict, **options)
-
-
-def load_mjcf(source: str | os.PathLike[str], base: str = "fixed", **options: Any) -> Model:
-    """Load an MJCF model (path or XML text) through MuJoCo, see `jounce.io.mjcf.load_mjcf`."""
-    from jounce.io import mjcf
-
-    return mjcf.load_mjcf(source, base, **options)
 
 
 def _check_format(source: Source, root: str | None, suffix: str) -> None:

@@ -19,13 +19,18 @@ _ONE, _OPTIONAL, _ANY = "one", "optional", "any"
 
 
 class Rule(NamedTuple):
-    """Attributes and children of an element; `closed` ones take no extensions at all."""
+    """Attributes and children of an element; `closed` ones take no extensions at all.
+
+    Children that are `tolerated` are no part of the format: the caller looks at them, messages
+    do not propose them.
+    """
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     children: Mapping[str, str] = {}
     closed: bool = True
     extensions: frozenset[str] = frozenset()
+    tolerated: frozenset[str] = frozenset()
 
 
 _ROBOT_EXTENSIONS = frozenset(
@@ -59,6 +64,7 @@ RULES: dict[str, Rule] = {
         optional=("type",),
         children={"inertial": _OPTIONAL, "visual": _ANY, "collision": _ANY, "origin": _OPTIONAL},
         closed=False,
+        tolerated=frozenset(("origin",)),
     ),
     "inertial": Rule(children={"origin": _OPTIONAL, "mass": _ONE, "inertia": _ONE}),
     "mass": Rule(required=("value",)),
@@ -199,8 +205,10 @@ def _check_extension(doc: Document, child: Element, rule: Rule, strict: bool) ->
         if tag in RULES:
             raise doc.error(child, f"<{tag}> is not allowed here; expected {_list(rule)}")
         hint = _FOREIGN_WORDS.get(tag) or _suggestion(tag, rule.children)
-        if hint is not None:
+        if hint is not None and hint in _listed(rule):
             raise doc.error(child, f"unknown element; did you mean <{hint}>?")
+        if hint is not None:
+            raise doc.error(child, f"unknown element; expected {_list(rule)}")
     for hidden in child.iter("inertial", "joint"):
         if hidden.tag == "inertial" or hidden.find("child") is not None:
             raise doc.error(hidden, f"<{child.tag}> is unknown, so this would be dropped")
@@ -208,8 +216,12 @@ def _check_extension(doc: Document, child: Element, rule: Rule, strict: bool) ->
         raise doc.error(child, f"unknown element; expected {_list(rule)}")
 
 
+def _listed(rule: Rule) -> list[str]:
+    return [name for name in rule.children if name not in rule.tolerated]
+
+
 def _list(rule: Rule) -> str:
-    return ", ".join(f"<{name}>" for name in rule.children) or "no elements at all"
+    return ", ".join(f"<{name}>" for name in _listed(rule)) or "no elements at all"
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str | None:

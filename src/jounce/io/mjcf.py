@@ -14,9 +14,9 @@ import numpy.typing as npt
 from jounce import inertia, lie
 from jounce.builder import ModelBuilder
 from jounce.errors import ModelError
+from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._xml import Source, read_source, root_tag
-from jounce.io.urdf import warn
 from jounce.joints import Joint
 from jounce.model import Model
 
@@ -24,7 +24,6 @@ __all__ = ["body_names", "joint_names", "load_mjcf"]
 
 Array = npt.NDArray[np.float64]
 
-ROOT_JOINT = "root_joint"
 _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
 
 
@@ -68,8 +67,7 @@ def load_mjcf(
     Warns:
         ModelWarning: once per file, naming what is left out.
     """
-    if base not in ("fixed", "free"):
-        raise ValueError(f"base must be 'fixed' or 'free', got {base!r}")
+    check_choice("base", base, ("fixed", "free"))
     text = read_source(source)
     root = root_tag(text)
     if root not in ("mujoco", None):
@@ -267,7 +265,7 @@ def _absorb_references(
     shift = np.eye(4)
     for joint, reference in zip(reversed(joints), reversed(references), strict=True):
         anchor = np.asarray(joint.anchor, float)
-        back = _displacement(joint, -reference)
+        back = displacement(joint.type, joint.axis, -reference, joint.anchor)
         if not np.array_equal(shift, np.eye(4)):
             rotation, offset = shift[:3, :3], shift[:3, 3]
             joint = replace(
@@ -278,17 +276,6 @@ def _absorb_references(
         moved.insert(0, joint)
         shift = back @ shift
     return moved, placement @ shift
-
-
-def _displacement(joint: Joint, position: float) -> Array:
-    """Motion of the body across a hinge or slide, in its own frame."""
-    axis, twist = np.asarray(joint.axis, float), np.zeros(6)
-    if joint.type == "prismatic":
-        twist[3:] = position * axis
-    elif joint.type == "revolute":
-        twist[:3] = position * axis
-        twist[3:] = np.cross(joint.anchor, twist[:3])
-    return np.asarray(lie.exp(twist), float)
 
 
 def _body_to_free(compiled: Any, names: Sequence[str], joints: Sequence[Sequence[Joint]]) -> int:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from jounce import inertia, lie
+from jounce import inertia
 from jounce.builder import ModelBuilder
-from jounce.errors import ModelError, ModelWarning
+from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
+from jounce.io._common import MIMIC_CHOICES, ROOT_JOINT, check_choice, displacement, warn
 from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
@@ -25,7 +24,6 @@ __all__ = ["load_urdf"]
 
 Array = npt.NDArray[np.float64]
 
-ROOT_JOINT = "root_joint"
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 
 
@@ -40,7 +38,8 @@ def load_urdf(
     """Load a robot from a URDF file or from its text.
 
     Children of a link keep the order of their joints in the file. Links that are fixed to
-    their parent are merged into it; their names remain frames. Shapes are kept in
+    their parent are merged into it; their names remain frames, and so does the name of the fixed
+    joint (at the frame of its child), unless a link has it too. Shapes are kept in
     ``model.visuals``. What URDF does not define is ignored if it is some vendor's extension and
     refused if it looks like a misspelling.
 
@@ -72,8 +71,8 @@ def from_source(
     source: Source, base: str, *, mimic: str, strict: bool, gravity: npt.ArrayLike
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
-    _check_choice("base", base, ("fixed", "free"))
-    _check_choice("mimic", mimic, ("independent", "locked"))
+    check_choice("base", base, ("fixed", "free"))
+    check_choice("mimic", mimic, MIMIC_CHOICES)
     doc = parse(source)
     robot = read_robot(doc, strict)
     root = check.check_tree(doc, robot.links, robot.joints)
@@ -97,12 +96,6 @@ def from_source(
     if findings:
         warn(f"{doc.name}: {'. '.join(findings)}. strict=True refuses such a file.")
     return model
-
-
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        expected = " or ".join(map(repr, choices))
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def _inertial_parameters(
@@ -153,12 +146,14 @@ def _add_joints(
     lost: set[str],
     lock: bool,
 ) -> None:
+    """Add all links but the root; `parameters` holds those of every link by its name."""
     placements = poses([joint.origin for joint in joints])
     locked = check.locked_positions(joints) if lock else {}
     for record, placement in zip(joints, placements, strict=True):
         if record.name in locked:
             joint = Joint("fixed")
-            placement = placement @ _displacement(record, locked[record.name])
+            moved = displacement(record.type, record.axis, locked[record.name])
+            placement = placement @ moved
         elif record.type == "fixed":
             joint = Joint("fixed")
         else:
@@ -177,15 +172,8 @@ def _add_joints(
         builder.add_body(
             record.child, record.parent, joint, placement, parameters=parameters[record.child]
         )
-
-
-def _displacement(joint: JointRecord, position: float) -> Array:
-    """Pose of the child across a revolute or prismatic joint at this position."""
-    axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
-    twist = np.zeros(6)
-    start = 3 if joint.type == "prismatic" else 0
-    twist[start : start + 3] = position * axis
-    return np.asarray(lie.exp(twist), float)
+        if joint.type == "fixed" and record.name not in parameters:
+            builder.add_frame(record.name, record.child)
 
 
 def _lost_report(doc: Document, lost: Sequence[JointRecord], most: int = 10) -> str:
@@ -197,12 +185,3 @@ def _lost_report(doc: Document, lost: Sequence[JointRecord], most: int = 10) -> 
     if len(lost) > most:
         listed.append(f"and {len(lost) - most} more")
     return "Mimic joints follow joints that do not exist: " + "; ".join(listed)
-
-
-def warn(message: str) -> None:
-    """Issue a `ModelWarning` that points at the line where the user called the package."""
-    level = 1
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("jounce."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, ModelWarning, stacklevel=level)

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy.typing as npt
 
 from jounce.errors import ModelError
+from jounce.io._common import warn
 from jounce.io._xml import Source, read_source, root_tag
-from jounce.io.urdf import from_source, warn
+from jounce.io.urdf import from_source
 from jounce.model import Model
 
 __all__ = ["expand_xacro", "load_xacro"]

@@ -1,0 +1,59 @@
+"""What the loaders share."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce import lie
+from jounce.errors import ModelWarning
+
+__all__ = ["MIMIC_CHOICES", "ROOT_JOINT", "check_choice", "displacement", "warn"]
+
+Array = npt.NDArray[np.float64]
+
+ROOT_JOINT = "root_joint"
+"""Name of the joint that base="free" adds."""
+
+MIMIC_CHOICES = ("independent", "locked")
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse the value of an option that is none of its choices."""
+    if value not in choices:
+        expected = " or ".join(map(repr, choices))
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+
+
+def displacement(
+    kind: str,
+    axis: npt.ArrayLike,
+    position: float,
+    anchor: npt.ArrayLike = (0.0, 0.0, 0.0),
+) -> Array:
+    """Motion of a body across its joint, in the body's own frame; the axis need not be a unit.
+
+    Joints without a single position (spherical ones and so on) stay where they are.
+    """
+    twist = np.zeros(6)
+    if kind in ("revolute", "continuous", "prismatic"):
+        along = position * np.asarray(axis, float) / np.linalg.norm(axis)
+        if kind == "prismatic":
+            twist[3:] = along
+        else:
+            twist[:3] = along
+            twist[3:] = np.cross(np.asarray(anchor, float), along)
+    return np.asarray(lie.exp(twist), float)
+
+
+def warn(message: str) -> None:
+    """Issue a `ModelWarning` that points at the line where the user called the package."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("jounce."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, ModelWarning, stacklevel=level)
