@@ -171,7 +171,7 @@ _WORLD = Frame(-1, _EYE)
 def _compose(first: Array, second: Array) -> Array:
     if first is _EYE:
         return second
-    return second if second is _EYE else first @ second
+    return first if second is _EYE else first @ second
 
 
 def _pose(what: str, value: npt.ArrayLike | None) -> Array:

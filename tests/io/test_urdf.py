@@ -289,17 +289,20 @@ def test_a_long_chain_loads_without_recursion_in_linear_time():
     assert times[1] < 30 * times[0] + 1
 
 
-def test_five_thousand_links_with_fixed_joints_load_in_a_second():
-    text = chain(2_500).replace("</robot>", "")
+def test_fixed_joints_load_about_as_fast_as_moving_ones():
+    """5,000 links; CPU time, and as a ratio, because the machine may be busy."""
+    fixed = chain(2_500).replace("</robot>", "")
     for k in range(2_500):
-        text += body(f"tip{k}") + joint(f"mount{k}", "fixed", f"link{k}", f"tip{k}")
-    times = []
+        fixed += body(f"tip{k}") + joint(f"mount{k}", "fixed", f"link{k}", f"tip{k}")
+    texts = {"fixed": fixed + "</robot>", "moving": chain(5_000)}
+    assert len(load_urdf(texts["fixed"]).frames) == 7_500
+    times = dict.fromkeys(texts, math.inf)
     for _ in range(3):
-        start = time.perf_counter()
-        model = load_urdf(text + "</robot>")
-        times.append(time.perf_counter() - start)
-    assert len(model.frames) == 7_500
-    assert min(times) < 1
+        for name, text in texts.items():
+            start = time.process_time()
+            load_urdf(text)
+            times[name] = min(times[name], time.process_time() - start)
+    assert times["fixed"] < 2 * times["moving"]
 
 
 def test_the_line_is_where_the_start_tag_begins():

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
-from jounce import inertia, lie, twists
+from jounce import lie, twists
 from jounce.papers import ali, kim
 
 STATES = 20

@@ -15,7 +15,6 @@ from test_ali import (
     cancellation,
     close,
     forces,
-    model,  # noqa: F401, a fixture
     nu,
     states,
 )
@@ -23,6 +22,11 @@ from test_ali import (
 import jounce as jc
 from jounce import inertia, lie, twists
 from jounce.papers import ali
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def model(request):
+    return MODELS[request.param]()
 
 
 # Algorithms 3 and 4

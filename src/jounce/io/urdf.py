@@ -173,7 +173,7 @@ def _add_joints(
             record.child, record.parent, joint, placement, parameters=parameters[record.child]
         )
         if joint.type == "fixed" and record.name not in parameters:
-            builder.add_frame(record.name, record.child)
+            builder.add_frame(record.name, record.parent, placement)
 
 
 def _lost_report(doc: Document, lost: Sequence[JointRecord], most: int = 10) -> str:
