@@ -25,13 +25,17 @@ constexpr int kMostOrder = 100;  // 102! is far from overflow
 
 template <class S>
 struct SeriesWork {
-  // Coefficient k of a node.
+  // Coefficient k of a node: what sums over lower orders read, ...
   struct Row {
     Vec3<S> y;   // R0^T w_p
     Vec3<S> A;   // R0^T (a_p + B_p p)
-    Vec3<S> w, a;
-    Mat3<S> B;
+    Vec3<S> w;
     Force<S> F;  // on the node and all that it carries
+  };
+  // ... and what mostly only the children of the same order do, kept apart to spare the caches.
+  struct Outer {
+    Vec3<S> a;
+    Mat3<S> B;
   };
   struct Moving {
     Vec3<S> p;  // pj
@@ -40,6 +44,7 @@ struct SeriesWork {
   int r, rows;         // order; coefficients kept per node, r + 2
   Angles<S> angles;
   Row* row;            // [node][k]
+  Outer* outer;        // [node][k]
   S *sine, *cosine;    // [angle][k]
   Mat3<S>* rotation;   // [group][k]: Rj
   Moving* moving;      // [moving][k]
@@ -50,6 +55,7 @@ struct SeriesWork {
       : r(order), rows(order + 2), angles(tree, arena) {
     const std::size_t n = rows;
     row = arena.take<Row>(n * tree.n);
+    outer = arena.take<Outer>(n * tree.n);
     sine = arena.take<S>(n * tree.angle_q.size());
     cosine = arena.take<S>(n * tree.angle_q.size());
     rotation = arena.take<Mat3<S>>(n * tree.quaternions.size());
@@ -69,6 +75,7 @@ struct SeriesNode {
   const Work& work;
   Row* me;         // [k]
   Row* up;         // [k] of the parent, or null
+  typename Work::Outer *outer, *up_outer;
   S *sine, *cosine;
   Mat3<S>* rotation;
   typename Work::Moving* moving;
@@ -79,6 +86,8 @@ struct SeriesNode {
     const std::size_t n = w.rows;
     me = w.row + n * i;
     up = node.parent >= 0 ? w.row + n * node.parent : nullptr;
+    outer = w.outer + n * i;
+    up_outer = node.parent >= 0 ? w.outer + n * node.parent : nullptr;
     sine = w.sine + (node.angle >= 0 ? n * node.angle : 0);
     cosine = w.cosine + (node.angle >= 0 ? n * node.angle : 0);
     rotation = w.rotation + (node.group >= 0 ? n * node.group : 0);
@@ -235,9 +244,9 @@ JOUNCE_INLINE Vec3<S> gyroscopic(const Sym3<P>& I, const Sym3<S>& W) {
 // Coefficient k of a_p + B_p p.
 template <Kind K, class S, class P>
 JOUNCE_INLINE Vec3<S> carried_acceleration(const SeriesNode<S, P>& s, int k) {
-  Vec3<S> sum = s.up[k].a + s.up[k].B * s.node.placement.p;
+  Vec3<S> sum = s.up_outer[k].a + s.up_outer[k].B * s.node.placement.p;
   if constexpr (moves(K)) {
-    for (int j = 0; j <= k; ++j) sum += s.up[k - j].B * (s.node.placement.R * s.moving[j].p);
+    for (int j = 0; j <= k; ++j) sum += s.up_outer[k - j].B * (s.node.placement.R * s.moving[j].p);
   }
   return sum;
 }
@@ -271,9 +280,9 @@ JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext
   auto* me = s.me;
   const Vec3<S> alpha = me[k + 1].w * double(k + 1);
   const Sym3<S> W = square(me, k);
-  me[k].B = {{-(W.yy + W.zz), W.xy + alpha.z, W.xz - alpha.y},
-             {W.xy - alpha.z, -(W.xx + W.zz), W.yz + alpha.x},
-             {W.xz + alpha.y, W.yz - alpha.x, -(W.xx + W.yy)}};
+  const Mat3<S> B{{-(W.yy + W.zz), W.xy + alpha.z, W.xz - alpha.y},
+                  {W.xy - alpha.z, -(W.xx + W.zz), W.yz + alpha.x},
+                  {W.xz + alpha.y, W.yz - alpha.x, -(W.xx + W.yy)}};
   Vec3<S> a;
   if (s.up) {
     me[k].A = transposed(s.node.placement.R, carried_acceleration<K>(s, k));
@@ -287,9 +296,9 @@ JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext
     }
     a += s.template joint<K>(k + 1).v * double(k + 1);
   }
-  me[k].a = a;
+  s.outer[k] = {a, B};
   const RigidInertia<P>& J = s.node.inertia;
-  me[k].F = {J.I * alpha + gyroscopic(J.I, W) + cross(J.h, a), a * J.m + me[k].B * J.h};
+  me[k].F = {J.I * alpha + gyroscopic(J.I, W) + cross(J.h, a), a * J.m + B * J.h};
   if (f_ext && s.node.body >= 0) me[k].F -= external_wrench(s.node, f_ext) * over_factorial;
 }
 

@@ -133,8 +133,8 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
       }
     });
     s.me[k + 1].w += me.x.w * over_next;
-    s.me[k].a += me.x.v;
-    s.me[k].B = s.me[k].B + hat(me.x.w);
+    s.outer[k].a += me.x.v;
+    s.outer[k].B = s.outer[k].B + hat(me.x.w);
     Force<S> added = me.whole * me.x;
     added += me.carried;
     s.me[k].F += added;
