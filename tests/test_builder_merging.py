@@ -1,4 +1,4 @@
-"""Bodies and frames below a merged body keep its offset, with or without a placement of their own."""
+"""Bodies and frames below a merged body keep its offset, placed or not."""
 
 import numpy as np
 import pytest

@@ -93,6 +93,17 @@ JOUNCE_INLINE void outward_columns(const Motion<S>& s, const Force<S>& U, const 
   });
 }
 
+// The same for the first rate of a root, whose parent, the world, does not accelerate.
+template <Kind K, class S>
+JOUNCE_INLINE void outward_root_columns(const Motion<S>& s, int begin, int end,
+                                        const SixRows<S>& me, const S* N) {
+  for_columns<S>(begin, end, [&](auto c) {
+    const auto x = c.load(N);
+    me.set_angular(c, Vec3{x * s.w.x, x * s.w.y, x * s.w.z});
+    me.set_linear(c, Vec3{x * s.v.x, x * s.v.y, x * s.v.z});
+  });
+}
+
 template <class P>
 JOUNCE_INLINE bool is_free_root(const Node<P>& node) {
   return node.parent < 0 && node.kind == Kind::free;
@@ -239,7 +250,11 @@ int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrix
         const int r = node.v + k;
         const auto& rate = work.rate[r];
         const bool keep = has_children || k + 1 < rates(K);
-        outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, keep, r, tree.nv, up, me, N + r * nv);
+        if (node.parent < 0 && k == 0) {
+          outward_root_columns<K>(rate.s, r, tree.nv, me, N + r * nv);
+        } else {
+          outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, keep, r, tree.nv, up, me, N + r * nv);
+        }
         up = me;
         d = Vec3<S>::zero();
       }
