@@ -402,6 +402,7 @@ def test_table_6_by_force_is_the_cores_inverse_mass_matrix(model):
         close(got, jc.inverse_mass_matrix(model, q) @ x)
 
 
+@pytest.mark.filterwarnings("ignore::jounce.ModelWarning")
 def test_table_5_by_inertia_gravity_and_armature_is_exact_in_the_core(model):
     """tau is linear in these, so the core's difference over a step of any size is exact."""
     for q, v, a, _, f, rng in states(model):
