@@ -291,6 +291,7 @@ def test_calls_leave_no_memory_behind(python):
     python(
         PRELUDE
         + """
+import gc
 model = jc.models.random_tree(4, 0, ["free", "revolute"])
 n = model.nv
 q, v, a, tau = jc.random_configuration(model, 0), *np.ones((3, n))
@@ -331,8 +332,10 @@ watched = [model, q, v, a, tau, batch, column, mask, out, bad, rows, wrenches, N
 for count, job in jobs:
     for _ in range(200): job()
     references = [sys.getrefcount(x) for x in watched[:-1]]
+    gc.collect()
     blocks, memory = sys.getallocatedblocks(), rss()
     for _ in range(count): job()
+    gc.collect()
     more = sys.getallocatedblocks() - blocks
     assert more < count // 10, (more, jobs.index((count, job)))  # a leak would be one per call
     assert rss() - memory < 1 << 20, (rss() - memory, jobs.index((count, job)))

@@ -106,8 +106,8 @@ class BatchRun {
     bool raised = false;
     const std::ptrdiff_t pieces = (groups_ + at_once_ - 1) / at_once_;
     const int helpers = int(threads < pieces ? threads : pieces) - 1;
-    if (threads > 1 && at_once_ > groups_ / (8 * threads)) {
-      at_once_ = groups_ / (8 * threads) < 1 ? 1 : groups_ / (8 * threads);
+    if (threads > 1 && at_once_ > groups_ / (32 * threads)) {
+      at_once_ = groups_ / (32 * threads) < 1 ? 1 : groups_ / (32 * threads);
     }
     run_parallel(helpers, [&](bool caller) {
       try {
