@@ -62,7 +62,18 @@ def body_twists(
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
-    """Twists of all bodies, (..., n_bodies, 6), in the chosen representation (mueller, eq. 66)."""
+    """Twists of all bodies, (..., n_bodies, 6), in the chosen representation (mueller, eq. 66).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
     return _body_twists(model, q, v, representation_index(twist), out=out, threads=threads)
 
 
@@ -80,6 +91,17 @@ def body_accelerations(
 
     Derivatives of components in one representation are not those in another: in "hybrid" the
     linear part is the acceleration of the body's origin, in "body" it is not.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) derivatives of the components of v.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
     """
     index = representation_index(twist)
     return _body_accelerations(model, q, v, a, index, out=out, threads=threads)
@@ -105,6 +127,17 @@ def body_twist(
     """Twist (angular, linear) of a body or frame, (..., 6), in the chosen representation.
 
     Identity: ``body_twist(...) == jacobian(...) @ v`` with the same representation.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
     """
     return _body_twist(
         model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
@@ -126,7 +159,9 @@ def jacobian(
         model: the robot.
         q: (..., nq) coordinates.
         body: a body (name or index) or the name of a frame.
-        twist: representation of the twist.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
@@ -148,6 +183,17 @@ def jacobian_derivative(
     """Time derivative of the Jacobian along v, (..., 6, nv).
 
     Identity: the derivative of the twist's components is ``J a + jacobian_derivative(...) v``.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
     """
     return _jacobian_derivative(
         model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads

@@ -168,7 +168,9 @@ def body_motion_series(
         q: (..., nq) coordinates.
         motion: (..., r+2, nv) v and its derivatives up to order r+1.
         body: a body (name or index) or the name of a frame.
-        twist: representation of the twist, see `jounce.twists`.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
