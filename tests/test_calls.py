@@ -337,6 +337,16 @@ def test_a_failed_call_leaves_a_shared_input_alone(lead, all_joints, state):
     np.testing.assert_array_equal(at.q, before)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_failed_call_leaves_nothing_half_done(threads, all_joints, state):
+    at = state(all_joints, 300)
+    out = np.zeros_like(at.v)
+    at.a[250, 3] = np.nan
+    with pytest.raises(ValueError, match="a must be finite"):
+        jc.inverse_dynamics(all_joints, at.q, at.v, at.a, out=out, threads=threads)
+    assert np.isnan(out).all()
+
+
 def read_only_out(shape):
     x = np.zeros(shape)
     x.setflags(write=False)

@@ -52,6 +52,12 @@ struct SomeMask {
 
 constexpr double kSingular = 64 * kEpsilon;
 
+// Whether a pivot is within rounding errors of zero, negative or not a number.
+template <class S>
+JOUNCE_INLINE bool vanishes(const S& pivot, const S& scale) {
+  return !all(value(pivot) > value(scale * kSingular));
+}
+
 // Velocities, velocity-dependent accelerations and wrenches, own inertias.
 template <class S, class P>
 JOUNCE_INLINE void articulated_outward(const Tree<P>& tree, const S* q, const S* v, const S* f_ext,
@@ -103,7 +109,7 @@ JOUNCE_INLINE bool factor_node(const Tree<P>& tree, const Node<P>& node, Mask pr
     const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
     const S scale = slides ? me.linear_scale
                            : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
-    if (any(value(r.D) <= value(scale * kSingular))) singular = true;
+    if (vanishes(r.D, scale)) singular = true;
     r.inverse_D = S(1.0) / r.D;
     if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
   }
@@ -146,7 +152,7 @@ JOUNCE_INLINE int articulated_inward(const Tree<P>& tree, const S* a, const S* t
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      if (factor_node<K, S>(tree, node, prescribed, me, work.rate)) singular = i;
+      if (factor_node<K, S>(tree, node, prescribed, me, work.rate) && singular < 0) singular = i;
       reduce_node<K>(node, prescribed, a, tau, me.F0, work.rate);
     });
     if (node.parent < 0) continue;

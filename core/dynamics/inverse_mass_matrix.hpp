@@ -8,6 +8,7 @@
 // share columns, so one array of columns serves the whole tree.
 // Outward, for all columns c >= r, with A_c the acceleration of the node:
 //   (2) N_rc -= U_r^T A_c / D_r,  A_c += s_r N_rc
+// a block of columns at a time, so that the accelerations along one path need little memory.
 // A free root is solved as one 6x6 block.
 #pragma once
 
@@ -31,8 +32,10 @@ struct InverseMassMatrixWork {
   BaseFrameWork<S> base;
   Row* row;
   Rate* rate;
-  S* columns;         // 6 arrays over the rates: wrenches, on the way inward
-  S* accelerations;   // 6 arrays over the rates for the world and each depth, on the way outward
+  S* columns;        // 6 arrays over the rates: wrenches, on the way inward
+  S* accelerations;  // 6 arrays over a block of columns for each depth, on the way outward
+
+  static constexpr int kBlock = lanes<S> > 1 ? 16 : 64;
 
   template <class P>
   InverseMassMatrixWork(const Tree<P>& tree, Arena& arena)
@@ -40,7 +43,7 @@ struct InverseMassMatrixWork {
         row(arena.take<Row>(tree.n)),
         rate(arena.take<Rate>(tree.nv)),
         columns(arena.take<S>(6 * std::size_t(tree.nv))),
-        accelerations(arena.take<S>(6 * std::size_t(tree.nv) * (tree.depth + 1))) {}
+        accelerations(arena.take<S>(6 * std::size_t(kBlock) * tree.depth)) {}
 
   // Origin of node i seen from its parent's; zero at a root.
   template <class P>
@@ -123,7 +126,7 @@ JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node,
     m[k][k] += tree.armature[node.v + k];
   }
   for (int k = 5; k >= 0; --k) {  // m = L^T D L, L unit lower triangular, stored below D
-    if (any(value(m[k][k]) <= value((k < 3 ? me.angular_scale : me.linear_scale) * kSingular))) {
+    if (vanishes(m[k][k], k < 3 ? me.angular_scale : me.linear_scale)) {
       singular = true;
     }
     pivot[k] = S(1.0) / m[k][k];
@@ -154,14 +157,13 @@ template <class S, class P>
 JOUNCE_INLINE bool free_root(const Tree<P>& tree, const Node<P>& node,
                              const InverseMassMatrixWork<S>& work, S* N) {
   const std::size_t nv = tree.nv;
-  const SixRows<S> F(work.columns, nv), A(work.accelerations + 6 * nv, nv);
+  const SixRows<S> F(work.columns, nv);
   S inverse[6][6];
   const bool singular = invert_root(tree, node, work.row[&node - tree.nodes.data()], inverse);
   S* rows = N + node.v * nv;
-  S* acceleration[] = {A.wx, A.wy, A.wz, A.vx, A.vy, A.vz};
   for (int k = 0; k < 6; ++k) {
     for (int c = 0; c < 6; ++c) rows[k * nv + node.v + c] = inverse[k][c];
-    for (std::size_t c = node.v_end; c < nv; ++c) rows[k * nv + c] = acceleration[k][c] = S(0.0);
+    for (std::size_t c = node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
   }
   for_columns<S>(node.v + 6, node.v_end, [&](auto c) {
     const auto n = F.angular(c), f = F.linear(c);
@@ -170,7 +172,6 @@ JOUNCE_INLINE bool free_root(const Tree<P>& tree, const Node<P>& node,
       const auto x = -(n.x * row[0] + n.y * row[1] + n.z * row[2] + f.x * row[3] + f.y * row[4] +
                        f.z * row[5]);
       c.store(rows + k * nv, x);
-      c.store(acceleration[k], x);
     }
   });
   return singular;
@@ -182,7 +183,6 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
   const int nv = tree.nv;
   int singular = -1;
   const SixRows<S> F(work.columns, nv);
-  for (int k = 0; k < 6 * nv; ++k) work.accelerations[k] = S(0.0);  // of the world
   for (int i = 0; i < tree.n; ++i) {
     const RigidInertia<S>& own = work.base.inertia[i];
     work.row[i].J = ArticulatedInertia<S>::of(own);
@@ -193,7 +193,7 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
     if (is_free_root(node)) {
-      if (free_root(tree, node, work, N)) singular = i;
+      if (free_root(tree, node, work, N) && singular < 0) singular = i;
       continue;
     }
     const S angular = trace(me.J.A), linear = trace(me.J.C);
@@ -209,7 +209,7 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
         const S D = along<K>(rate.U.n, rate.U.f, rate.s) + tree.armature[r];
         const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
         const S scale = slides ? me.linear_scale : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
-        if (any(value(D) <= value(scale * kSingular))) singular = i;
+        if (vanishes(D, scale) && singular < 0) singular = i;
         rate.inverse_D = S(1.0) / D;
         const Force<S> U_over_D = rate.U * rate.inverse_D;
         if (node.parent >= 0 || k > 0) me.J.eliminate(rate.U, U_over_D);
@@ -231,36 +231,53 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
   return singular;
 }
 
-// N is nv x nv, row-major.
+// Equation (2) for the columns [first, last).
 template <class S, class P>
-int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrixWork<S>& work) {
+JOUNCE_INLINE void inverse_mass_outward(const Tree<P>& tree, int first, int last, S* N,
+                                        InverseMassMatrixWork<S>& work) {
   const std::size_t nv = tree.nv;
-  base_frame(tree, q, work.base);
-  const int singular = inverse_mass_inward(tree, N, work);
-  for (int i = 0; i < tree.n; ++i) {
+  const auto accelerations = [&](int i) -> SixRows<S> {
+    const Node<P>& node = tree.nodes[i];
+    if (is_free_root(node)) return {N + node.v * nv + first, nv};  // its rates
+    constexpr std::size_t length = InverseMassMatrixWork<S>::kBlock;
+    return {work.accelerations + 6 * length * node.depth, length};
+  };
+  for (int i = 0; i < tree.n && tree.nodes[i].v < last; ++i) {
     const Node<P>& node = tree.nodes[i];
     if (is_free_root(node)) continue;
-    const SixRows<S> me(work.accelerations + 6 * nv * (node.depth + 1), nv);
-    SixRows<S> up(work.accelerations + 6 * nv * node.depth, nv);
+    const SixRows<S> me = accelerations(i);
+    SixRows<S> up = node.parent < 0 ? me : accelerations(node.parent);
     Vec3<S> d = work.offset(tree, i);
     const bool has_children = node.end > i + 1;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = 0; k < rates(K); ++k) {
-        const int r = node.v + k;
+        const int r = node.v + k, begin = r < first ? 0 : r - first, end = last - first;
         const auto& rate = work.rate[r];
         const bool keep = has_children || k + 1 < rates(K);
+        S* row = N + r * nv + first;
         if (node.parent < 0 && k == 0) {
-          outward_root_columns<K>(rate.s, r, tree.nv, me, N + r * nv);
+          outward_root_columns<K>(rate.s, begin, end, me, row);
         } else {
-          outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, keep, r, tree.nv, up, me, N + r * nv);
+          outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, keep, begin, end, up, me, row);
         }
         up = me;
         d = Vec3<S>::zero();
       }
     });
   }
-  mirror_upper(tree.nv, N, N);
+}
+
+// N is nv x nv, row-major.
+template <class S, class P>
+int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrixWork<S>& work) {
+  base_frame(tree, q, work.base);
+  const int singular = inverse_mass_inward(tree, N, work);
+  for (int first = 0; first < tree.nv; first += work.kBlock) {
+    const int last = first + work.kBlock;
+    inverse_mass_outward(tree, first, last < tree.nv ? last : tree.nv, N, work);
+  }
+  mirror_upper(tree.nv, N, tree.nv, N);
   return singular;
 }
 

@@ -84,7 +84,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
       work.base.inertia[node.parent] += shifted(d, composite);
     }
   }
-  mirror_upper(nv, M, M);
+  mirror_upper(nv, M, nv, M);
 }
 
 }  // namespace jounce

@@ -1,7 +1,7 @@
 // Partial derivatives of forward dynamics (singh, Sec. IV-E): da/dtau = M^-1 and
 //   da/dx = -M^-1 dtau/dx   at the accelerations that forward dynamics gives, x = q or v.
 // Either M^-1 is multiplied with the partials, which are zero between unrelated bodies (DMM), or
-// the articulated factors solve for their columns (AZA); the first wins for small robots.
+// the articulated factors solve for their columns (AZA); the first wins for all but long chains.
 #pragma once
 
 #include "../dynamics/inverse_mass_matrix.hpp"
@@ -9,39 +9,70 @@
 
 namespace jounce {
 
-// Measured cross-over: products of M^-1 up to this many rates, solves above.
-constexpr int kProductRates = 64;
+// Measured cross-over (`make bench`): products of M^-1 while a rate is related to so many others in
+// the mean (all, in a chain), solves above.
+constexpr int kProductRates = 150;
 
 namespace partials {
 
-// Rows [r, r + R) of out = -N X in some columns, where X is zero but for related rates.
+// Some columns of X without the rows that are zero in all of them.
+template <class S>
+struct GatheredColumns {
+  S* entries;  // one row after the other
+  int* rows;
+  int count;
+
+  static constexpr int kMostColumns = std::is_same_v<S, double> ? lanes<Wide> : 1;
+
+  template <class P>
+  GatheredColumns(const Tree<P>& tree, Arena& arena)
+      : entries(arena.take<S>(std::size_t(tree.nv) * kMostColumns)),
+        rows(arena.take<int>(tree.nv)),
+        count(0) {}
+
+  template <class C, class P>
+  JOUNCE_INLINE void gather(const Tree<P>& tree, const C& c, const S* X) {
+    constexpr int width = sizeof(typename C::Value) / sizeof(S);
+    const int words = related_words(tree.nv);
+    count = 0;
+    for (int w = 0; w < words; ++w) {
+      std::uint64_t bits = 0;
+      for (int k = c.at; k < c.at + width; ++k) bits |= tree.related[std::size_t(k) * words + w];
+      for (; bits; bits &= bits - 1) {
+        const int row = 64 * w + __builtin_ctzll(bits);
+        C{width * count}.store(entries, c.load(X + std::size_t(row) * tree.nv));
+        rows[count++] = row;
+      }
+    }
+  }
+};
+
+// Rows [r, r + R) of out = -N X in some columns.
 template <int R, class C, class S>
-JOUNCE_INLINE void product_tile(const C& c, std::uint64_t rows, std::size_t nv, int r, const S* N,
-                                const S* X, S* out) {
+JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, std::size_t nv, int r,
+                                const S* N, S* out) {
   using V = typename C::Value;
+  constexpr int width = sizeof(V) / sizeof(S);
   V sum[R];
   for (int i = 0; i < R; ++i) sum[i] = V(0.0);
-  for (; rows; rows &= rows - 1) {
-    const std::size_t k = __builtin_ctzll(rows);
-    const V x = c.load(X + k * nv);
-    const S* factor = N + k * nv + r;  // N is symmetric
-    for (int i = 0; i < R; ++i) sum[i] -= x * factor[i];
+  for (int k = 0; k < x.count; ++k) {
+    const V entry = C{width * k}.load(x.entries);
+    const S* factor = N + x.rows[k] * nv + r;  // N is symmetric
+    for (int i = 0; i < R; ++i) sum[i] -= entry * factor[i];
   }
   for (int i = 0; i < R; ++i) c.store(out + (r + i) * nv, sum[i]);
 }
 
-// out = -N X, where X has the sparsity of the tree and N is symmetric.
+// X <- -N X, where X has the sparsity of the tree and N is symmetric.
 template <class S, class P>
-JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, const S* X, S* out) {
+JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, GatheredColumns<S>& x) {
   const int nv = tree.nv;
   for_columns<S>(0, nv, [&](auto c) {
-    constexpr int width = sizeof(typename decltype(c)::Value) / sizeof(S);
-    std::uint64_t rows = 0;
-    for (int k = c.at; k < c.at + width; ++k) rows |= tree.related[k];
+    x.gather(tree, c, X);
     int r = 0;
-    for (; r + 8 <= nv; r += 8) product_tile<8>(c, rows, nv, r, N, X, out);
-    for (; r + 2 <= nv; r += 2) product_tile<2>(c, rows, nv, r, N, X, out);
-    if (r < nv) product_tile<1>(c, rows, nv, r, N, X, out);
+    for (; r + 8 <= nv; r += 8) product_tile<8>(c, x, nv, r, N, X);
+    for (; r + 2 <= nv; r += 2) product_tile<2>(c, x, nv, r, N, X);
+    if (r < nv) product_tile<1>(c, x, nv, r, N, X);
   });
 }
 
@@ -53,7 +84,7 @@ struct ColumnBlock {
   int width;           // columns in use
   std::size_t stride;  // from a row of the right-hand sides to the next
 
-  static constexpr std::size_t kWidth = 64;
+  static constexpr std::size_t kWidth = lanes<S> > 1 ? 8 : 64;
 
   JOUNCE_INLINE SixRows<S> wrench(int depth) const {
     return SixRows<S>(wrenches + 6 * kWidth * depth, kWidth);
@@ -178,19 +209,18 @@ struct ForwardPartialsWork {
   InverseDynamicsWork<S> bias;
   PartialsWork<S> partials;
   InverseMassMatrixWork<S> inverse;
-  S *a, *dq, *dv, *M;
+  partials::GatheredColumns<S> gathered;
   partials::ColumnBlock<S> block;
+  S *a, *M;
 
   template <class P>
   ForwardPartialsWork(const Tree<P>& tree, Arena& arena)
-      : bias(tree, arena), partials(tree, arena), inverse(tree, arena) {
+      : bias(tree, arena), partials(tree, arena), inverse(tree, arena), gathered(tree, arena) {
     const std::size_t nv = tree.nv, levels = tree.depth + 1;
-    a = arena.take<S>(nv);
-    dq = arena.take<S>(nv * nv);
-    dv = arena.take<S>(nv * nv);
-    M = arena.take<S>(nv * nv);
     block.wrenches = arena.take<S>(6 * block.kWidth * levels);
     block.accelerations = arena.take<S>(6 * block.kWidth * levels);
+    a = arena.take<S>(nv);
+    M = arena.take<S>(nv * nv);
   }
 };
 
@@ -206,16 +236,16 @@ int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const 
   inverse_dynamics(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
   for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
   partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);  // M^-1 (tau - bias)
-  const bool small = method == PartialsMethod::automatic ? tree.nv <= kProductRates
-                                                         : method == PartialsMethod::products;
-  if (small && tree.nv <= kMostRelated) {
-    inverse_dynamics_partials(tree, q, v, work.a, f_ext, work.dq, work.dv, work.M, work.partials);
-    partials::negative_product(tree, dtau, work.dq, dq);
-    partials::negative_product(tree, dtau, work.dv, dv);
-    return -1;
-  }
   inverse_dynamics_partials(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
-  for (S* X : {dq, dv}) partials::negative_solve(tree, dtau, X, tree.nv, work.inverse, work.block);
+  const bool sparse = method == PartialsMethod::automatic ? tree.mean_related <= kProductRates
+                                                          : method == PartialsMethod::products;
+  for (S* X : {dq, dv}) {
+    if (sparse && tree.nv <= kMostRelated) {
+      partials::negative_product(tree, dtau, X, work.gathered);
+    } else {
+      partials::negative_solve(tree, dtau, X, tree.nv, work.inverse, work.block);
+    }
+  }
   return -1;
 }
 

@@ -42,7 +42,6 @@ struct PartialsWork {
   Rate* rate;
   SixRows<S> t1, t2, t3;
   S *t4x, *t4y, *t4z, *px, *py, *pz;
-  S *lower_q, *lower_v;  // transposed lower triangles of dq and dv, for doubles
 
   template <class P>
   PartialsWork(const Tree<P>& tree, Arena& arena) : base(tree, arena) {
@@ -51,9 +50,6 @@ struct PartialsWork {
     rate = arena.take<Rate>(nv);
     for (SixRows<S>* t : {&t1, &t2, &t3}) *t = SixRows<S>(arena.take<S>(6 * nv), nv);
     for (S** x : {&t4x, &t4y, &t4z, &px, &py, &pz}) *x = arena.take<S>(nv);
-    const std::size_t size = std::is_same_v<S, double> ? nv * nv : 0;
-    lower_q = arena.take<S>(size);
-    lower_v = arena.take<S>(size);
   }
 };
 
@@ -195,35 +191,38 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   work.px[at] = p.x; work.py[at] = p.y; work.pz[at] = p.z;
 }
 
-// Where the lower triangles of dq and dv go: packs straight to their place; doubles to rows of
-// their transposes, which are turned over at the end, many at once.
+// The lower triangle of an nv x nv matrix while its columns are computed. Packs go straight to their
+// place. Doubles, many columns at once, go to rows of the transpose: they wait in the lower triangle
+// of another matrix, the longest row at the bottom, until they are turned over.
 template <class S>
 struct Lower {
-  S *dq, *dv;
-  std::size_t nv;
-  int j;
+  S* rows;
+  std::ptrdiff_t step;  // from a row to the next
 
+  static constexpr bool waits = std::is_same_v<S, double>;
+
+  JOUNCE_INLINE Lower(S* own, S* other, std::ptrdiff_t nv)
+      : rows(waits ? other + (nv - 1) * nv - 1 : own), step(waits ? -(nv + 1) : nv) {}
+
+  // Entries of column j and the rows c.
   template <class C, class V>
-  JOUNCE_INLINE void store(const C& c, const V& q, const V& v) const {
-    if constexpr (std::is_same_v<S, double>) {
-      c.store(dq + j * nv, q);
-      c.store(dv + j * nv, v);
+  JOUNCE_INLINE void store(const C& c, std::ptrdiff_t j, const V& x) const {
+    if constexpr (waits) {
+      c.store(rows + j * step, x);
     } else {
-      dq[c.at * nv + j] = q;
-      dv[c.at * nv + j] = v;
+      rows[c.at * step + j] = x;
     }
   }
+  JOUNCE_INLINE void turn_over(int nv, S* to) const {
+    if constexpr (waits) mirror_upper(nv, rows, step, to);
+  }
 };
-
-template <class S>
-JOUNCE_INLINE S* lower(S* rows, S* out) {
-  return std::is_same_v<S, double> ? rows : out;
-}
 
 // Equation (5) for one rate j of a node at p and the columns [begin, end) of its subtree.
 template <Kind K, class S>
 JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S>& p, int begin,
-                                int end, S* dq, S* dv, S* M, const Lower<S>& lower) {
+                                int end, S* dq, S* dv, S* M, const Lower<S>& below_q,
+                                const Lower<S>& below_v) {
   const auto& rate = work.rate[j];
   for_columns<S>(begin, end, [&](auto c) {
     using V = typename decltype(c)::Value;
@@ -236,25 +235,30 @@ JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S
     c.store(M, along<K>(n1, f1, rate.s));
     c.store(dv, along<K>(n2, f2, rate.s));
     c.store(dq, along<K>(n3, f3, rate.s));
-    const V q = dot(t4, rate.psi.w) + dot(n1, rate.psi2.w) + dot(f1, rate.psi2.v);
-    const V v = dot(t4, rate.s.w) + dot(n1, rate.sum.w) + dot(f1, rate.sum.v);
-    lower.store(c, q, v);
+    below_q.store(c, j, V(dot(t4, rate.psi.w) + dot(n1, rate.psi2.w) + dot(f1, rate.psi2.v)));
+    below_v.store(c, j, V(dot(t4, rate.s.w) + dot(n1, rate.sum.w) + dot(f1, rate.sum.v)));
   });
 }
 
 // Equation (5) for rates i and j of the same node.
 template <class S>
-JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S* dq, S* dv, S* M) {
+JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S* dq, S* dv, S* M,
+                            const Lower<S>& below_q, const Lower<S>& below_v) {
   const Columns<S, S> c{i};
   const auto& rate = work.rate[j];
   const Force<S> t1{work.t1.angular(c), work.t1.linear(c)};
   const Vec3<S> t4{work.t4x[i], work.t4y[i], work.t4z[i]};
+  const S q = dot(t4, rate.psi.w) + dot(t1, rate.psi2);
+  const S v = dot(t4, rate.s.w) + dot(t1, rate.sum);
+  if (i > j) {
+    below_q.store(c, j, q);
+    below_v.store(c, j, v);
+    return;
+  }
   const std::size_t at = std::size_t(i) * nv + j;
   M[at] = dot(t1, rate.s);
-  dq[at] = dot(t4, rate.psi.w) + dot(t1, rate.psi2);
-  dv[at] = dot(t4, rate.s.w) + dot(t1, rate.sum);
-  const Lower<S> below{lower(work.lower_q, dq), lower(work.lower_v, dv), std::size_t(nv), j};
-  if (i > j) below.store(c, dq[at], dv[at]);
+  dq[at] = q;
+  dv[at] = v;
 }
 
 }  // namespace partials
@@ -267,7 +271,7 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
                                bool coriolis = false) {
   using namespace partials;
   const std::size_t nv = tree.nv;
-  S *lower_q = lower(work.lower_q, dq), *lower_v = lower(work.lower_v, dv);
+  const Lower<S> below_q(dq, M, nv), below_v(dv, dq, nv);
   outward(tree, q, v, a, f_ext, coriolis, work);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
@@ -278,16 +282,19 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
       for (int k = 0; k < rates(K); ++k) {
         const int j = node.v + k;
         const std::size_t row = j * nv;
-        const Lower<S> below{lower_q, lower_v, nv, j};
-        pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row, below);
+        pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row,
+                        below_q, below_v);
         for (int c = node.v_end; c < tree.nv; ++c) {
           dq[row + c] = dv[row + c] = M[row + c] = S(0.0);
-          below.store(Columns<S, S>{c}, S(0.0), S(0.0));
+          below_q.store(Columns<S, S>{c}, j, S(0.0));
+          below_v.store(Columns<S, S>{c}, j, S(0.0));
         }
       }
       for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(me, p, node.v + k, work);
       for (int k = 0; k < rates(K); ++k) {
-        for (int j = 0; j < rates(K); ++j) own_pair(work, node.v + k, node.v + j, tree.nv, dq, dv, M);
+        for (int j = 0; j < rates(K); ++j) {
+          own_pair(work, node.v + k, node.v + j, tree.nv, dq, dv, M, below_q, below_v);
+        }
         M[(node.v + k) * (nv + 1)] += tree.armature[node.v + k];
       }
     });
@@ -295,11 +302,9 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
       pass_to_parent<S>(p - work.base.pose[node.parent].p, me, work.row[node.parent]);
     }
   }
-  mirror_upper(tree.nv, M, M);
-  if constexpr (std::is_same_v<S, double>) {
-    mirror_upper(tree.nv, lower_q, dq);
-    mirror_upper(tree.nv, lower_v, dv);
-  }
+  below_v.turn_over(tree.nv, dv);  // from dq, which then
+  below_q.turn_over(tree.nv, dq);  // takes its own from M
+  mirror_upper(tree.nv, M, nv, M);
 }
 
 // The Coriolis matrix C_ij = s_i^T (I s_j' + B s_j) with the inertias of the lower of both bodies:

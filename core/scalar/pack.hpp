@@ -30,6 +30,12 @@ JOUNCE_INLINE bool any(Register<8>::Mask m) {
   return (m[0] | m[1] | m[2] | m[3] | m[4] | m[5] | m[6] | m[7]) != 0;
 }
 
+JOUNCE_INLINE bool all(Register<2>::Mask m) { return (m[0] & m[1]) != 0; }
+JOUNCE_INLINE bool all(Register<4>::Mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+JOUNCE_INLINE bool all(Register<8>::Mask m) {
+  return (m[0] & m[1] & m[2] & m[3] & m[4] & m[5] & m[6] & m[7]) != 0;
+}
+
 template <int W>
 struct Pack {
   using Values = typename Register<W>::Values;

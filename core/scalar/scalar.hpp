@@ -1,4 +1,4 @@
-// What a kernel asks of its scalar type S: + - * /, sqrt, select(mask, a, b), any(mask).
+// What a kernel asks of its scalar type S: + - * /, sqrt, select(mask, a, b), any(mask), all(mask).
 // Branch on structure with `if`; on a scalar's value only through select.
 #pragma once
 
@@ -18,6 +18,7 @@ inline constexpr int lanes = 1;
 JOUNCE_INLINE double sqrt(double x) { return std::sqrt(x); }
 JOUNCE_INLINE double select(bool mask, double a, double b) { return mask ? a : b; }
 JOUNCE_INLINE bool any(bool mask) { return mask; }
+JOUNCE_INLINE bool all(bool mask) { return mask; }
 
 // The value without its tangent, for decisions (comparisons, thresholds).
 JOUNCE_INLINE double value(double x) { return x; }

@@ -60,7 +60,8 @@ JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, Serie
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     me.whole = me.J;
     with_kind(node.kind, [&](auto kind) {
-      if (factor_node<decltype(kind)::value, S>(tree, node, prescribed, me, work.rate)) singular = i;
+      constexpr Kind K = decltype(kind)::value;
+      if (factor_node<K, S>(tree, node, prescribed, me, work.rate) && singular < 0) singular = i;
     });
     if (node.parent >= 0) pass_inertia(me, work.node[node.parent], angular, linear);
   }

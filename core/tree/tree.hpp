@@ -43,7 +43,8 @@ struct Node {
   Pose<P> alignment;
 };
 
-constexpr int kMostRelated = 64;  // rates up to which `related` is kept
+constexpr int kMostRelated = 1024;  // rates up to which `related` is kept
+constexpr int related_words(int nv) { return (nv + 63) / 64; }
 
 template <class P = double>
 struct Tree {
@@ -56,6 +57,7 @@ struct Tree {
   std::vector<int> body_node;    // (n_bodies)
   // (nv) for each rate, which rates belong to its node, its ancestors and its subtree, as bits
   std::vector<std::uint64_t> related;
+  double mean_related = 0;       // how many these are in the mean
   Vec3<P> gravity;               // acceleration of gravity in the world
 };
 
@@ -88,13 +90,16 @@ inline RigidInertia<double> seen_from(const Pose<double>& to, const double* para
 }
 }  // namespace detail
 
+inline void mark(std::uint64_t* bits, int k) { bits[k / 64] |= std::uint64_t(1) << k % 64; }
+
 inline std::vector<std::uint64_t> related_rates(const std::vector<Node<double>>& nodes, int nv) {
-  std::vector<std::uint64_t> related(nv, 0);
+  const int words = related_words(nv);
+  std::vector<std::uint64_t> related(std::size_t(nv) * words, 0);
   for (const Node<double>& node : nodes) {
     for (int i = node.v; i < node.v + node.nv; ++i) {
       for (int j = node.v; j < node.v_end; ++j) {
-        related[i] |= std::uint64_t(1) << j;
-        related[j] |= std::uint64_t(1) << i;
+        mark(&related[std::size_t(i) * words], j);
+        mark(&related[std::size_t(j) * words], i);
       }
     }
   }
@@ -168,6 +173,9 @@ inline Tree<double> make_tree(const TreeData& data) {
   }
   t.armature.assign(data.armature, data.armature + t.nv);
   if (t.nv <= kMostRelated) t.related = related_rates(t.nodes, t.nv);
+  for (const Node<double>& node : t.nodes) {  // pairs within the node once, below it twice
+    t.mean_related += node.nv * (2.0 * (node.v_end - node.v) - node.nv) / t.nv;
+  }
   return t;
 }
 

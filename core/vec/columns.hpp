@@ -93,31 +93,29 @@ JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
   if constexpr (W > 4) exchange<4>(x, all);
 }
 
-// Copies the upper triangle of an n x n matrix, transposed, to the lower one of another (or the
-// same).
+// Copies the upper triangle of a matrix, rows `step` apart, transposed to the lower one of the
+// n x n matrix `to` (which may be the same). Nothing else of `from` is read.
 template <class S>
-JOUNCE_INLINE void mirror_upper(int n, const S* from, S* to) {
+JOUNCE_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to) {
   int done = 0;  // columns of the lower triangle that whole tiles cover, in each row of tiles
   if constexpr (std::is_same_v<S, double>) {
     constexpr int W = lanes<Wide>;
     done = n / W * W;
     for (int r = 0; r < done; r += W) {
-      for (int c = r; c < done; c += W) {
+      for (int i = 1; i < W; ++i) {
+        for (int k = 0; k < i; ++k) to[(r + i) * std::size_t(n) + r + k] = from[(r + k) * step + r + i];
+      }
+      for (int c = r + W; c < done; c += W) {
         Wide x[W];
-        for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, from + (r + i) * n + c, sizeof(x[i].v));
-        if (c == r) {
-          for (int i = 0; i < W; ++i) {
-            for (int k = 0; k < i; ++k) to[(r + i) * n + c + k] = from[(r + k) * n + c + i];
-          }
-          continue;
-        }
+        for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, from + (r + i) * step + c, sizeof(x[i].v));
         transpose(x);
-        for (int i = 0; i < W; ++i) std::memcpy(to + (c + i) * n + r, &x[i].v, sizeof(x[i].v));
+        double* at = to + std::size_t(c) * n + r;
+        for (int i = 0; i < W; ++i) std::memcpy(at + std::size_t(i) * n, &x[i].v, sizeof(x[i].v));
       }
     }
   }
   for (int r = done; r < n; ++r) {
-    for (int c = 0; c < r; ++c) to[r * n + c] = from[c * n + r];
+    for (int c = 0; c < r; ++c) to[std::size_t(r) * n + c] = from[c * step + r];
   }
 }
 

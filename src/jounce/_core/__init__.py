@@ -15,15 +15,15 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-__all__ = ["Tree", "core_info", "kernel", "raw"]
+__all__ = ["Tree", "core_info", "kernel", "raw", "workspace_bytes"]
 
 _VARIANTS = ("v4", "v3", "v2", "native", "generic")
 """From the widest registers to the narrowest; "native" is a build for this machine alone."""
 
 _NEEDS = {
     "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-    "v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},
-    "v2": {"sse4_1", "sse4_2", "ssse3", "popcnt"},
+    "v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},
+    "v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
 }
 """Processor flags, as Linux names them, behind the levels x86-64-v2, -v3 and -v4."""
 
@@ -104,6 +104,14 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
 def raw(name: str) -> Any:
     """Return a kernel as it is, for functions that prepare its arguments in Python."""
     return _module.bind(name, f"Kernel behind jounce.{name}.", __name__)
+
+
+def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -> int:
+    """Memory in bytes that a kernel needs for one state, or for one pack of states.
+
+    Packs hold several states, and their results until these are written.
+    """
+    return int(_module.workspace_bytes(name, model, order, pack))
 
 
 @functools.cache

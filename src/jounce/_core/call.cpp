@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <mutex>
 #include <string>
 
@@ -51,6 +52,8 @@ namespace {
 
 constexpr int kWide = lanes<Wide>;
 constexpr std::size_t kKeptBytes = std::size_t(64) << 20;
+// About what the caches of a core hold.
+constexpr std::size_t kPackBytes = std::size_t(2) << 20;
 // Work of one state above which a call is worth releasing the lock for (some ten microseconds).
 constexpr std::ptrdiff_t kLongCall = 1000;
 // Work of the groups that a thread takes at once: about a millisecond.
@@ -89,13 +92,18 @@ std::ptrdiff_t work_per_state(const Call& call) {
 class BatchRun {
  public:
   BatchRun(const Entry& entry, const Call& call) : entry_(entry), call_(call) {
-    group_ = entry.signature.packs ? kWide : 1;
+    bytes_ = entry.bytes(*call.tree, call.order, false);
+    if (call.states > 1 && entry.signature.packs) {
+      const std::size_t wide = entry.bytes(*call.tree, call.order, true);
+      // Kernels of matrices work on many columns at once: large ones need no packs.
+      const bool columns = entry.signature.outputs[0] == Shape::v_by_v;
+      if (!columns || wide <= kPackBytes) group_ = kWide;
+      if (group_ > 1 && wide > bytes_) bytes_ = wide;
+    }
     groups_ = (call.states + group_ - 1) / group_;
     at_once_ = kPiece / (work_per_state(call) * group_);
     if (at_once_ < 1) at_once_ = 1;
     lowest_failure_ = groups_;
-    bytes_ = entry.bytes(*call.tree, call.order, false);
-    if (call.states > 1) bytes_ = std::max(bytes_, entry.bytes(*call.tree, call.order, true));
   }
 
   // Without the lock. False with an exception set if a signal handler raised or memory is short.
@@ -162,7 +170,7 @@ class BatchRun {
 
   const Entry& entry_;
   const Call& call_;
-  std::ptrdiff_t group_, groups_, at_once_;
+  std::ptrdiff_t group_ = 1, groups_, at_once_;
   std::size_t bytes_;
   std::atomic<std::ptrdiff_t> next_{0}, lowest_failure_{0};
   std::atomic<bool> stop_{false}, no_memory_{false};
@@ -324,7 +332,12 @@ PyObject* checked_call(const Entry& entry, PyObject* const* args, Py_ssize_t n_a
   Parted parted;
   if (arguments.out && (!outputs_are_apart(s, call) || !parted.part(s, call, keep))) return nullptr;
   if (!runs(entry, arguments.model, call, batch, threads)) {
-    if (arguments.out) parted.restore(call);
+    if (arguments.out) {  // nothing half-done: no results, and inputs as they were
+      for (int k = 0; k < s.n_outputs; ++k) {
+        std::fill_n(call.out[k], call.states * call.out_size[k], std::nan(""));
+      }
+      parted.restore(call);
+    }
     return nullptr;
   }
   if (s.n_outputs == 1) {

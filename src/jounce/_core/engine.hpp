@@ -241,10 +241,14 @@ struct Frame {
   }
 };
 
-// Outputs that grow with rates and forces; matrices depend on the configuration alone.
-constexpr bool may_overflow(Shape shape) {
-  return shape == Shape::v || shape == Shape::series || shape == Shape::scalar ||
-         shape == Shape::six || shape == Shape::twists || shape == Shape::twist_series;
+// Whether the entries of an output are finite. Of the mass matrix and its inverse, the only matrices
+// of the configuration alone, the diagonal bounds the rest.
+inline bool output_is_finite(const Signature& s, const Call& call, int k, const double* out) {
+  const int nv = call.tree->nv;
+  if (s.outputs[k] != Shape::v_by_v || s.n_inputs > 1) return all_finite(out, call.out_size[k]);
+  double sum = 0.0;
+  for (int i = 0; i < nv; ++i) sum += out[std::size_t(i) * (nv + 1)] * 0.0;
+  return sum == 0.0;
 }
 
 template <class K, class S>
@@ -263,11 +267,10 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
     }
   }
   if (singular >= 0) return {Failure::singular, first, singular};
-  for (int k = 0; k < K::signature.n_outputs; ++k) {
-    if (!may_overflow(K::signature.outputs[k])) continue;
-    const double* out = call.out[k] + first * call.out_size[k];
-    if (!all_finite(out, (lanes<S> > 1 ? count : 1) * call.out_size[k])) {
-      return {Failure::overflow, first, -1};
+  for (int i = 0; i < (lanes<S> > 1 ? count : 1); ++i) {
+    for (int k = 0; k < K::signature.n_outputs; ++k) {
+      const double* out = call.out[k] + (first + i) * call.out_size[k];
+      if (!output_is_finite(K::signature, call, k, out)) return {Failure::overflow, first + i, -1};
     }
   }
   return {};

@@ -93,8 +93,8 @@ void raise_singular(PyObject* model, const Batch& batch, const Failure& failure)
   PyObject* joint = type ? joint_name(model, failure.node) : nullptr;
   if (joint) {
     PyErr_Format(type,
-                 "the inertia that joint %R moves vanishes%s (a massless leaf, or axes that "
-                 "coincide), so its acceleration is undefined; give the body an inertia, the joint "
+                 "the inertia that joint %R moves vanishes%s (a massless leaf, axes that "
+                 "coincide, or coordinates that overflow), so its acceleration is undefined; give the body an inertia, the joint "
                  "an armature, or prescribe its acceleration",
                  joint, state_text(batch, failure.state).c_str());
   }
@@ -113,9 +113,8 @@ void raise(const Signature& s, PyObject* model, const Call& call, const Batch& b
     case Failure::singular: return raise_singular(model, batch, failure);
     case Failure::overflow:
       PyErr_Format(PyExc_ValueError,
-                   "the result of %s() is not finite: an input is too large (state %zd or one "
-                   "packed with it)",
-                   s.name, Py_ssize_t(failure.state));
+                   "the result of %s() is not finite%s: an input is too large", s.name,
+                   state_text(batch, failure.state).c_str());
       return;
     case Failure::none: return;
   }

@@ -81,6 +81,13 @@ constexpr auto make_functions(std::index_sequence<I...>) {
   return std::array<_PyCFunctionFastWithKeywords, sizeof...(I)>{call_entry<I>...};
 }
 
+const Entry& entry_named(const std::string& name) {
+  for (const Entry* entry : entries()) {
+    if (name == entry->signature.name) return *entry;
+  }
+  throw nb::key_error(name.c_str());
+}
+
 // The kernel as a function of the given module, with the documentation written in Python.
 // `result` is the named tuple that it returns, or None.
 nb::object bind(nb::handle module, const std::string& name, const std::string& doc,
@@ -136,6 +143,13 @@ NB_MODULE(JOUNCE_MODULE, m) {
   tree.def_prop_ro("nq", [](const ModelTree& t) { return t.tree.nq; }, "Number of coordinates.");
   tree.def_prop_ro("nv", [](const ModelTree& t) { return t.tree.nv; }, "Number of rates.");
   m.attr("pack_width") = lanes<Wide>;
+  m.def(
+      "workspace_bytes",
+      [](const std::string& name, const ModelTree& t, int order, bool pack) {
+        return entry_named(name).bytes(t.tree, order, pack);
+      },
+      "name"_a, "tree"_a, "order"_a = 0, "pack"_a = false,
+      "Memory that a kernel needs for one state, or for one pack of states with its results.");
   nb::handle module = m;
   m.def(
       "bind",

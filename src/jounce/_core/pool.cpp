@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -13,6 +14,24 @@
 
 namespace jounce {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+// Threads that wait for each other look this long before they sleep: waking one takes as much.
+constexpr std::chrono::microseconds kLook(100);
+
+// Whether `ready` became true while looking.
+template <class Ready>
+bool look_for(Ready&& ready) {
+  for (const auto start = Clock::now(); Clock::now() - start < kLook;) {
+    for (int i = 0; i < 32; ++i) {
+      if (ready()) return true;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  }
+  return false;
+}
 
 class Pool {
  public:
@@ -24,10 +43,12 @@ class Pool {
       helpers = grow(helpers);
       job_ = &job;
       wanted_ = pending_ = helpers;
+      looks_ = helpers < hardware_threads();  // each thread has a core
       ++round_;
     }
     start_.notify_all();
     job(true);
+    if (looks_) look_for([this] { return pending_ == 0; });
     std::unique_lock<std::mutex> lock(state_);
     done_.wait(lock, [this] { return pending_ == 0; });
     job_ = nullptr;
@@ -52,6 +73,7 @@ class Pool {
     unsigned long seen = 0;
     for (;;) {
       const std::function<void(bool)>* job;
+      if (looks_) look_for([&] { return round_ != seen; });
       {
         std::unique_lock<std::mutex> lock(state_);
         start_.wait(lock, [&] { return round_ != seen && job_ && index < wanted_; });
@@ -70,8 +92,10 @@ class Pool {
   std::condition_variable start_, done_;
   int threads_ = 0;
   const std::function<void(bool)>* job_ = nullptr;
-  int wanted_ = 0, pending_ = 0;
-  unsigned long round_ = 0;
+  int wanted_ = 0;
+  std::atomic<int> pending_{0};
+  std::atomic<unsigned long> round_{0};
+  std::atomic<bool> looks_{false};
 };
 
 // Never destroyed: its threads wait until the process ends. A child of a fork has none of the

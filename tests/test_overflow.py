@@ -1,0 +1,57 @@
+"""Results that no double can hold are an error that says where, never inf or nan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+SOLID = {"mass": 1.3, "com": (0.1, 0.2, -0.3), "inertia": (0.05, 0.04, 0.03)}
+
+
+@pytest.fixture(scope="module")
+def slide():
+    """An arm that turns a slide: its inertia grows with the square of the slide's coordinate."""
+    builder = jc.ModelBuilder()
+    builder.add_body("arm", joint="revolute", axis=(0, 1, 0), **SOLID)
+    builder.add_body("slide", "arm", joint="prismatic", axis=(1, 0, 0), **SOLID)
+    return builder.build()
+
+
+def calls(model, q):
+    v = np.ones_like(q)
+    frame = model.n_bodies - 1
+    return {
+        "inverse_dynamics": lambda: jc.inverse_dynamics(model, q, v, v),
+        "forward_dynamics": lambda: jc.forward_dynamics(model, q, v, v),
+        "mass_matrix": lambda: jc.mass_matrix(model, q),
+        "inverse_mass_matrix": lambda: jc.inverse_mass_matrix(model, q),
+        "kinetic_energy": lambda: jc.kinetic_energy(model, q, v),
+        "coriolis_matrix": lambda: jc.coriolis_matrix(model, q, v),
+        "inverse_dynamics_derivatives": lambda: jc.inverse_dynamics_derivatives(model, q, v, v),
+        "jacobian_derivative": lambda: jc.jacobian_derivative(
+            model, q, v * 1e200, frame, twist="hybrid"
+        ),
+    }
+
+
+NAMES = list(calls(jc.models.chain(1), np.zeros(1)))
+
+
+@pytest.mark.parametrize("lead", [(), (3, 7)], ids=["one", "batch"])
+@pytest.mark.parametrize("name", NAMES)
+def test_too_large_a_coordinate_is_an_error(name, lead, slide):
+    q = np.zeros((*lead, 2))
+    q[..., 1] = 1.0
+    q[(*(n - 1 for n in lead), 1)] = 1e200
+    with pytest.raises(ValueError, match="not finite|coordinates that overflow") as caught:
+        calls(slide, q)[name]()
+    if lead:
+        assert "in state [2, 6] of the batch" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_large_coordinates_are_no_error(name, slide):
+    result = calls(slide, np.array([0.3, 1e60]))[name]()
+    assert all(np.isfinite(x).all() for x in (result if isinstance(result, tuple) else [result]))
