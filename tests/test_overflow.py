@@ -45,7 +45,7 @@ def test_too_large_a_coordinate_is_an_error(name, lead, slide):
     q = np.zeros((*lead, 2))
     q[..., 1] = 1.0
     q[(*(n - 1 for n in lead), 1)] = 1e200
-    with pytest.raises(ValueError, match="not finite|coordinates that overflow") as caught:
+    with pytest.raises(ValueError, match=r"not finite|coordinates that overflow") as caught:
         calls(slide, q)[name]()
     if lead:
         assert "in state [2, 6] of the batch" in str(caught.value)
