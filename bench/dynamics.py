@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics, mass matrix and its inverse, against Pinocchio (issue 2).
+"""Inverse and forward dynamics, mass matrix and its inverse, against Pinocchio.
 
 Pinocchio offers two conventions for `crba` and `aba`; both are timed and the faster one counts.
 """

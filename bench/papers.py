@@ -1,4 +1,4 @@
-"""The papers' own recursions in NumPy, timed and counted beside the core (issue 5).
+"""The papers' own recursions in NumPy, timed and counted beside the core.
 
 Times of NumPy code say how a formulation suits NumPy; the counts say how much arithmetic it needs,
 whatever the language: multiplications and additions without those by zeros and ones, see

@@ -1,4 +1,4 @@
-"""Partial derivatives of inverse and forward dynamics, against Pinocchio (issue 4).
+"""Partial derivatives of inverse and forward dynamics, against Pinocchio.
 
 Pinocchio's functions return views of its workspace, which the next call overwrites, where ours
 return fresh arrays. In single calls the plain call counts, which is in its favor; the same with
@@ -21,8 +21,11 @@ from bench.dynamics import first
 from bench.report import Report, Steps
 from bench.robots import Robot, States
 from bench.timing import Call, Effort, Ratio, geometric_mean, measure, ratio
+from jounce._core import raw
 
 BRANCHINGS = (1, 2, 5)
+PRODUCT_RATES = 150
+"""As in core/partials/forward_partials.hpp."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Function:
 
     name: str
     ours: str
-    """Name in jounce, which may not have it yet."""
+    """Name in jounce."""
     theirs: Callable[..., Any]
     inputs: str
 
@@ -79,26 +82,15 @@ def run(effort: Effort, step: Steps) -> Report:
     report = Report("partials")
     names = effort.pick(tuple(robots.FILES), tuple(robots.FILES), ("UR5", "HyQ"))
     size = effort.pick(1024, 1024, 8)
-    present = [function for function in FUNCTIONS if hasattr(jc, function.ours)]
-    for function in FUNCTIONS:
-        if function not in present:
-            for part in ("one call", f"batch of {size}"):
-                name = f"partials of {function.name}, {part}"
-                report.target(name, ">= 1.5" if part == "one call" else ">= 6", None, "(not yet)")
-    if present:
-        on_robots(report, effort, step, present, names, 1)
-        on_robots(report, effort, step, present, names, size)
-        curves(report, effort, step, present)
+    on_robots(report, effort, step, names, 1)
+    on_robots(report, effort, step, names, size)
+    curves(report, effort, step)
+    cross_over(report, effort, step)
     return report
 
 
 def on_robots(
-    report: Report,
-    effort: Effort,
-    step: Steps,
-    functions: list[Function],
-    names: tuple[str, ...],
-    size: int,
+    report: Report, effort: Effort, step: Steps, names: tuple[str, ...], size: int
 ) -> None:
     """One call, or a batch beside a loop over Pinocchio, on real robots."""
     part = "one call" if size == 1 else f"batch of {size}"
@@ -108,7 +100,7 @@ def on_robots(
         note="In brackets: 10% to 90% of the block-by-block ratios. Below: us per state, ours / "
         "Pinocchio's.",
     )
-    for function in functions:
+    for function in FUNCTIONS:
         ratios: list[Ratio] = []
         copied: list[Ratio] = []
         times = []
@@ -137,7 +129,7 @@ def on_robots(
             report.target(f"{name}: slowest robot", ">= 1", min(r.value for r in ratios))
 
 
-def curves(report: Report, effort: Effort, step: Steps, functions: list[Function]) -> None:
+def curves(report: Report, effort: Effort, step: Steps) -> None:
     """Ratio against the number of bodies, as in singh, Fig. 4 and Fig. 6."""
     sizes = effort.pick((2, 5, 10, 20, 50, 100, 200, 500), (2, 10, 50, 200), (2, 5))
     table = report.table(
@@ -145,7 +137,7 @@ def curves(report: Report, effort: Effort, step: Steps, functions: list[Function
         *("function", "branching", *(f"N = {n}" for n in sizes)),
     )
     found: dict[str, dict[str, Any]] = {}
-    for function in functions:
+    for function in FUNCTIONS:
         for branching in BRANCHINGS:
             ratios: dict[str, list[float]] = {"": [], ", copied": []}
             for n in sizes:
@@ -165,10 +157,53 @@ def curves(report: Report, effort: Effort, step: Steps, functions: list[Function
     report.numbers["curves"] = {"sizes": list(sizes), "ratios": found}
 
 
+def cross_over(report: Report, effort: Effort, step: Steps) -> None:
+    """Where solves with the articulated factors overtake products with M^-1 (singh, Table III).
+
+    Both are methods of one kernel, which differ in how they apply M^-1 to the partials of inverse
+    dynamics.
+    """
+    sizes = effort.pick((10, 20, 50, 100, 200, 400), (10, 50, 200), (5, 10))
+    table = report.table(
+        "Partials of forward dynamics, one call: solves' time (AZA) over products' (DMM)",
+        *("branching", *(f"N = {n}" for n in sizes), "cross-over N"),
+        note=f"Products are used while a rate is related to at most {PRODUCT_RATES} others in the "
+        "mean: in chains N, in trees far fewer.",
+    )
+    kernel = raw("forward_dynamics_derivatives_by")
+    found: dict[str, Any] = {}
+    for branching in BRANCHINGS:
+        ratios = []
+        for n in sizes:
+            step(f"products and solves: branching {branching}, N = {n}")
+            model = jc.models.tree(n, branching)
+            rng = np.random.default_rng(n)
+            state = (jc.random_configuration(model, rng), *rng.standard_normal((2, model.nv)))
+            calls = {
+                name: Call(kernel, (model, *state, method))
+                for name, method in (("products", 1), ("solves", 2))
+            }
+            timings = measure(calls, effort, effort.seconds / 2)
+            report.keep(f"cross-over, branching {branching}/{n}", timings)
+            ratios.append(ratio(timings["solves"], timings["products"]).value)
+        at = crossing(sizes, ratios)
+        table.add(branching, *ratios, f"{at:.0f}" if at else f"above {sizes[-1]}")
+        found[str(branching)] = {"ratios": ratios, "cross-over": at}
+    report.numbers["cross-over"] = {"sizes": list(sizes), "by branching": found}
+
+
+def crossing(sizes: tuple[int, ...], ratios: list[float]) -> float | None:
+    """The size where the ratio falls to 1, interpolated between logarithms; None if it does not."""
+    for k in range(1, len(sizes)):
+        before, after = np.log(ratios[k - 1]), np.log(ratios[k])
+        if before > 0 >= after:
+            part = before / (before - after)
+            return float(sizes[k - 1] * (sizes[k] / sizes[k - 1]) ** part)
+    return None
+
+
 def figures(report: Report, stem: Path) -> None:
     """Save the ratio curves beside the numbers; dashed with copies of Pinocchio's results."""
-    if "curves" not in report.numbers:
-        return
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""Time derivatives of inverse and forward dynamics on the aerial manipulator of ali (issue 3)."""
+"""Time derivatives of inverse and forward dynamics on the aerial manipulator of ali."""
 
 from __future__ import annotations
 
