@@ -9,10 +9,10 @@ import re
 import numpy as np
 import oracle_mpmath as oracle
 import pytest
-from series_cases import BATCH, EPS, ORDER, ROBOTS, assert_series_close, given_motion, robot
+from series_cases import BATCH, EPS, ORDER, ROBOTS, assert_series_close, given_motion, robot, swing
 
 import jounce as jc
-from jounce import lie, trajectories
+from jounce import lie
 from jounce.model import Model
 from jounce.twists import REPRESENTATIONS
 
@@ -87,15 +87,6 @@ def test_poses_and_twists_of_order_30_equal_60_digits():
 
 
 # Along a trajectory
-
-
-def swing(model: Model) -> trajectories.RobotTrajectory:
-    """A motion of all joints by a sinusoid of 1 rad/s."""
-    rng = np.random.default_rng(0)
-    start = jc.random_configuration(model, rng)
-    goal = jc.integrate(model, start, 0.5 * rng.uniform(-1, 1, model.nv))
-    law = trajectories.Sinusoid(0.7, 1.0, 0.4)
-    return trajectories.RobotTrajectory.between(model, start, goal, law)
 
 
 @every_twist
