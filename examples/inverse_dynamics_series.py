@@ -18,7 +18,7 @@ tau = jc.inverse_dynamics_series(model, q, motion)  # (201, 3, 6): torque, rate,
 for order, name in enumerate(("torque (N m)", "rate (N m/s)", "second rate (N m/s^2)")):
     print(f"largest {name:<22}", np.abs(tau[:, order]).max(axis=0).round(2))
 
-# Actuators with limited torque rate: how much slower must the motion be?
+# Actuators with a limited torque rate: when is the motion too fast for them?
 limit = 40.0
 print(
     "rate exceeds the limit at", int((np.abs(tau[:, 1]).max(axis=1) > limit).sum()), "of 201 times"

@@ -171,11 +171,16 @@ def body_motion_series(
         twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
             (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
-        out: array to write to.
+        out: (..., r+2, 6) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         (..., r+2, 6): twist, acceleration, jerk, ... as derivatives of components.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        KeyError: an unknown body or frame.
 
     Identity: row 0 is `body_twist`.
     """
@@ -200,10 +205,25 @@ def body_pose_series(
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
-    """Pose of a body or frame and its time derivatives, (..., r+3, 4, 4) (ali, Remark 1).
+    """Pose of a body or frame in the world and its time derivatives (ali, Remark 1).
 
-    The derivatives of the upper left block are those of the rotation matrix, those of the last
-    column those of the position in the world.
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        motion: (..., r+2, nv) v and its derivatives up to order r+1.
+        body: a body (name or index) or the name of a frame.
+        out: (..., r+3, 4, 4) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., r+3, 4, 4): the upper left 3x3 blocks are the rotation matrix and its derivatives, the
+        last columns the position and its derivatives, m/s^k.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        KeyError: an unknown body or frame.
+
+    Identity: equals `jounce.twists.pose_series` of `body_pose` and `body_motion_series`.
     """
     frame = locate(model, body)
     series: Array = _body_pose_series(model, q, motion, frame, out=out, threads=threads)
@@ -220,9 +240,27 @@ def jacobian_series(
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
-    """Jacobian of a body or frame and its time derivatives along a motion, (..., r+3, 6, nv).
+    """Jacobian of a body or frame and its time derivatives along a motion.
 
-    Identity: row 1 is `jacobian_derivative`.
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        motion: (..., r+2, nv) v and its derivatives up to order r+1.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist, as in `body_motion_series`.
+        out: (..., r+3, 6, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., r+3, 6, nv): J, dJ/dt, ..., d^(r+2)J/dt^(r+2), as derivatives of components.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        KeyError: an unknown body or frame.
+
+    Identity: row 1 is `jacobian_derivative`; J v, differentiated by Leibniz' rule, is
+    `body_motion_series`.
     """
     series: Array = _jacobian_series(
         model,

@@ -403,3 +403,48 @@ def forward_series(model: Model, q, v, tau, f_ext=None) -> np.ndarray:
     """Accelerations (r+1, nv) that forces (r+1, nv) give, correctly rounded."""
     nothing = np.zeros(model.nv, bool)
     return hybrid_series(model, q, v, np.zeros_like(tau), tau, nothing, f_ext)[0]
+
+
+def pose_and_twist_series(model: Model, q, motion, body: int):
+    """Pose (r+3, 4, 4) of a body along a motion (r+2, nv), and its twist (r+2, 6) in four ways.
+
+    The twist comes from the pose and its rate alone. Rotations that are so only to the rounding of
+    a model's placements have no transpose for an inverse, so the inverse is solved for.
+    """
+    with mp.workdps(DIGITS):
+        robot = Robot(model, q, coefficients(motion))
+        T = robot.pose[int(np.flatnonzero(model.nodes.body == body)[0])]
+        R, p = T.part(slice(3), slice(3)), T.part(slice(3), 3)
+        back = inverse_matrix(R)
+        spin, world_spin = vee(back @ R.rate), vee(R.rate @ back)
+        velocity, lever = p.rate, Series(lambda k: cross_product(p, world_spin, k))
+        twists = {
+            "body": (spin, back @ velocity),
+            "spatial": (world_spin, velocity + lever),
+            "hybrid": (world_spin, velocity),
+            "mixed": (spin, velocity),
+        }
+        orders = range(len(motion))
+        return scaled([T[k] for k in range(len(motion) + 1)], 0), {
+            name: scaled([np.concatenate([w[k], v[k]]) for k in orders], 0)
+            for name, (w, v) in twists.items()
+        }
+
+
+def inverse_matrix(A: Series) -> Series:
+    """B with A B = 1: B_k = -B_0 (A_1 B_(k-1) + ... + A_k B_0)."""
+    start = np.array(mpmath.inverse(mpmath.matrix(A[0].tolist())).tolist(), dtype=object)
+
+    def rule(k: int) -> np.ndarray:
+        return -start @ sum(A[j] @ B[k - j] for j in range(1, k + 1)) if k else start
+
+    B = Series(rule)
+    return B
+
+
+def vee(W: Series) -> Series:
+    return Series(lambda k: np.array([W[k][2, 1], W[k][0, 2], W[k][1, 0]], dtype=object))
+
+
+def cross_product(a: Series, b: Series, k: int) -> np.ndarray:
+    return sum(hat(a[j]) @ b[k - j] for j in range(k + 1))

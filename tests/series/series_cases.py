@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 import jounce as jc
+from jounce import trajectories
 from jounce.model import Model
 
 EPS = np.finfo(float).eps
@@ -56,6 +57,16 @@ def given_forces(name: str, order: int = ORDER, batch: tuple[int, ...] = (BATCH,
     tau[..., 0, :] += jc.gravity_forces(model, q)
     f_ext = inertia.min() * rng.standard_normal((*batch, order + 1, model.n_bodies, 6))
     return q, v, acc, tau, f_ext
+
+
+def swing(model: Model, seed: int = 0) -> trajectories.RobotTrajectory:
+    """A motion of all joints, spherical and free ones on screws, by a sinusoid of 1 rad/s."""
+    rng = np.random.default_rng(seed)
+    start = jc.random_configuration(model, rng)
+    goal = jc.integrate(model, start, 0.5 * rng.uniform(-1, 1, model.nv))
+    return trajectories.RobotTrajectory.between(
+        model, start, goal, trajectories.Sinusoid(0.7, 1.0, 0.4)
+    )
 
 
 def random_mask(model: Model, seed: int) -> np.ndarray:

@@ -6,25 +6,23 @@ import math
 
 import numpy as np
 import pytest
-from series_cases import BATCH, ROBOTS, assert_series_close, given_forces, given_motion, robot
+from series_cases import (
+    BATCH,
+    ROBOTS,
+    assert_series_close,
+    given_forces,
+    given_motion,
+    robot,
+    swing,
+)
 
 import jounce as jc
-from jounce import lie, trajectories
+from jounce import lie
 from jounce.model import Model
 
 ORDER = 16
 STEP = 0.2
 """Time by which Taylor polynomials are continued, s; the motions below vary at 1 rad/s."""
-
-
-def swing(model: Model, seed: int = 0) -> trajectories.RobotTrajectory:
-    """A motion of all joints, spherical and free ones on screws, by a sinusoid of 1 rad/s."""
-    rng = np.random.default_rng(seed)
-    start = jc.random_configuration(model, rng)
-    goal = jc.integrate(model, start, 0.5 * rng.uniform(-1, 1, model.nv))
-    return trajectories.RobotTrajectory.between(
-        model, start, goal, trajectories.Sinusoid(0.7, 1.0, 0.4)
-    )
 
 
 def continued(series: np.ndarray, h: float) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -169,15 +170,33 @@ def test_boundary_polynomials_of_any_odd_degree_meet_their_conditions(degree):
     np.testing.assert_array_equal(curve.series(0.3, degree + 2)[degree + 1 :], 0)
 
 
-@pytest.mark.parametrize("degree", [3, 5, 11, 21])
-def test_both_expansions_of_a_boundary_polynomial_agree_where_they_meet(degree):
-    curve = tr.PolynomialSegment.rest_to_rest([0, 2], [1, -3], 2.0, degree)
-    middle = curve.series([np.nextafter(1.0, 0.0), 1.0], degree)
-    # The coefficients about one end sum, without signs, to the conditioning in the middle.
-    terms = np.abs(curve._from_start.coefficients).sum(axis=1)
-    powers = [sum(math.perm(j, k) * c for j, c in enumerate(terms)) for k in range(degree + 1)]
-    assert_series_close(middle[0], middle[1], 4, np.array(powers)[:, None])
-    assert_series_close(curve(1.0), [0.5, -0.5], 64 * 2 ** (degree / 4))
+def rest_to_rest(degree, u, order):
+    """Derivatives of the polynomial from 0 to 1, whose slope is c (u (1 - u))^(m-1), exactly."""
+    m = (degree + 1) // 2
+    c = math.factorial(degree) // math.factorial(m - 1) ** 2
+    terms = {m + i: Fraction((-1) ** i * c * math.comb(m - 1, i), m + i) for i in range(m)}
+    rows = [
+        sum(math.perm(j, k) * a * u ** (j - k) for j, a in terms.items() if j >= k)
+        for k in range(order + 1)
+    ]
+    return [float(x) for x in rows]
+
+
+@pytest.mark.parametrize("degree", [3, 5, 11, 21, 41, 99])
+def test_boundary_polynomials_of_high_degree_do_not_cancel_between_the_ends(degree):
+    curve = tr.PolynomialSegment.rest_to_rest([0, 2], [1, 0], 1.0, degree, extend="formula")
+    u, order = np.linspace(-0.125, 1.125, 21), min(degree, 10)
+    expected = np.array([rest_to_rest(degree, Fraction(x), order) for x in u.tolist()])[..., None]
+    expected = expected * [1, -2]
+    expected[:, 0, 1] += 2
+    # The slope is like exp(-2 d (u - 1/2)^2); derivatives of order k of such a bell are smaller by
+    # sqrt(d^k / k!) than the k-th differences that sum to them. Outside of the interval the form
+    # amplifies errors by (|u| + |1 - u|)^d.
+    inside = (u >= 0) & (u <= 1)
+    cancels = [max(1.0, math.sqrt(degree**k / math.factorial(k))) for k in range(order + 1)]
+    growth = np.where(inside, 1.0, 1.25**degree)[:, None, None]
+    scale = np.array(cancels)[:, None] * size_of_orders(expected[inside], 1) * growth
+    assert_series_close(curve.series(u, order), expected, 32, scale)
 
 
 def test_minimum_jerk_is_the_quintic_from_rest_to_rest():

@@ -321,7 +321,7 @@ def test_reprs_show_the_factors():
         (lambda: tr.roll_pitch_yaw([1, 2]), "angles: .*size 3, got size 2"),
         (lambda: tr.Translation(tr.Constant(1.0)), "position: .*size 3, got size 1"),
         (lambda: tr.Translation(tr.circle_with_yaw()), "position: expected a curve in R"),
-        (lambda: tr.geodesic(np.eye(4), 2 * np.eye(4), 1.0), "orthonormal"),
+        (lambda: tr.geodesic(np.eye(4), 2 * np.eye(4), 1.0), "^final: .*orthonormal"),
         (lambda: tr.geodesic(np.eye(5), np.eye(4), 1.0), r"initial: .*\(4, 4\) or \(3, 3\)"),
         (lambda: tr.geodesic(np.eye(4), np.eye(4), -1.0), "law: expected a positive number"),
         (lambda: tr.geodesic(np.eye(4), np.eye(4), tr.Constant([1, 2])), "law: .*got size 2"),
@@ -335,7 +335,7 @@ def test_reprs_show_the_factors():
         (lambda: tr.circle_with_yaw() @ np.eye(2), r"right factor: .*\(4, 4\)"),
         (lambda: tr.circle_with_yaw() @ tr.Constant(1), "right factor: expected a pose curve"),
         (lambda: tr.circle_with_yaw().retimed(tr.Constant([1, 2])), "law: .*size 1"),
-        (lambda: tr.circle_with_yaw().twist_series(0.0, 1, "LOCAL"), "LOCAL is called 'body'"),
+        (lambda: tr.circle_with_yaw().twist_series(0.0, 1, "LOCAL"), "^twist: .*is called 'body'"),
         (lambda: tr.ProductOfExponentials(np.eye(4), [1, 2, 3], SCALARS), r"screws: .*\(n, 6\)"),
     ],
 )

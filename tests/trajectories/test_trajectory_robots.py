@@ -308,3 +308,14 @@ def test_configurations_of_a_wrong_shape_are_refused():
         tr.RobotTrajectory.between(model, [0, 0], [0, 0, 0], 1.0)
     with pytest.raises(ValueError, match=r"q: expected shape \(m, 3\), got \(3,\)"):
         tr.RobotTrajectory.through(model, [0, 1], [0, 0, 0])
+
+
+def test_what_is_no_model_is_refused():
+    for make in (
+        lambda: tr.RobotTrajectory(None, {}),
+        lambda: tr.RobotTrajectory.between("robot.urdf", [0], [1], 1.0),
+        lambda: tr.RobotTrajectory.through(None, [0, 1], [[0], [1]]),
+        lambda: tr.aerial_manipulator_reference(None),
+    ):
+        with pytest.raises(TypeError, match=r"^model must be a jounce\.Model"):
+            make()

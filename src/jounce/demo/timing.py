@@ -24,7 +24,7 @@ BUDGET = 0.04
 _SWEEPS = 4
 """Every sweep is repeated and the best time kept, so that a busy moment leaves no bump."""
 BRANCHES = 5
-"""Arms of the robot in the scaling measurement (ali, Table 4): N = 1 + 5 bodies."""
+"""Arms of the robot in the scaling measurement (ali, Table 4): N = 1 + 5 times an arm's links."""
 
 
 class OrderTimes(NamedTuple):

@@ -126,5 +126,4 @@ def poses(name: str, value: npt.ArrayLike, ndim: int) -> Array:
     out = np.zeros((*array.shape[:-2], 4, 4))
     out[..., 3, 3] = 1.0
     out[..., :size, :size] = array
-    lie.log(out)  # refuses what is not a rigid motion
-    return out
+    return lie._group_element(name, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jounce.model import Model
+from jounce.model import Model, require_model
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve
 from jounce.trajectories.group import circle_with_yaw
@@ -30,6 +30,7 @@ def aerial_manipulator_reference(model: Model, duration: float = 30.0) -> RobotT
         model: a floating base whose other joints are revolute or prismatic.
         duration: the time T of the half-cosines, s.
     """
+    require_model(model)
     base, *arms = model.joints or (None,)
     if base is None or base.type != "free" or model.nv != 6 + len(arms):
         raise ValueError(

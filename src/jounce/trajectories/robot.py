@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jounce import lie
 from jounce.configuration import neutral
-from jounce.model import Model
+from jounce.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
@@ -95,6 +95,7 @@ class RobotTrajectory(Immutable):
             names) whose components are shared out in that order.
 
     Raises:
+        TypeError: model is no model.
         KeyError: an unknown joint.
         ValueError: a curve that does not fit its joint, or two curves for one joint.
     """
@@ -109,6 +110,7 @@ class RobotTrajectory(Immutable):
     def __init__(
         self, model: Model, curves: Mapping[JointKey, Curve | PoseCurve | npt.ArrayLike]
     ) -> None:
+        require_model(model)
         parts = tuple(_part(model, key, value) for key, value in curves.items())
         given = [int(i) for part in parts for i in part.v]
         if len(set(given)) != len(given):
@@ -311,6 +313,7 @@ def _pose(model: Model, joint: str, q: Array) -> Array:
 
 
 def _configurations(model: Model, name: str, value: npt.ArrayLike, ndim: int) -> Array:
+    require_model(model)
     q = _checks.numbers(name, value)
     if q.ndim != ndim or q.shape[-1] != model.nq:
         expected = f"({model.nq},)" if ndim == 1 else f"(m, {model.nq})"
