@@ -7,6 +7,8 @@
 // loop runs over memory in order and many columns go at once.
 #pragma once
 
+#include <algorithm>
+
 #include "../kinematics/base_frame.hpp"
 #include "../vec/columns.hpp"
 
@@ -53,10 +55,23 @@ JOUNCE_INLINE void project_wrenches(const MassMatrixWork<S>& work, const Node<P>
   });
 }
 
+// Copies the upper triangle of M, which is zero but for related rates, to the lower one.
+template <class S, class P>
+JOUNCE_INLINE void mirror_related(const Tree<P>& tree, S* M) {
+  const std::size_t nv = tree.nv;
+  if (!tree.sparse) return mirror_upper(tree.nv, M, nv, M);
+  for (const Node<P>& node : tree.nodes) {
+    for (std::size_t r = node.v; r < std::size_t(node.v + node.nv); ++r) {
+      for (std::size_t c = r + 1; c < std::size_t(node.v_end); ++c) M[c * nv + r] = M[r * nv + c];
+    }
+  }
+}
+
 // M is nv x nv, row-major.
 template <class S, class P>
 void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work) {
   const int nv = tree.nv;
+  if (tree.sparse) std::fill_n(M, std::size_t(nv) * nv, S(0.0));
   base_frame(tree, q, work.base);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
@@ -73,7 +88,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
           rows[j * nv + at] = dot(F, base_frame_screw<K>(node, j, pose.R));
         }
         rows[k * nv + at] += tree.armature[at];
-        for (int c = node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
+        for (int c = tree.sparse ? nv : node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
         work.wrenches.set_angular(Columns<S, S>{at}, F.n);
         work.wrenches.set_linear(Columns<S, S>{at}, F.f);
         work.px[at] = pose.p.x; work.py[at] = pose.p.y; work.pz[at] = pose.p.z;
@@ -84,7 +99,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
       work.base.inertia[node.parent] += shifted(d, composite);
     }
   }
-  mirror_upper(nv, M, nv, M);
+  mirror_related(tree, M);
 }
 
 }  // namespace jounce

@@ -18,7 +18,10 @@
 // Nothing is computed for bodies on different branches.
 #pragma once
 
+#include <algorithm>
+
 #include "../dynamics/inverse_dynamics.hpp"
+#include "../dynamics/mass_matrix.hpp"
 #include "../kinematics/base_frame.hpp"
 #include "../kinematics/bodies.hpp"
 #include "../vec/columns.hpp"
@@ -191,30 +194,35 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   work.px[at] = p.x; work.py[at] = p.y; work.pz[at] = p.z;
 }
 
-// The lower triangle of an nv x nv matrix while its columns are computed. Packs go straight to their
-// place. Doubles, many columns at once, go to rows of the transpose: they wait in the lower triangle
-// of another matrix, the longest row at the bottom, until they are turned over.
+// The lower triangle of an nv x nv matrix while its columns are computed. Doubles come many columns
+// at once and go to rows of the transpose: these wait in the lower triangle of another matrix, the
+// longest row at the bottom, until they are turned over. Packs, and the few entries of a sparse
+// matrix, go straight to their place.
 template <class S>
 struct Lower {
   S* rows;
   std::ptrdiff_t step;  // from a row to the next
+  bool waits;
 
-  static constexpr bool waits = std::is_same_v<S, double>;
-
-  JOUNCE_INLINE Lower(S* own, S* other, std::ptrdiff_t nv)
-      : rows(waits ? other + (nv - 1) * nv - 1 : own), step(waits ? -(nv + 1) : nv) {}
-
+  JOUNCE_INLINE Lower(S* own, S* other, std::ptrdiff_t nv, bool sparse)
+      : rows(own), step(nv), waits(std::is_same_v<S, double> && !sparse) {
+    if (!waits) return;
+    rows = other + (nv - 1) * nv - 1;
+    step = -(nv + 1);
+  }
   // Entries of column j and the rows c.
   template <class C, class V>
   JOUNCE_INLINE void store(const C& c, std::ptrdiff_t j, const V& x) const {
-    if constexpr (waits) {
-      c.store(rows + j * step, x);
+    if (waits) return c.store(rows + j * step, x);
+    S* at = rows + c.at * step + j;
+    if constexpr (std::is_same_v<S, V>) {
+      *at = x;
     } else {
-      rows[c.at * step + j] = x;
+      for (int i = 0; i < lanes<V>; ++i) at[i * step] = lane(x, i);
     }
   }
   JOUNCE_INLINE void turn_over(int nv, S* to) const {
-    if constexpr (waits) mirror_upper(nv, rows, step, to);
+    if (waits) mirror_upper(nv, rows, step, to);
   }
 };
 
@@ -271,8 +279,12 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
                                bool coriolis = false) {
   using namespace partials;
   const std::size_t nv = tree.nv;
-  const Lower<S> below_q(dq, M, nv), below_v(dv, dq, nv);
+  const bool sparse = tree.sparse;
+  const Lower<S> below_q(dq, M, nv, sparse), below_v(dv, dq, nv, sparse);
   outward(tree, q, v, a, f_ext, coriolis, work);
+  if (sparse) {
+    for (S* x : {dq, dv, M}) std::fill_n(x, nv * nv, S(0.0));
+  }
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
@@ -284,7 +296,7 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
         const std::size_t row = j * nv;
         pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row,
                         below_q, below_v);
-        for (int c = node.v_end; c < tree.nv; ++c) {
+        for (int c = sparse ? tree.nv : node.v_end; c < tree.nv; ++c) {
           dq[row + c] = dv[row + c] = M[row + c] = S(0.0);
           below_q.store(Columns<S, S>{c}, j, S(0.0));
           below_v.store(Columns<S, S>{c}, j, S(0.0));
@@ -304,7 +316,7 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
   }
   below_v.turn_over(tree.nv, dv);  // from dq, which then
   below_q.turn_over(tree.nv, dq);  // takes its own from M
-  mirror_upper(tree.nv, M, nv, M);
+  mirror_related(tree, M);
 }
 
 // The Coriolis matrix C_ij = s_i^T (I s_j' + B s_j) with the inertias of the lower of both bodies:

@@ -58,6 +58,7 @@ struct Tree {
   // (nv) for each rate, which rates belong to its node, its ancestors and its subtree, as bits
   std::vector<std::uint64_t> related;
   double mean_related = 0;       // how many these are in the mean
+  bool sparse = false;           // these are few: most entries of M are zero
   Vec3<P> gravity;               // acceleration of gravity in the world
 };
 
@@ -176,6 +177,7 @@ inline Tree<double> make_tree(const TreeData& data) {
   for (const Node<double>& node : t.nodes) {  // pairs within the node once, below it twice
     t.mean_related += node.nv * (2.0 * (node.v_end - node.v) - node.nv) / t.nv;
   }
+  t.sparse = 8 * t.mean_related < t.nv;
   return t;
 }
 
