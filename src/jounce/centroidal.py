@@ -33,6 +33,9 @@ def centroidal_momentum_matrix(
         out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
     columns = centroidal_momentum(model, per_rate(model, q), np.eye(model.nv), threads=threads)
@@ -58,6 +61,9 @@ def centroidal_momentum_matrix_derivative(
         v: (..., nv) rates.
         out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_derivative @ v``,
     the sum of gravity and the external wrenches about the center of mass.

@@ -54,6 +54,9 @@ def christoffel_symbols(
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
     """
     return _last(_coriolis_of_unit_rates(model, q, threads), out)
@@ -75,6 +78,9 @@ def mass_matrix_derivatives(
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
     """
     return _last(_mass_matrix_slices(model, q, threads), out)
@@ -94,6 +100,7 @@ def inverse_mass_matrix_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
     inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
@@ -109,7 +116,7 @@ def kinetic_energy_derivatives(
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> KineticEnergyDerivatives:
-    """Derivatives of the kinetic energy T with respect to q and v, in O(n depth).
+    """Derivatives of the kinetic energy T with respect to q and v.
 
     dT/dv = M v =: p, and from the Lagrange equations with rates on the group (Hamel's),
     d/dt p - ad_v^T p - dT/dq = C v with dM/dt = C + C^T,
@@ -128,6 +135,9 @@ def kinetic_energy_derivatives(
 
     Returns:
         Named tuple (dq, dv), (..., nv) each.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
     """

@@ -145,7 +145,11 @@ def body_twist_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (dq, dv), (..., 6, nv) each; the derivative of column k is along rate k.
+        Named tuple (dq, dv), (..., 6, nv) each; column k is the derivative along rate k.
+
+    Raises:
+        ValueError: an unknown representation, a wrong shape or bad numbers.
+        KeyError: an unknown body.
     """
     twists.representation_index(twist)
     require_model(model)
@@ -187,7 +191,11 @@ def body_acceleration_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (dq, dv, da), (..., 6, nv) each.
+        Named tuple (dq, dv, da), (..., 6, nv) each; column k is the derivative along rate k.
+
+    Raises:
+        ValueError: an unknown representation, a wrong shape or bad numbers.
+        KeyError: an unknown body.
     """
     twists.representation_index(twist)
     x = _motion(model, q, v, a, body, threads)
