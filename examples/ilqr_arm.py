@@ -194,7 +194,7 @@ class Solution(NamedTuple):
 
 
 def solve(model: jc.Model, most: int = 300, tolerance: float = 1e-5) -> Solution:
-    """Iterate until a step lowers the cost by less than `tolerance`, relative."""
+    """Iterate until a step lowers the cost by less than `tolerance`, relative, or none does."""
     nv = model.nv
     hold = np.tile(jc.gravity_forces(model, START) / LIMITS, (KNOTS, 1))
     start = Motion(np.tile(START, (KNOTS + 1, 1)), np.zeros((KNOTS + 1, nv)), hold)
@@ -202,7 +202,7 @@ def solve(model: jc.Model, most: int = 300, tolerance: float = 1e-5) -> Solution
     path = Motion(*(x[0] for x in rolled_out(model, start, none, np.ones(1))))
     costs, damping, converged = [float(cost(model, path))], 1e-3, False
     seconds: list[float] = []
-    while len(seconds) < most and not converged:
+    while len(seconds) < most and not converged and damping < 1e6:
         begin = time.perf_counter()
         tried = rolled_out(model, path, backward(model, path, damping), STEP_LENGTHS)
         results = cost(model, tried)
@@ -213,7 +213,6 @@ def solve(model: jc.Model, most: int = 300, tolerance: float = 1e-5) -> Solution
             damping = max(damping / 3, 1e-8)
         else:
             damping *= 10
-            converged = damping > 1e6
         costs.append(float(min(results[best], costs[-1])))
         seconds.append(time.perf_counter() - begin)
     return Solution(path, costs, seconds, converged)

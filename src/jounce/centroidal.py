@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from jounce import inertia, lie
 from jounce._out import deliver
+from jounce.christoffel import per_rate
 from jounce.dynamics import center_of_mass, centroidal_momentum, total_mass
 from jounce.joints import ELEMENTARY
 from jounce.kinematics import body_poses, body_twists
-from jounce.model import Model, require_model
+from jounce.model import Model
 from jounce.rates import rate_nodes
 
 __all__ = ["centroidal_momentum_matrix", "centroidal_momentum_matrix_derivative"]
@@ -32,10 +33,12 @@ def centroidal_momentum_matrix(
         out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
-    require_model(model)
-    columns = centroidal_momentum(model, _per_rate(q), np.eye(model.nv), threads=threads)
+    columns = centroidal_momentum(model, per_rate(model, q), np.eye(model.nv), threads=threads)
     return deliver(np.ascontiguousarray(columns.swapaxes(-1, -2)), out)
 
 
@@ -59,17 +62,18 @@ def centroidal_momentum_matrix_derivative(
         out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_derivative @ v``,
     the sum of gravity and the external wrenches about the center of mass.
     """
-    require_model(model)
-    q = _near_the_origin(model, q)
     V = body_twists(model, q, v, threads=threads)  # (..., n_bodies, 6)
-    rates = np.asarray(v, float)
+    q, rates = _near_the_origin(model, np.asarray(q, float)), np.asarray(v, float)
     H = body_poses(model, q, threads=threads)
     H[..., :3, 3] -= center_of_mass(model, q, threads=threads)[..., None, :]
     # (..., n_bodies, 6, nv)
-    J = np.moveaxis(body_twists(model, _per_rate(q), np.eye(model.nv), threads=threads), -3, -1)
+    J = np.moveaxis(body_twists(model, q[..., None, :], np.eye(model.nv), threads=threads), -3, -1)
     node = rate_nodes(model)
     after = J * rates[..., None, None, :] @ (node[:, None] > node)  # [i, j]: i after j
     dJ = np.einsum("...jab,...bj->...aj", lie.ad(J.swapaxes(-1, -2)), after)
@@ -85,12 +89,7 @@ def centroidal_momentum_matrix_derivative(
     return deliver((to_com @ (inertias @ dJ - turned)).sum(-3), out)
 
 
-def _per_rate(q: ArrayLike) -> Array:
-    array = np.asarray(q)
-    return array[..., None, :] if array.ndim else array
-
-
-def _near_the_origin(model: Model, q: ArrayLike) -> ArrayLike:
+def _near_the_origin(model: Model, q: Array) -> Array:
     """A robot with one free base brought to the origin: the result does not depend on where it is.
 
     Positions far from the origin have fewer digits behind the point.
@@ -99,8 +98,6 @@ def _near_the_origin(model: Model, q: ArrayLike) -> ArrayLike:
     roots = np.flatnonzero(nodes.parent < 0)
     if len(roots) != 1 or ELEMENTARY[nodes.kind[0]] != "free":
         return q
-    array = np.array(q, float)
-    if array.shape[-1:] != (model.nq,) or not np.all(np.isfinite(array)):
-        return q  # the kernels say what is wrong
-    array[..., 4:7] = 0.0
-    return array
+    near = q.copy()
+    near[..., 4:7] = 0.0
+    return near

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce._out import deliver, deliver_all
-from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix
-from jounce.model import Model, require_model
+from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix, potential_energy
+from jounce.model import Model
 from jounce.rates import group_blocks, rate_nodes
 
 __all__ = [
@@ -54,6 +54,9 @@ def christoffel_symbols(
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
     """
     return _last(_coriolis_of_unit_rates(model, q, threads), out)
@@ -75,6 +78,9 @@ def mass_matrix_derivatives(
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
     """
     return _last(_mass_matrix_slices(model, q, threads), out)
@@ -94,6 +100,7 @@ def inverse_mass_matrix_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
     inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
@@ -109,7 +116,7 @@ def kinetic_energy_derivatives(
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> KineticEnergyDerivatives:
-    """Derivatives of the kinetic energy T with respect to q and v, in O(n depth).
+    """Derivatives of the kinetic energy T with respect to q and v.
 
     dT/dv = M v =: p, and from the Lagrange equations with rates on the group (Hamel's),
     d/dt p - ad_v^T p - dT/dq = C v with dM/dt = C + C^T,
@@ -128,6 +135,9 @@ def kinetic_energy_derivatives(
 
     Returns:
         Named tuple (dq, dv), (..., nv) each.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
     """
@@ -150,10 +160,13 @@ def _last(slices: Array, out: Array | None) -> Array:
 
 def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:
     """Coriolis matrices of the unit rates k, (..., k, i, j): C is linear in v."""
-    require_model(model)
-    q = np.asarray(q)
-    q = q[..., None, :] if q.ndim else q
-    return coriolis_matrix(model, q, np.eye(model.nv), threads=threads)
+    return coriolis_matrix(model, per_rate(model, q), np.eye(model.nv), threads=threads)
+
+
+def per_rate(model: Model, q: ArrayLike) -> Array:
+    """Return the checked q with an axis for the unit rates, (..., 1, nq)."""
+    potential_energy(model, q)  # checks the arguments
+    return np.asarray(q, float)[..., None, :]
 
 
 def _mass_matrix_slices(model: Model, q: ArrayLike, threads: int) -> Array:
@@ -165,11 +178,11 @@ def _mass_matrix_slices(model: Model, q: ArrayLike, threads: int) -> Array:
 def _may_change(model: Model) -> npt.NDArray[np.bool_]:
     """Whether M_ij can depend on k, [k, i, j]: node k is below that of i or of j."""
     node = rate_nodes(model)
-    below = outward(model)[node[:, None], node]  # [k, i]
+    below = _outward(model)[node[:, None], node]  # [k, i]
     return below[:, :, None] | below[:, None, :]
 
 
-def outward(model: Model) -> npt.NDArray[np.bool_]:
+def _outward(model: Model) -> npt.NDArray[np.bool_]:
     """Whether node k is a proper descendant of node i, [k, i]."""
     parent = model.nodes.parent
     out = np.zeros((len(parent), len(parent)), bool)

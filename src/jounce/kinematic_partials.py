@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from jounce import lie, twists
 from jounce._out import deliver, deliver_all
-from jounce.kinematics import body_pose, jacobian
+from jounce.kinematics import body_accelerations, body_pose, jacobian
 from jounce.model import Model, locate, require_model
 from jounce.rates import rate_nodes
 
@@ -145,7 +145,11 @@ def body_twist_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (dq, dv), (..., 6, nv) each; the derivative of column k is along rate k.
+        Named tuple (dq, dv), (..., 6, nv) each; column k is the derivative along rate k.
+
+    Raises:
+        ValueError: an unknown representation, a wrong shape or bad numbers.
+        KeyError: an unknown body.
     """
     twists.representation_index(twist)
     require_model(model)
@@ -187,7 +191,11 @@ def body_acceleration_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (dq, dv, da), (..., 6, nv) each.
+        Named tuple (dq, dv, da), (..., 6, nv) each; column k is the derivative along rate k.
+
+    Raises:
+        ValueError: an unknown representation, a wrong shape or bad numbers.
+        KeyError: an unknown body.
     """
     twists.representation_index(twist)
     x = _motion(model, q, v, a, body, threads)
@@ -234,12 +242,12 @@ class _Motion(NamedTuple):
 def _motion(
     model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, body: str | int, threads: int
 ) -> _Motion:
+    body_accelerations(model, q, v, a, threads=threads)  # checks the arguments
     path = _path(model, body)
     node = rate_nodes(model)[path]
     T = body_pose(model, q, body, threads=threads)
     J = jacobian(model, q, body, threads=threads)[..., path]
-    rates = _rates(model, "v", v)[..., None, path]
-    accelerations = _rates(model, "a", a)[..., None, path]
+    rates, accelerations = (np.asarray(x, float)[..., None, path] for x in (v, a))
     before = (node[:, None] < node).astype(float)  # [j, k]: j before k
     moved = J * rates
     V, V_before, V_after = moved.sum(-1), moved @ before, moved @ before.T
@@ -248,18 +256,6 @@ def _motion(
     dA_dq = _ad(terms @ before, J) + _ad(dV, V[..., None] - V_before)
     dA_dv = dV + _ad(J, V_after)
     return _Motion(model, path, T, J, V, terms.sum(-1), dV, dA_dq, dA_dv)
-
-
-def _rates(model: Model, name: str, value: ArrayLike) -> Array:
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub" or array.shape[-1:] != (model.nv,):
-        raise ValueError(
-            f"{name} must be an array of shape (..., {model.nv}), that is (..., nv) of this model, "
-            f"got {array.dtype} of shape {array.shape}"
-        )
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite")
-    return np.asarray(array, float)
 
 
 def _axes(T: Array, twist: str) -> Array:

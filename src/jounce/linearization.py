@@ -166,9 +166,10 @@ def linearize_step(
         raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
     step = _Step(model, tau, f_ext, _time_step(dt), inputs, threads)
     end = _METHODS[method](step, step.start(q, v))
-    nv = model.nv
-    both = np.concatenate([end.dq, end.dv], axis=-2)
-    A, B = both[..., : 2 * nv].copy(), both[..., 2 * nv :].copy()
+    A, B = (
+        np.concatenate([x[..., columns] for x in (end.dq, end.dv)], axis=-2)
+        for columns in (slice(2 * model.nv), slice(2 * model.nv, None))
+    )
     return deliver_all(LinearizedStep(A, B, end.q, end.v), out)
 
 
@@ -178,7 +179,7 @@ def _actuated(model: Model, actuated: Actuated) -> npt.NDArray[np.int64]:
     if actuated is None:
         return np.flatnonzero(model.actuated)
     values = np.asarray(actuated)
-    if values.dtype.kind == "U" or values.size == 0:
+    if values.dtype.kind == "U" or (values.shape == (0,) and values.dtype != bool):
         mask = np.zeros(model.nv, bool)
         for name in np.atleast_1d(values):
             mask[model.v_slice(str(name))] = True
@@ -232,6 +233,7 @@ class _Step(NamedTuple):
         """Return the state with the derivatives of the identity."""
         nv, m = self.model.nv, len(self.inputs)
         seed = np.eye(2 * nv, 2 * nv + m)
+        # Checks all arguments and broadcasts their leading axes.
         a = forward_dynamics(self.model, q, v, self.tau, self.f_ext, threads=self.threads)
         try:
             lead = np.broadcast_shapes(a.shape[:-1], self.dt.shape[:-1])
@@ -260,26 +262,34 @@ class _Step(NamedTuple):
 
     def moved(self, x: _Carried, *terms: tuple[float, _Slope]) -> _Carried:
         """Return x moved by dt times the sum of weight times slope."""
-        dt, slope = self.dt, self.combined(terms)
-        q, dq = self.transported(x.q, x.dq, dt * slope.v, dt[..., None] * slope.dv)
-        return _Carried(q, x.v + dt * slope.a, dq, x.dv + dt[..., None] * slope.da)
+        u, v, du, dv = self.increment(terms)
+        q, dq = self.transported(x.q, x.dq, u, du)
+        v += x.v
+        dv += x.dv
+        return _Carried(q, v, dq, dv)
 
-    def combined(self, terms: tuple[tuple[float, _Slope], ...]) -> _Slope:
-        """Return the weighted sum of slopes."""
-        sums = [
-            sum(weight * x for (weight, _), x in zip(terms, parts, strict=True))
-            for parts in zip(*(slope for _, slope in terms), strict=True)
-        ]
-        return _Slope(*sums)
+    def increment(self, terms: tuple[tuple[float, _Slope], ...]) -> _Slope:
+        """Return dt times the weighted sum of slopes, in new arrays."""
+        (weight, first), *rest = terms
+        total = _Slope(*(weight * x for x in first))
+        for weight, slope in rest:
+            for x, y in zip(total, slope, strict=True):
+                np.add(x, weight * y, out=x)
+        for x in total:
+            np.multiply(x, self.dt if x.ndim == total.v.ndim else self.dt[..., None], out=x)
+        return total
 
     def transported(self, q: Array, dq: Array, u: Array, du: Array) -> tuple[Array, Array]:
-        """Return q exp(u) and its derivatives ``Ad(exp(-u)) dq + dexp(-u) du``."""
-        out = dq + du
+        """Return q exp(u) and its derivatives ``Ad(exp(-u)) dq + dexp(-u) du``; overwrites du."""
+        turned = []
         for block in group_blocks(self.model):
-            at, own = block.at, u[..., block.at]
-            turned = lie.Ad(lie.exp(-own)) @ dq[..., at, :]
-            out[..., at, :] = turned + lie.dexp(-own) @ du[..., at, :]
-        return integrate(self.model, q, u, threads=self.threads), out
+            at, own = block.at, -u[..., block.at]
+            rows = lie.Ad(lie.exp(own)) @ dq[..., at, :] + lie.dexp(own) @ du[..., at, :]
+            turned.append((at, rows))
+        du += dq
+        for at, rows in turned:
+            du[..., at, :] = rows
+        return integrate(self.model, q, u, threads=self.threads), du
 
 
 def _euler(step: _Step, x: _Carried) -> _Carried:
@@ -288,7 +298,8 @@ def _euler(step: _Step, x: _Carried) -> _Carried:
 
 def _semi_implicit_euler(step: _Step, x: _Carried) -> _Carried:
     slope, dt = step.slope(x, first=True), step.dt
-    v, dv = x.v + dt * slope.a, x.dv + dt[..., None] * slope.da
+    v, dv = x.v + dt * slope.a, dt[..., None] * slope.da
+    dv += x.dv
     q, dq = step.transported(x.q, x.dq, dt * v, dt[..., None] * dv)
     return _Carried(q, v, dq, dv)
 

@@ -58,16 +58,33 @@ def test_shapes_and_numbers_are_checked():
         jc.centroidal_momentum_matrix(MODEL, 1.0)
     with pytest.raises(ValueError, match="prescribed must be a bool array"):
         jc.hybrid_dynamics_derivatives(MODEL, Q, ZERO, ZERO, ZERO, ZERO)
-    with pytest.raises(ValueError, match="a must be an array of shape"):
+    with pytest.raises(ValueError, match="a must have shape"):
         jc.body_acceleration_derivatives(MODEL, Q, ZERO, ZERO[1:], "B2")
     with pytest.raises(ValueError, match="v must be finite"):
         jc.body_twist_derivatives(MODEL, Q, ZERO + np.inf, "B2")
+    with pytest.raises(ValueError, match=r"axes of v, \(3,\), do not broadcast with \(2,\)"):
+        jc.body_twist_derivatives(MODEL, np.tile(Q, (2, 1)), np.zeros((3, MODEL.nv)), "B2")
     with pytest.raises(ValueError, match="quaternion"):
         jc.kinetic_energy_derivatives(MODEL, 0 * Q, ZERO)
     with pytest.raises(TypeError, match=r"model must be a jounce\.Model"):
         jc.linearize("robot", Q, ZERO, ZERO)
     with pytest.raises(TypeError, match=r"model must be a jounce\.Model"):
         jc.christoffel_symbols(None, Q)
+
+
+@pytest.mark.parametrize("q", [Q + 0j, Q.astype(str), [[1, 2], [3]]], ids=["j", "text", "ragged"])
+def test_coordinates_must_be_real_numbers(q):
+    calls = (
+        lambda: jc.christoffel_symbols(MODEL, q),
+        lambda: jc.mass_matrix_derivatives(MODEL, q),
+        lambda: jc.jacobian_partials(MODEL, q, "B2", 1),
+        lambda: jc.body_twist_derivatives(MODEL, q, ZERO, "B2"),
+        lambda: jc.centroidal_momentum_matrix(MODEL, q),
+        lambda: jc.centroidal_momentum_matrix_derivative(MODEL, q, ZERO),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="q must be an array of real numbers"):
+            call()
 
 
 def test_names_are_checked():
@@ -119,7 +136,7 @@ def test_actuated_rates():
     assert jc.linearize(floating, jc.neutral(floating), zero, zero).B.shape == (30, 9)
     with pytest.raises(KeyError, match="unknown joint 'q9'"):
         jc.linearize(MODEL, Q, ZERO, ZERO, actuated=["q9"])
-    for bad in (np.ones(3, bool), np.ones(12), 3):
+    for bad in (np.ones(3, bool), np.zeros(0, bool), np.zeros((0, 3)), np.ones(12), 3):
         with pytest.raises(ValueError, match=r"actuated must be a bool array of shape \(12,\)"):
             jc.linearize(MODEL, Q, ZERO, ZERO, actuated=bad)
 

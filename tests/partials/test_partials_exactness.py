@@ -105,20 +105,18 @@ def test_hybrid_dynamics_is_kim_table_7():
 
 
 METHODS = ("euler", "semi_implicit_euler", "midpoint", "cf4")
-FEW = 10
 
 
 def in_state(case, function):
     """Derivatives of function(q, v, tau) -> (q, v) by q, v and tau, in tangent spaces."""
-    model, few = case.model, slice(0, FEW)
-    q, v, tau = case.q[few], case.v[few], case.tau[few]
-    at = [x[:, None] for x in (q, v, tau)]
+    model = case.model
+    at = [x[:, None] for x in (case.q, case.v, case.tau)]
 
     def both(q, v, tau):
         q, v = function(q.astype(complex), v, tau)
         parts = np.broadcast_arrays(oracle.tangent(model, q), v.imag / oracle.STEP)
         out = np.concatenate(parts, axis=-1)
-        return np.broadcast_to(out, (FEW, model.nv, 2 * model.nv))
+        return np.broadcast_to(out, (len(case.q), model.nv, 2 * model.nv))
 
     step = 1j * oracle.STEP * np.eye(model.nv)
     moved = oracle.integrate(model, at[0].astype(complex), step)
@@ -130,41 +128,42 @@ def in_state(case, function):
 @pytest.mark.parametrize("method", METHODS)
 def test_one_step(method, case):
     """A, B and the next state, for steps that turn by up to a radian."""
-    model, few, dt = case.model, slice(0, FEW), 0.1
-    f_ext = case.f_ext[few, None]
+    model, dt = case.model, 0.1
+    f_ext = case.each.f_ext
     exact = in_state(case, lambda q, v, tau: oracle.step(model, q, v, tau, dt, method, f_ext))
-    everything = np.ones(model.nv, bool)
-    got = jc.linearize_step(
-        model,
-        case.q[few],
-        case.v[few],
-        case.tau[few],
-        dt,
-        case.f_ext[few],
-        method=method,
-        actuated=everything,
-    )
-    assert relative(got.A, exact[..., : 2 * model.nv]) < EXACT
-    assert relative(got.B, exact[..., 2 * model.nv :]) < EXACT
-    q, v = oracle.step(model, case.q[few], case.v[few], case.tau[few], dt, method, case.f_ext[few])
+    state = case.q, case.v, case.tau
+    got = jc.linearize_step(model, *state, dt, case.f_ext, method=method, actuated=case.mask)
+    A, B = np.split(exact, [2 * model.nv], axis=-1)
+    assert relative(got.A, A) < EXACT
+    assert relative(got.B, B[..., case.mask]) < EXACT
+    q, v = oracle.step(model, *state, dt, method, case.f_ext)
     assert np.abs(jc.difference(model, q, got.q)).max() < 1e-10
     assert relative(got.v, v) < EXACT
 
 
 def test_linearization_is_the_rate_of_the_linearized_flow(case):
     """The exact derivative of the flow over a short time h is 1 + h A: Richardson in h."""
-    model, few = case.model, slice(0, FEW)
-    state = case.q[few], case.v[few], case.tau[few]
+    model, few = case.model, slice(0, 10)
+    state, f_ext = (case.q[few], case.v[few], case.tau[few]), case.f_ext[few]
 
     def rate(h):
-        ahead, back = (jc.linearize_step(model, *state, s * h, method="cf4") for s in (1, -1))
+        ahead, back = (
+            jc.linearize_step(model, *state, s * h, f_ext, method="cf4") for s in (1, -1)
+        )
         return (ahead.A - back.A) / (2 * h), (ahead.B - back.B) / (2 * h)
 
-    core = jc.linearize(model, *state)
+    core = jc.linearize(model, *state, f_ext)
     h = 1e-3
     for ours, fine, coarse in zip(core, rate(h), rate(2 * h), strict=True):
         assert relative(ours, (4 * fine - coarse) / 3) < 1e-7
+
+
+def test_linearization_has_the_derivatives_of_forward_dynamics(case):
+    model, nv, mask = case.model, case.model.nv, case.mask
+    state = case.q, case.v, case.tau, case.f_ext
     d = jc.forward_dynamics_derivatives(model, *state)
-    nv = model.nv
-    np.testing.assert_array_equal(core.A[:, nv:], np.concatenate([d.dq, d.dv], axis=-1))
-    np.testing.assert_array_equal(core.B[:, nv:], d.dtau[..., model.actuated])
+    for actuated, columns in ((None, model.actuated), (mask, mask)):
+        A, B = jc.linearize(model, *state, actuated=actuated)
+        np.testing.assert_array_equal(A[:, nv:], np.concatenate([d.dq, d.dv], axis=-1))
+        np.testing.assert_array_equal(B[:, nv:], d.dtau[..., columns])
+        assert not B[:, :nv].any()

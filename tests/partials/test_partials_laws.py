@@ -232,10 +232,11 @@ def call(name, s, select=lambda key, x: x, **more):
 
 
 def assert_same(got, expected):
+    """To rounding: the mass matrices of `free_root` have condition numbers of some hundreds."""
     for x, y in zip(got, expected, strict=True):
         assert x.shape == y.shape
         if y.size:
-            np.testing.assert_allclose(x, y, rtol=0, atol=2**20 * EPS * (1 + np.abs(y).max()))
+            np.testing.assert_allclose(x, y, rtol=0, atol=2**10 * EPS * (1 + np.abs(y).max()))
 
 
 @every_call

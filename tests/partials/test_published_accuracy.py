@@ -72,14 +72,15 @@ PAPER_AVERAGE = np.array([2.3560e-6, 1.3604e-4, 1.3021e-6, 1.3766e-6])
 
 
 def test_bos_section_5_against_forward_differences(record_property):
-    """The error of differences with delta = 1e-6, as large as in eq. 88 to 91 and not larger."""
+    """The error of differences with delta = 1e-6: that of eq. 88 to 91 or less, but not less than
+    delta, or the differences would not be forward ones."""
     core, forward, _ = section_5()
     largest, average = (np.array(x) for x in bos.errors(core, forward))
     record_property("largest", largest.tolist())
     record_property("average", average.tolist())
     assert (largest < PAPER_LARGEST).all()
     assert (average < PAPER_AVERAGE).all()
-    assert (largest > 1e-7).all()
+    assert (largest > 1e-6).all()
 
 
 def test_bos_section_5_against_the_exact_oracle(record_property):
