@@ -28,7 +28,7 @@ MODELS = {
     "forest of 20": lambda: forest(20),
     "forest of 60": lambda: forest(60),
     "bush": lambda: jc.models.tree(130, 5),
-    "chain": lambda: jc.models.chain(160, "spherical"),
+    "chain": lambda: jc.models.chain(160, "free"),
 }
 
 
