@@ -12,26 +12,13 @@
 // A free root is solved as one 6x6 block.
 #pragma once
 
-#include "../kinematics/base_frame.hpp"
 #include "../vec/columns.hpp"
-#include "articulated.hpp"
+#include "base_factor.hpp"
 
 namespace jounce {
 
 template <class S>
-struct InverseMassMatrixWork {
-  struct Row {
-    ArticulatedInertia<S> J;
-    S angular_scale, linear_scale;
-  };
-  struct Rate {
-    Motion<S> s;
-    Force<S> U;
-    S inverse_D;
-  };
-  BaseFrameWork<S> base;
-  Row* row;
-  Rate* rate;
+struct InverseMassMatrixWork : BaseFactorWork<S> {
   S* columns;        // 6 arrays over the rates: wrenches, on the way inward
   S* accelerations;  // 6 arrays over a block of columns for each depth, on the way outward
 
@@ -39,18 +26,9 @@ struct InverseMassMatrixWork {
 
   template <class P>
   InverseMassMatrixWork(const Tree<P>& tree, Arena& arena)
-      : base(tree, arena),
-        row(arena.take<Row>(tree.n)),
-        rate(arena.take<Rate>(tree.nv)),
+      : BaseFactorWork<S>(tree, arena),
         columns(arena.take<S>(6 * std::size_t(tree.nv))),
         accelerations(arena.take<S>(6 * std::size_t(kBlock) * tree.depth)) {}
-
-  // Origin of node i seen from its parent's; zero at a root.
-  template <class P>
-  JOUNCE_INLINE Vec3<S> offset(const Tree<P>& tree, int i) const {
-    const int p = tree.nodes[i].parent;
-    return p < 0 ? Vec3<S>::zero() : base.pose[i].p - base.pose[p].p;
-  }
 };
 
 // A wrench seen from a point that sees its origin at d.
@@ -183,12 +161,7 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
   const int nv = tree.nv;
   int singular = -1;
   const SixRows<S> F(work.columns, nv);
-  for (int i = 0; i < tree.n; ++i) {
-    const RigidInertia<S>& own = work.base.inertia[i];
-    work.row[i].J = ArticulatedInertia<S>::of(own);
-    work.row[i].angular_scale = trace(own.I);
-    work.row[i].linear_scale = own.m;
-  }
+  work.reset(tree.n);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
@@ -198,21 +171,13 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
     }
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     const Vec3<S> d = work.offset(tree, i);
-    const Mat3<S>& R = work.base.pose[i].R;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
         const int r = node.v + k;
-        auto& rate = work.rate[r];
-        rate.s = base_frame_screw<K>(node, k, R);
-        rate.U = times_screw<K>(me.J, rate.s);
-        const S D = along<K>(rate.U.n, rate.U.f, rate.s) + tree.armature[r];
-        const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
-        const S scale = slides ? me.linear_scale : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
-        if (vanishes(D, scale) && singular < 0) singular = i;
-        rate.inverse_D = S(1.0) / D;
+        if (factor_rate<K>(tree, i, k, false, work) && singular < 0) singular = i;
+        const auto& rate = work.rate[r];
         const Force<S> U_over_D = rate.U * rate.inverse_D;
-        if (node.parent >= 0 || k > 0) me.J.eliminate(rate.U, U_over_D);
         const Vec3<S> shift = k == 0 ? d : Vec3<S>::zero();  // after the last rate
         inward_columns<K>(rate.s, rate.U, rate.inverse_D, shift, r + 1, node.v_end, F, N + r * nv);
         N[r * nv + r] = rate.inverse_D;
@@ -221,12 +186,7 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
         F.set_linear(Columns<S, S>{r}, U_over_D.f);
       }
     });
-    if (node.parent >= 0) {
-      auto& up = work.row[node.parent];
-      up.J += shifted(d, me.J);
-      up.angular_scale += angular + dot(d, d) * linear;
-      up.linear_scale += linear;
-    }
+    if (node.parent >= 0) pass_inertia(d, me, angular, linear, work.row[node.parent]);
   }
   return singular;
 }

@@ -4,7 +4,7 @@
 // the articulated factors solve for their columns (AZA); the first wins for all but long chains.
 #pragma once
 
-#include "../dynamics/inverse_mass_matrix.hpp"
+#include "column_solve.hpp"
 #include "inverse_partials.hpp"
 
 namespace jounce {
@@ -76,132 +76,6 @@ JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, Gathe
   });
 }
 
-// Columns of right-hand sides on their way through the tree: wrenches inward, accelerations
-// outward, one set of six rows per depth.
-template <class S>
-struct ColumnBlock {
-  S *wrenches, *accelerations;
-  int width;           // columns in use
-  std::size_t stride;  // from a row of the right-hand sides to the next
-
-  static constexpr std::size_t kWidth = lanes<S> > 1 ? 8 : 64;
-
-  JOUNCE_INLINE SixRows<S> wrench(int depth) const {
-    return SixRows<S>(wrenches + 6 * kWidth * depth, kWidth);
-  }
-  JOUNCE_INLINE SixRows<S> acceleration(int depth) const {
-    return SixRows<S>(accelerations + 6 * kWidth * depth, kWidth);
-  }
-  // No wrenches anywhere yet, and a world at rest.
-  JOUNCE_INLINE void clear(int depth) const {
-    for (int row = 0; row < 6 * (depth + 1); ++row) {
-      for (int c = 0; c < width; ++c) wrenches[row * kWidth + c] = S(0.0);
-    }
-    for (int row = 0; row < 6; ++row) {
-      for (int c = 0; c < width; ++c) accelerations[row * kWidth + c] = S(0.0);
-    }
-  }
-};
-
-// At a free root, whose screws are the unit vectors: x = J^-1 (-x - F), J^-1 from M^-1.
-template <class S>
-JOUNCE_INLINE void solve_free_root(const S* inverse, std::size_t nv, const SixRows<S>& F,
-                                   const SixRows<S>& A, const ColumnBlock<S>& block, S* rows) {
-  const std::size_t step = block.stride;
-  for_columns<S>(0, block.width, [&](auto c) {
-    using V = typename decltype(c)::Value;
-    const auto n = F.angular(c), f = F.linear(c);
-    const V u[] = {-c.load(rows) - n.x,            -c.load(rows + step) - n.y,
-                   -c.load(rows + 2 * step) - n.z, -c.load(rows + 3 * step) - f.x,
-                   -c.load(rows + 4 * step) - f.y, -c.load(rows + 5 * step) - f.z};
-    V x[6];
-    for (int k = 0; k < 6; ++k) {
-      x[k] = u[0] * inverse[k * nv];
-      for (int i = 1; i < 6; ++i) x[k] = x[k] + u[i] * inverse[k * nv + i];
-      c.store(rows + k * step, x[k]);
-    }
-    A.set_angular(c, Vec3<V>{x[0], x[1], x[2]});
-    A.set_linear(c, Vec3<V>{x[3], x[4], x[5]});
-  });
-}
-
-// Right-hand sides -X from the leaves to the root; X gets what is left of them at each rate.
-template <class S, class P>
-JOUNCE_INLINE void solve_inward(const Tree<P>& tree, const S* N, S* X,
-                                const InverseMassMatrixWork<S>& work, const ColumnBlock<S>& block) {
-  const std::size_t nv = tree.nv;
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const Node<P>& node = tree.nodes[i];
-    const SixRows<S> F = block.wrench(node.depth + 1), up = block.wrench(node.depth);
-    if (is_free_root(node)) {
-      const SixRows<S> A = block.acceleration(node.depth + 1);
-      solve_free_root(N + node.v * (nv + 1), nv, F, A, block, X + node.v * block.stride);
-    } else {
-      with_kind(node.kind, [&](auto kind) {
-        constexpr Kind K = decltype(kind)::value;
-        for (int k = rates(K) - 1; k >= 0; --k) {
-          const auto& rate = work.rate[node.v + k];
-          const Force<S> U = rate.U * rate.inverse_D;
-          S* row = X + (node.v + k) * block.stride;
-          for_columns<S>(0, block.width, [&](auto c) {
-            const auto n = F.angular(c), f = F.linear(c);
-            const auto u = -c.load(row) - along<K>(n, f, rate.s);
-            c.store(row, u);
-            F.set_angular(c, n + Vec3{u * U.n.x, u * U.n.y, u * U.n.z});
-            F.set_linear(c, f + Vec3{u * U.f.x, u * U.f.y, u * U.f.z});
-          });
-        }
-      });
-    }
-    const Vec3<S> d = work.offset(tree, i);
-    for_columns<S>(0, block.width, [&](auto c) {
-      const auto n = F.angular(c), f = F.linear(c), zero = n - n;
-      up.set_angular(c, up.angular(c) + shifted_moment(n, f, d));
-      up.set_linear(c, up.linear(c) + f);
-      F.set_angular(c, zero);
-      F.set_linear(c, zero);
-    });
-  }
-}
-
-// Accelerations from the root to the leaves.
-template <class S, class P>
-JOUNCE_INLINE void solve_outward(const Tree<P>& tree, S* X, const InverseMassMatrixWork<S>& work,
-                                 const ColumnBlock<S>& block) {
-  for (int i = 0; i < tree.n; ++i) {
-    const Node<P>& node = tree.nodes[i];
-    const SixRows<S> me = block.acceleration(node.depth + 1);
-    if (is_free_root(node)) continue;
-    SixRows<S> up = block.acceleration(node.depth);
-    Vec3<S> d = work.offset(tree, i);
-    with_kind(node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      for (int k = 0; k < rates(K); ++k) {
-        const auto& rate = work.rate[node.v + k];
-        S* row = X + (node.v + k) * block.stride;
-        for_columns<S>(0, block.width, [&](auto c) { c.store(row, c.load(row) * rate.inverse_D); });
-        outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, true, 0, block.width, up, me, row);
-        up = me;
-        d = Vec3<S>::zero();
-      }
-    });
-  }
-}
-
-// X <- -M^-1 X, some columns at a time, with the factors of the inverse mass matrix N.
-template <class S, class P>
-JOUNCE_INLINE void negative_solve(const Tree<P>& tree, const S* N, S* X, int columns,
-                                  const InverseMassMatrixWork<S>& work, ColumnBlock<S> block) {
-  constexpr int width = ColumnBlock<S>::kWidth;
-  block.stride = columns;
-  for (int c = 0; c < columns; c += width) {
-    block.width = columns - c < width ? columns - c : width;
-    block.clear(tree.depth);
-    solve_inward(tree, N, X + c, work, block);
-    solve_outward(tree, X + c, work, block);
-  }
-}
-
 }  // namespace partials
 
 template <class S>
@@ -215,13 +89,13 @@ struct ForwardPartialsWork {
 
   template <class P>
   ForwardPartialsWork(const Tree<P>& tree, Arena& arena)
-      : bias(tree, arena), partials(tree, arena), inverse(tree, arena), gathered(tree, arena) {
-    const std::size_t nv = tree.nv, levels = tree.depth + 1;
-    block.wrenches = arena.take<S>(6 * block.kWidth * levels);
-    block.accelerations = arena.take<S>(6 * block.kWidth * levels);
-    a = arena.take<S>(nv);
-    M = arena.take<S>(nv * nv);
-  }
+      : bias(tree, arena),
+        partials(tree, arena),
+        inverse(tree, arena),
+        gathered(tree, arena),
+        block(tree, arena),
+        a(arena.take<S>(tree.nv)),
+        M(arena.take<S>(std::size_t(tree.nv) * tree.nv)) {}
 };
 
 enum class PartialsMethod { automatic = 0, products = 1, solves = 2 };

@@ -5,15 +5,14 @@ Derivatives with respect to q are taken in the tangent space, as in `jounce.part
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from jounce._out import deliver_all
-from jounce.dynamics import hybrid_dynamics
+from jounce._core import kernel
 from jounce.model import Model
-from jounce.partials import inverse_dynamics_derivatives
 
 __all__ = ["HybridDynamicsDerivatives", "hybrid_dynamics_derivatives"]
 
@@ -39,6 +38,7 @@ class HybridDynamicsDerivatives(NamedTuple):
     tau_dtau: Array
 
 
+@functools.partial(kernel, result=HybridDynamicsDerivatives)
 def hybrid_dynamics_derivatives(
     model: Model,
     q: ArrayLike,
@@ -83,37 +83,4 @@ def hybrid_dynamics_derivatives(
     Identity: all prescribed gives `inverse_dynamics_derivatives` in the fields of tau, none gives
     `forward_dynamics_derivatives` in those of a.
     """
-    a, tau = hybrid_dynamics(model, q, v, a, tau, prescribed, f_ext, threads=threads)
-    given = np.asarray(prescribed)
-    Dq, Dv, M = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
-    p, f = np.flatnonzero(given), np.flatnonzero(~given)
-    identity = np.eye(model.nv)
-    # Right-hand sides for a_f, by q, v, a and tau; columns that are no inputs stay zero.
-    M_p, tau_f = np.where(given, M, 0.0), np.where(given, 0.0, identity)
-    sides = [
-        -Dq[..., f, :],
-        -Dv[..., f, :],
-        -M_p[..., f, :],
-        np.broadcast_to(tau_f[f], Dq[..., f, :].shape),
-    ]
-    solved = np.split(_solve(M[..., f[:, None], f], np.concatenate(sides, axis=-1)), 4, axis=-1)
-    direct = (Dq, Dv, M_p, np.zeros_like(M))
-    da, dtau = [], []
-    for x, D in zip(solved, direct, strict=True):
-        rows = np.zeros_like(M)
-        rows[..., f, :] = x
-        da.append(rows)
-        forces = np.zeros_like(M)
-        forces[..., p, :] = D[..., p, :] + M[..., p[:, None], f] @ x
-        dtau.append(forces)
-    da[2] += np.where(given, identity, 0.0)
-    dtau[3] += tau_f
-    return deliver_all(HybridDynamicsDerivatives(*da, *dtau), out)
-
-
-def _solve(M: Array, sides: Array) -> Array:
-    """Solve with symmetric positive definite matrices, their diagonals scaled to one."""
-    scale = 1 / np.sqrt(np.einsum("...ii->...i", M))
-    scaled = M * scale[..., :, None] * scale[..., None, :]
-    out: Array = scale[..., :, None] * np.linalg.solve(scaled, scale[..., :, None] * sides)
-    return out
+    raise NotImplementedError

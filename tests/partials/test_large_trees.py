@@ -9,6 +9,7 @@ import pytest
 from partials_oracle import in_q, in_x, relative
 
 import jounce as jc
+from jounce.hybrid_partials import HybridDynamicsDerivatives
 
 
 def forest(arms):
@@ -80,3 +81,28 @@ def test_coriolis_matrix(model, at):
     C = squeezed(jc.coriolis_matrix, model, q, v)[0]
     bias = jc.bias_forces(model, q, v) - jc.gravity_forces(model, q)
     assert relative(np.einsum("...ij,...j->...i", C, v), bias) < 1e-12
+
+
+def test_partials_of_hybrid_dynamics(model, at):
+    """The closed form with dense matrices."""
+    q, v, given = at
+    p = np.arange(model.nv) % 3 == 1
+    a, _ = jc.hybrid_dynamics(model, q, v, given, given, p)
+    D = jc.inverse_dynamics_derivatives(model, q, v, a)
+    d = HybridDynamicsDerivatives(
+        *squeezed(
+            lambda model, q, v, given: jc.hybrid_dynamics_derivatives(model, q, v, given, given, p),
+            *(model, q, v, given),
+        )
+    )
+    M_ff, M_pf = D.da[..., ~p, :][..., ~p], D.da[..., p, :][..., ~p]
+    bound = 100 * np.finfo(float).eps * np.linalg.cond(M_ff).max()
+    for a_dx, tau_dx, D_x in ((d.a_dq, d.tau_dq, D.dq), (d.a_dv, d.tau_dv, D.dv)):
+        assert relative(M_ff @ a_dx[..., ~p, :], -D_x[..., ~p, :]) < bound
+        expected = D_x[..., p, :] + M_pf @ a_dx[..., ~p, :]
+        assert relative(tau_dx[..., p, :], expected) < bound
+    assert relative(M_ff @ d.a_da[..., ~p, :][..., p], -M_pf.swapaxes(-1, -2)) < bound
+    assert (
+        relative(M_ff @ d.a_dtau[..., ~p, :][..., ~p], np.eye((~p).sum())[None] + 0 * M_ff) < bound
+    )
+    assert relative(d.tau_dtau[..., p, :][..., ~p], M_pf @ d.a_dtau[..., ~p, :][..., ~p]) < bound

@@ -85,8 +85,9 @@ def test_hybrid_dynamics_ends_in_inverse_and_forward_dynamics(case):
     nothing = np.full_like(case.a, np.nan)
     d = jc.hybrid_dynamics_derivatives(model, case.q, case.v, case.a, nothing, every, case.f_ext)
     inverse = jc.inverse_dynamics_derivatives(model, case.q, case.v, case.a, case.f_ext)
-    for ours, exact in zip((d.tau_dq, d.tau_dv, d.tau_da), inverse, strict=True):
-        np.testing.assert_array_equal(ours, exact)
+    np.testing.assert_array_equal(d.tau_dq, inverse.dq)
+    np.testing.assert_array_equal(d.tau_dv, inverse.dv)
+    assert relative(d.tau_da, inverse.da) < 20 * np.finfo(float).eps
     assert not any(x.any() for x in (d.a_dq, d.a_dv, d.a_dtau, d.tau_dtau))
     np.testing.assert_array_equal(d.a_da, np.broadcast_to(np.eye(model.nv), d.a_da.shape))
     d = jc.hybrid_dynamics_derivatives(model, case.q, case.v, nothing, case.tau, ~every, case.f_ext)

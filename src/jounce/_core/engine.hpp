@@ -46,7 +46,7 @@ struct Options {
 };
 enum class Option { prescribed, frame, representation, method };
 
-constexpr int kMostInputs = 6, kMostOutputs = 3;
+constexpr int kMostInputs = 6, kMostOutputs = 8;
 
 struct Failure {
   enum Kind { none, not_finite, quaternion, singular, overflow } kind = none;

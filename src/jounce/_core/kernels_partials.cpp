@@ -1,5 +1,6 @@
 // Partial derivatives of inverse and forward dynamics.
 #include "../../../core/partials/forward_partials.hpp"
+#include "../../../core/partials/hybrid_partials.hpp"
 #include "../../../core/partials/inverse_partials.hpp"
 #include "engine.hpp"
 
@@ -38,6 +39,24 @@ struct ForwardDynamicsDerivatives {
   }
 };
 
+struct HybridDynamicsDerivatives {
+  static constexpr Signature signature{
+      "hybrid_dynamics_derivatives",
+      5, {{"q", Shape::q}, {"v", Shape::v}, {"a", Shape::v, false, Reads::prescribed},
+          {"tau", Shape::v, false, Reads::unprescribed}, {"f_ext", Shape::wrenches, true}},
+      1, {Option::prescribed},
+      8, {Shape::v_by_v, Shape::v_by_v, Shape::v_by_v, Shape::v_by_v,
+          Shape::v_by_v, Shape::v_by_v, Shape::v_by_v, Shape::v_by_v}};
+  template <class S>
+  using Work = HybridPartialsWork<S>;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
+                 Work<S>& work) {
+    const HybridPartials<S> d{out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7]};
+    return hybrid_dynamics_partials(tree, o.prescribed, in[0], in[1], in[2], in[3], in[4], d, work);
+  }
+};
+
 template <class S>
 struct CoriolisWork {
   PartialsWork<S> partials;
@@ -64,6 +83,7 @@ struct CoriolisMatrix {
 const Entry* const kEntries[] = {&entry_of<InverseDynamicsDerivatives>,
                                  &entry_of<ForwardDynamicsDerivatives<false>>,
                                  &entry_of<ForwardDynamicsDerivatives<true>>,
+                                 &entry_of<HybridDynamicsDerivatives>,
                                  &entry_of<CoriolisMatrix>};
 }  // namespace
 
