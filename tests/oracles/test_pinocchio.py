@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
-import warnings
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import real_robots
 from comparison import RELATIVE, relative_error, scaled_condition
+from real_robots import ROBOTS, pin_forces, symmetric
 
 import jounce as jc
-from jounce.interop.pinocchio import Converter
 
 pin = pytest.importorskip("pinocchio")
 pytest.importorskip("lxml")
@@ -23,21 +20,6 @@ FRAME_STATES = 10
 EPS = np.finfo(float).eps
 
 
-def robot_directory() -> Path | None:
-    spec = importlib.util.find_spec("pinocchio")
-    for parent in Path(spec.origin).resolve().parents:
-        for prefix in (parent, parent / "cmeel.prefix"):
-            found = prefix / "share" / "example-robot-data" / "robots"
-            if found.is_dir():
-                return found
-    return None
-
-
-DIRECTORY = robot_directory()
-if DIRECTORY is None:
-    pytest.skip("example-robot-data is not installed", allow_module_level=True)
-# ur3.urdf is an empty <robot>.
-ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
 CASES = [
     pytest.param(str(path), base, id=f"{path.stem}-{path.parent.parent.name}-{base}")
     for path in ROBOTS
@@ -48,45 +30,7 @@ every_robot = pytest.mark.parametrize(("path", "base"), CASES)
 
 @functools.cache
 def setting(path, base):
-    """The robot in both libraries, and random states in both conventions."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", jc.ModelWarning)
-        model = jc.load_urdf(path, base=base)
-    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
-    theirs = pin.buildModelFromUrdf(path, *root)
-    there = Converter(model, theirs)
-    rng = np.random.default_rng(len(path))
-    q = jc.random_configuration(model, rng, STATES)
-    v, a = rng.standard_normal((2, STATES, model.nv))
-    f_ext = rng.standard_normal((STATES, model.n_bodies, 6))
-    return SimpleNamespace(
-        model=model,
-        pin=theirs,
-        data=theirs.createData(),
-        there=there,
-        q=q,
-        v=v,
-        a=a,
-        f_ext=f_ext,
-        pin_q=there.to_q(q),
-        pin_v=there.to_v(q, v),
-        pin_a=there.to_a(q, v, a),
-        torque=1e-9 * max(1.0, jc.total_mass(model)),
-    )
-
-
-def pin_forces(s, k):
-    """External wrenches as Pinocchio takes them: in joint frames, force first."""
-    forces = pin.StdVec_Force()
-    forces.extend([pin.Force.Zero() for _ in range(s.pin.njoints)])
-    for body in range(s.model.n_bodies):
-        joint = s.pin.getJointId(s.model.joint_names[body])
-        forces[joint] = pin.Force(s.f_ext[k, body, 3:], s.f_ext[k, body, :3])
-    return forces
-
-
-def symmetric(upper):
-    return np.triu(upper) + np.triu(upper, 1).swapaxes(-1, -2)
+    return real_robots.setting(path, base, STATES)
 
 
 def mass_matrices(s):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+import real_robots
 from partials_oracle import relative
+from real_robots import ROBOTS, pin_forces, symmetric
 
 import jounce as jc
-from jounce.interop.pinocchio import Converter
 
 pin = pytest.importorskip("pinocchio")
 pytest.importorskip("lxml")
@@ -21,63 +17,6 @@ STATES = 3
 AGREE = 1e-8
 EPS = np.finfo(float).eps
 LINEAR_LAST = [3, 4, 5, 0, 1, 2]
-
-
-def robot_directory():
-    spec = importlib.util.find_spec("pinocchio")
-    for parent in Path(spec.origin).resolve().parents:
-        for prefix in (parent, parent / "cmeel.prefix"):
-            found = prefix / "share" / "example-robot-data" / "robots"
-            if found.is_dir():
-                return found
-    return None
-
-
-DIRECTORY = robot_directory()
-if DIRECTORY is None:
-    pytest.skip("example-robot-data is not installed", allow_module_level=True)
-# ur3.urdf is an empty <robot>.
-ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
-
-
-def setting(path, base):
-    """The robot in both libraries, and random states in both conventions."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", jc.ModelWarning)
-        model = jc.load_urdf(str(path), base=base)
-    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
-    theirs = pin.buildModelFromUrdf(str(path), *root)
-    there = Converter(model, theirs)
-    rng = np.random.default_rng(len(str(path)))
-    q = jc.random_configuration(model, rng, STATES)
-    v, a = rng.standard_normal((2, STATES, model.nv))
-    return SimpleNamespace(
-        model=model,
-        pin=theirs,
-        data=theirs.createData(),
-        there=there,
-        q=q,
-        v=v,
-        a=a,
-        f_ext=rng.standard_normal((STATES, model.n_bodies, 6)),
-        pin_q=there.to_q(q),
-        pin_v=there.to_v(q, v),
-        pin_a=there.to_a(q, v, a),
-    )
-
-
-def pin_forces(s, k):
-    """External wrenches as Pinocchio takes them: in joint frames, force first."""
-    forces = pin.StdVec_Force()
-    forces.extend([pin.Force.Zero() for _ in range(s.pin.njoints)])
-    for body in range(s.model.n_bodies):
-        joint = s.pin.getJointId(s.model.joint_names[body])
-        forces[joint] = pin.Force(s.f_ext[k, body, 3:], s.f_ext[k, body, :3])
-    return forces
-
-
-def symmetric(upper):
-    return np.triu(upper) + np.triu(upper, 1).swapaxes(-1, -2)
 
 
 def check_inverse_dynamics(s):
@@ -178,7 +117,7 @@ def check_kinematics(s):
 @pytest.mark.parametrize("base", ["fixed", "free"])
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda p: f"{p.stem}-{p.parent.parent.name}")
 def test_derivatives_are_those_of_pinocchio(path, base):
-    s = setting(path, base)
+    s = real_robots.setting(path, base, STATES)
     if s.model.nv == 0:
         pytest.skip("nothing moves")
     check_inverse_dynamics(s)

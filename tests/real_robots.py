@@ -1,0 +1,82 @@
+"""The robots of example-robot-data, in jounce and in Pinocchio, for tests of several folders."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+
+def robot_directory() -> Path | None:
+    for package in ("example_robot_data", "pinocchio", "cmeel"):
+        spec = importlib.util.find_spec(package)
+        for parent in Path(spec.origin).resolve().parents if spec and spec.origin else ():
+            for prefix in (parent, parent / "cmeel.prefix"):
+                found = prefix / "share" / "example-robot-data" / "robots"
+                if found.is_dir():
+                    return found
+    return None
+
+
+DIRECTORY = robot_directory()
+if DIRECTORY is None:
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+# ur3.urdf is an empty <robot>.
+ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
+
+
+def load_quietly(path, **options):
+    """The model, without warnings about inertias that no body has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jc.ModelWarning)
+        return jc.load_urdf(path, **options)
+
+
+def setting(path, base, states):
+    """A robot in both libraries, and random states in both conventions."""
+    pin = pytest.importorskip("pinocchio")
+    from jounce.interop.pinocchio import Converter
+
+    model = load_quietly(str(path), base=base)
+    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
+    theirs = pin.buildModelFromUrdf(str(path), *root)
+    there = Converter(model, theirs)
+    rng = np.random.default_rng(len(str(path)))
+    q = jc.random_configuration(model, rng, states)
+    v, a = rng.standard_normal((2, states, model.nv))
+    return SimpleNamespace(
+        model=model,
+        pin=theirs,
+        data=theirs.createData(),
+        there=there,
+        q=q,
+        v=v,
+        a=a,
+        f_ext=rng.standard_normal((states, model.n_bodies, 6)),
+        pin_q=there.to_q(q),
+        pin_v=there.to_v(q, v),
+        pin_a=there.to_a(q, v, a),
+        torque=1e-9 * max(1.0, jc.total_mass(model)),
+    )
+
+
+def pin_forces(s, k):
+    """External wrenches of state k as Pinocchio takes them: in joint frames, force first."""
+    pin = pytest.importorskip("pinocchio")
+    forces = pin.StdVec_Force()
+    forces.extend([pin.Force.Zero() for _ in range(s.pin.njoints)])
+    for body in range(s.model.n_bodies):
+        joint = s.pin.getJointId(s.model.joint_names[body])
+        forces[joint] = pin.Force(s.f_ext[k, body, 3:], s.f_ext[k, body, :3])
+    return forces
+
+
+def symmetric(upper):
+    """Pinocchio fills the upper triangles of symmetric matrices."""
+    return np.triu(upper) + np.triu(upper, 1).swapaxes(-1, -2)
