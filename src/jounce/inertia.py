@@ -8,10 +8,14 @@ All functions take leading batch axes.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from jounce import lie
+from jounce.errors import ModelWarning
 
 __all__ = [
     "about_com",
@@ -21,6 +25,7 @@ __all__ = [
     "rotational",
     "transform",
     "violation",
+    "warn_of_violations",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -138,6 +143,21 @@ def violation(parameters: npt.ArrayLike, tolerance: float = 1e-6) -> str | None:
     if moments[0] + moments[1] < moments[2] - slack:
         return f"principal moments {_list(moments)} break the triangle inequality"
     return None
+
+
+def warn_of_violations(names: Sequence[str], rows: Array, stacklevel: int) -> None:
+    """Issue one `ModelWarning` if some of the bodies have parameters that no body can have.
+
+    Args:
+        names: n names of bodies.
+        rows: (n, 10) their parameters.
+        stacklevel: as in `warnings.warn`, counted from the caller.
+    """
+    found = [(name, violation(row)) for name, row in zip(names, rows, strict=True)]
+    bad = [f"body {name!r}: {why}" for name, why in found if why]
+    if bad:
+        more = f" (and {len(bad) - 3} more)" if len(bad) > 3 else ""
+        warnings.warn("; ".join(bad[:3]) + more, ModelWarning, stacklevel=stacklevel + 1)
 
 
 def _list(values: Array) -> str:
