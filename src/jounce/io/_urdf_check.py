@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from jounce import inertia
-from jounce.errors import ModelError
+from jounce.errors import ModelError, close_names
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
 
@@ -68,10 +67,7 @@ def _unique(
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    candidates = list(known)
-    if len(candidates) > 2000:
-        return ""
-    close = difflib.get_close_matches(name, candidates, n=2)
+    close = close_names(name, known, 2)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
