@@ -107,9 +107,9 @@ def _load(
         model = builder.build()
     except ModelError as error:
         raise ModelError(f"{doc.name}: {error}") from None
-    findings = [check.report(doc, impossible)] if impossible else []
+    findings = [check.report(doc, impossible, most=10)] if impossible else []
     if lost:
-        findings.append(_lost_report(doc, lost))
+        findings.append(check.lost_report(doc, lost, most=10))
     return model, findings
 
 
@@ -189,14 +189,3 @@ def _add_joints(
         )
         if joint.type == "fixed" and record.name not in parameters:
             builder.add_frame(record.name, record.parent, placement)
-
-
-def _lost_report(doc: Document, lost: Sequence[JointRecord], most: int = 10) -> str:
-    listed = [
-        f"{joint.name!r} (line {doc.line(joint.mimic_element)}) follows {joint.mimic.joint!r}"
-        for joint in lost[:most]
-        if joint.mimic is not None
-    ]
-    if len(lost) > most:
-        listed.append(f"and {len(lost) - most} more")
-    return "Mimic joints follow joints that do not exist: " + "; ".join(listed)
