@@ -35,6 +35,7 @@ def centroidal_momentum_matrix(
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
     require_model(model)
+    q = _near_the_origin(model, q)
     columns = centroidal_momentum(model, _per_rate(q), np.eye(model.nv), threads=threads)
     return deliver(np.ascontiguousarray(columns.swapaxes(-1, -2)), out)
 
@@ -91,16 +92,34 @@ def _per_rate(q: ArrayLike) -> Array:
 
 
 def _near_the_origin(model: Model, q: ArrayLike) -> ArrayLike:
-    """A robot with one free base brought to the origin: the result does not depend on where it is.
+    """Bring a robot with one root to the origin: the results do not depend on where it is.
 
     Positions far from the origin have fewer digits behind the point.
     """
-    nodes = model.nodes
-    roots = np.flatnonzero(nodes.parent < 0)
-    if len(roots) != 1 or ELEMENTARY[nodes.kind[0]] != "free":
-        return q
+    carrying = _carrying_coordinates(model)
     array = np.array(q, float)
-    if array.shape[-1:] != (model.nq,) or not np.all(np.isfinite(array)):
+    if not carrying or array.shape[-1:] != (model.nq,) or not np.all(np.isfinite(array)):
         return q  # the kernels say what is wrong
-    array[..., 4:7] = 0.0
+    array[..., carrying] = 0.0
     return array
+
+
+def _carrying_coordinates(model: Model) -> list[int]:
+    """Coordinates that move the robot as a whole without turning it.
+
+    Those of the first slides, as long as nothing with a mass is left behind, and the position of a
+    free joint after them.
+    """
+    nodes = model.nodes
+    found: list[int] = []
+    for i, kind in enumerate(nodes.kind):
+        alone = np.count_nonzero(nodes.parent == i - 1) == 1
+        if not alone or nodes.parent[i] != i - 1 or (i and nodes.parameters[i - 1].any()):
+            break
+        start = int(nodes.q_index[i])
+        if ELEMENTARY[kind] == "free":
+            return [*found, *range(start + 4, start + 7)]
+        if ELEMENTARY[kind] != "prismatic":
+            break
+        found.append(start)
+    return found
