@@ -24,7 +24,7 @@ import numpy as np
 
 from jounce import lie
 from jounce.errors import ModelError
-from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match
+from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match, require_models
 from jounce.joints import Joint, frames_along
 from jounce.model import Model
 
@@ -40,11 +40,13 @@ class Converter(Peer):
             nothing else in it; joints are matched by name.
 
     Raises:
+        TypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there, or
             two joints of the plant have the same name.
     """
 
     def __init__(self, model: Model, plant: Any) -> None:
+        require_models(model, plant, "pydrake.multibody.plant.MultibodyPlant", "is_finalized")
         if not plant.is_finalized():
             raise ModelError("the plant must be finalized: call plant.Finalize() first")
         joints: dict[str, Any] = {}

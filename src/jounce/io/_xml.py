@@ -54,6 +54,8 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
             return Source(source.encode("utf-8"), "<string>", None, "utf-8")
         except UnicodeEncodeError as error:
             raise ModelError(f"<string>:1: the text is not valid Unicode: {error}") from None
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"the model file must be a path or its text, got {source!r:.60}")
     path = Path(source)
     try:
         return Source(path.read_bytes(), str(path), path.parent)
