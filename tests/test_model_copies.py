@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
-from jounce import lie
+from jounce import inertia, lie
 
 ARRAYS = [
     "parents",
@@ -149,7 +149,7 @@ def test_replace_is_cheap():
         return time.process_time() - start
 
     build = min(seconds(lambda: jc.models.tree(2000)) for _ in range(3))
-    for change in ({"gravity": (0, 0, 0)}, {"damping": 0.1}, {"armature": 0.1, "upper": 1.0}):
+    for change in ({"gravity": (0, 0, 0)}, {"damping": 0.1}, {"inertias": 2 * model.inertias}):
         best = min(seconds(lambda change=change: model.replace(**change)) for _ in range(3))
         assert best < build / 2
 
@@ -192,3 +192,29 @@ def test_models_that_were_built_alike_are_equal():
     turn = [jc.Joint(kind, "j") for kind in ("revolute", "continuous")]
     first, second = (jc.ModelBuilder().add_body("b", joint=j, mass=1.0).build() for j in turn)
     assert first != second
+
+
+def test_replace_warns_once_of_inertias_that_no_body_has():
+    model = jc.models.tree(5)
+    inertias = model.inertias.copy()
+    inertias[1, 4] = inertias[3, 4] = -1.0
+    with pytest.warns(jc.ModelWarning) as caught:
+        model.replace(inertias=inertias)
+    assert len(caught) == 1
+    message = str(caught[0].message)
+    assert message.startswith(f"body {model.body_names[1]!r}: inertia is not positive semidef")
+    assert f"body {model.body_names[3]!r}: " in message
+    assert caught[0].filename == __file__
+
+
+def test_many_inertias_are_judged_as_one_by_one():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([jc.models.random_tree(20, 1).inertias, rng.uniform(-1, 3, (200, 10))])
+    rows[:, 1:4] *= 0.1
+    rows[30] = 0.0
+    rows[31, 0] = 0.0
+    rows[32, 5] = np.nan
+    one_by_one = {k: why for k, row in enumerate(rows) if (why := inertia.violation(row))}
+    assert inertia.violations(rows) == one_by_one
+    assert 100 < len(one_by_one) < 200
+    assert inertia.violations(np.zeros((0, 10))) == {}

@@ -25,6 +25,7 @@ __all__ = [
     "rotational",
     "transform",
     "violation",
+    "violations",
     "warn_of_violations",
 ]
 
@@ -145,6 +146,17 @@ def violation(parameters: npt.ArrayLike, tolerance: float = 1e-6) -> str | None:
     return None
 
 
+def violations(parameters: npt.ArrayLike) -> dict[int, str]:
+    """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
+    p = np.asarray(parameters, float).reshape(-1, 10)
+    suspect = ~np.isfinite(p).all(axis=1)
+    tensors = about_com(np.where(suspect[:, None], 0.0, p))[2]
+    low, middle, high = np.linalg.eigvalsh(tensors).T
+    suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)
+    found = ((int(k), violation(p[k])) for k in np.flatnonzero(suspect))
+    return {k: why for k, why in found if why is not None}
+
+
 def warn_of_violations(names: Sequence[str], rows: Array, stacklevel: int) -> None:
     """Issue one `ModelWarning` if some of the bodies have parameters that no body can have.
 
@@ -153,8 +165,7 @@ def warn_of_violations(names: Sequence[str], rows: Array, stacklevel: int) -> No
         rows: (n, 10) their parameters.
         stacklevel: as in `warnings.warn`, counted from the caller.
     """
-    found = [(name, violation(row)) for name, row in zip(names, rows, strict=True)]
-    bad = [f"body {name!r}: {why}" for name, why in found if why]
+    bad = [f"body {names[k]!r}: {why}" for k, why in violations(rows).items()]
     if bad:
         more = f" (and {len(bad) - 3} more)" if len(bad) > 3 else ""
         warnings.warn("; ".join(bad[:3]) + more, ModelWarning, stacklevel=stacklevel + 1)

@@ -264,7 +264,7 @@ class Model(_core.Tree):  # type: ignore[misc]
         for name, mass in zip(self.body_names, rows[:, 0].tolist(), strict=True):
             if mass < 0:
                 raise ModelError(f"body {name!r}: mass {mass:g} is negative")
-        inertia_.warn_of_violations(self.body_names, rows, stacklevel=4)
+        inertia_.warn_of_violations(self.body_names, rows, stacklevel=3)
         pairs = zip(self._bodies, rows, strict=True)
         parameters = self.nodes.parameters.copy()
         parameters[self._body_nodes] = rows

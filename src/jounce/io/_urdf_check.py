@@ -165,17 +165,8 @@ def impossible_inertias(
         masses: (n,) their masses.
         tensors: (n, 3, 3) their inertias about the center of mass.
     """
-    if not inertials:
-        return []
-    moments = np.linalg.eigvalsh(tensors)
-    suspect = (moments[:, 0] < 0) | (moments[:, 0] + moments[:, 1] < moments[:, 2])
-    suspect |= (masses == 0) & (tensors != 0).any(axis=(1, 2))
-    found = []
-    for k in map(int, np.flatnonzero(suspect)):
-        reason = inertia.violation(inertia.from_com(masses[k], np.zeros(3), tensors[k]))
-        if reason is not None:
-            found.append((inertials[k], reason))
-    return found
+    rows = inertia.from_com(masses, np.zeros((len(masses), 3)), tensors)
+    return [(inertials[k], why) for k, why in inertia.violations(rows).items()]
 
 
 def report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int | None = None) -> str:
