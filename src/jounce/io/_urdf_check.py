@@ -12,7 +12,15 @@ from jounce.errors import ModelError, close_names
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
 
-__all__ = ["check_tree", "impossible_inertias", "locked_positions", "unknown_leaders"]
+__all__ = [
+    "check_tree",
+    "impossible_inertias",
+    "locked_positions",
+    "lost_report",
+    "refuse_inertias",
+    "report",
+    "unknown_leaders",
+]
 
 Array = npt.NDArray[np.float64]
 
