@@ -127,6 +127,9 @@ BODIES = [
     ({"name": ""}, "name must be a non-empty string, got ''"),
     ({"name": 3}, "name must be a non-empty string, got 3"),
     ({"parent": "nobody"}, "body 'b': there is no parent named 'nobody'"),
+    ({"parent": "A"}, "there is no parent named 'A'; did you mean 'a'?"),
+    ({"parent": "world"}, "there is no parent named 'world'; the world is not a body, it is"),
+    ({"parent": -1}, "there is no parent named -1; the world is not a body, it is referred to by"),
     ({"parent": "b"}, "body 'b' is part of a loop"),
     ({"placement": (1, 2)}, "must be a 4x4 pose or 3 numbers, got shape (2,)"),
     ({"placement": np.eye(3)}, "must be a 4x4 pose or 3 numbers, got shape (3, 3)"),
@@ -159,11 +162,14 @@ BODIES = [
     ({"joint": "helical", "pitch": np.inf}, "pitch must be finite, got inf"),
     ({"joint": "helical", "pitch": "steep"}, "pitch must be finite, got 'steep'"),
     ({"joint": "universal", "axis2": (0, 0, -2)}, "two axes of a universal joint coincide"),
-    ({"armature": -1}, "joint 'b_joint': armature must not be negative or nan, got -1.0"),
+    ({"armature": -1}, "joint 'b_joint': armature must not be negative, nan or infinite, got -1.0"),
     ({"armature": np.inf}, "armature must not be negative"),
     ({"damping": -0.1}, "damping must not be negative"),
-    ({"friction": np.nan}, "friction must not be negative or nan"),
+    ({"friction": np.nan}, "friction must not be negative, nan"),
     ({"lower": np.nan}, "lower must not be"),
+    ({"damping": np.inf}, "damping must not be negative, nan or infinite"),
+    ({"lower": 2, "upper": 1}, "joint 'b_joint': the lower limit 2 is above the upper one, 1"),
+    ({"mass": 1e300, "com": (1e300, 0, 0)}, "ten finite inertial parameters"),
     ({"armature": (1, 2)}, "armature must be a number or 1 numbers, got (1.0, 2.0)"),
     ({"armature": "big"}, "armature must be a number or 1 numbers, got 'big'"),
     ({"joint_name": "a_joint"}, "two joints are named 'a_joint'"),
@@ -194,6 +200,10 @@ def test_loops_and_doubles_are_refused():
     frames = jc.ModelBuilder().add_frame("f", "nobody")
     with pytest.raises(jc.ModelError, match="frame 'f': there is no body named 'nobody'"):
         frames.build()
+    with pytest.raises(
+        jc.ModelError, match=r"frame 'f': .* 'World'; the world is not a body, .*None"
+    ):
+        jc.ModelBuilder().add_frame("f", "World").build()
     with pytest.raises(jc.ModelError, match="frame 'g': placement must be"):
         frames.add_frame("g", None, np.zeros((4, 4, 4)))
 

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jounce import inertia as inertia_
-from jounce.errors import ModelError
+from jounce.errors import ModelError, close_names
 from jounce.joints import Joint
-from jounce.model import Frame, Model
-from jounce.nodes import Body
+from jounce.model import Model
+from jounce.nodes import IDENTITY, Body, Frame
 
 __all__ = ["ModelBuilder"]
 
 Array = npt.NDArray[np.float64]
 
 
+class _Inertial(NamedTuple):
+    """What `add_body` was told: the ten parameters, or mass, center and inertia about it."""
+
+    parameters: Array | None
+    mass: float = 0.0
+    com: Array = np.zeros(3)
+    inertia: Array = np.zeros((3, 3))
+
+
 class _Link:
     """A link as added: before fixed joints are merged and bodies are sorted."""
 
-    __slots__ = ("joints", "name", "parameters", "parent", "placement")
+    __slots__ = ("inertial", "joints", "name", "parent", "placement")
 
     def __init__(
         self,
@@ -31,13 +40,13 @@ class _Link:
         parent: str | None,
         placement: Array,
         joints: tuple[Joint, ...],
-        parameters: Array,
+        inertial: _Inertial,
     ) -> None:
         self.name = name
         self.parent = parent
         self.placement = placement
         self.joints = joints
-        self.parameters = parameters
+        self.inertial = inertial
 
 
 class ModelBuilder:
@@ -102,7 +111,7 @@ class ModelBuilder:
             parent,
             _pose(f"body {name!r}: placement", placement),
             _joints(name, joint, joint_options),
-            _parameters(name, mass, com, inertia, parameters),
+            _inertial(name, mass, com, inertia, parameters),
         )
         return self
 
@@ -124,21 +133,22 @@ class ModelBuilder:
         """Check the tree, merge fixed joints, sort depth first and make the model."""
         bodies: list[Body] = []
         frames: dict[str, Frame] = {}
-        for link in self._depth_first():
+        links = self._depth_first()
+        for link, parameters in zip(links, _parameters(links), strict=True):
             base = frames[link.parent] if link.parent is not None else _WORLD
             pose = _compose(base.placement, link.placement)
             if not link.joints:
                 frames[link.name] = Frame(base.body, pose)
                 if base.body >= 0:
-                    moved = inertia_.transform(link.parameters, pose)
+                    moved = inertia_.transform(parameters, pose)
                     body = bodies[base.body]
                     bodies[base.body] = body._replace(parameters=body.parameters + moved)
                 continue
-            bodies.append(Body(link.name, base.body, pose, link.joints, link.parameters))
-            frames[link.name] = Frame(len(bodies) - 1, _EYE)
+            bodies.append(Body(link.name, base.body, pose, link.joints, parameters))
+            frames[link.name] = Frame(len(bodies) - 1, IDENTITY)
         for name, (parent, placement) in self._frames.items():
             if parent is not None and parent not in frames:
-                raise ModelError(f"frame {name!r}: there is no body named {parent!r}")
+                raise ModelError(f"frame {name!r}: {_no_body('body', parent, frames)}")
             base = frames[parent] if parent is not None else _WORLD
             frames[name] = Frame(base.body, _compose(base.placement, placement))
         return Model(self.name, self.gravity, bodies, frames, self._visuals)
@@ -147,7 +157,8 @@ class ModelBuilder:
         children: dict[str | None, list[_Link]] = {}
         for link in self._links.values():
             if link.parent is not None and link.parent not in self._links:
-                raise ModelError(f"body {link.name!r}: there is no parent named {link.parent!r}")
+                reason = _no_body("parent", link.parent, self._links)
+                raise ModelError(f"body {link.name!r}: {reason}")
             children.setdefault(link.parent, []).append(link)
         order: list[_Link] = []
         stack = children.get(None, [])[::-1]
@@ -162,21 +173,28 @@ class ModelBuilder:
         return order
 
 
-_EYE3 = np.eye(3)
-_EYE = np.eye(4)
-_EYE.setflags(write=False)
-_WORLD = Frame(-1, _EYE)
+_WORLD = Frame(-1, IDENTITY)
+
+
+def _no_body(kind: str, name: object, known: Iterable[str]) -> str:
+    """Say that a body is referred to that does not exist, and what may be meant."""
+    close = close_names(name, known)
+    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    if str(name).lower() in ("world", "universe", "-1"):
+        hint = "; the world is not a body, it is referred to by None"
+    return f"there is no {kind} named {name!r}{hint}"
 
 
 def _compose(first: Array, second: Array) -> Array:
-    if first is _EYE:
+    if first is IDENTITY:
         return second
-    return first if second is _EYE else first @ second
+    return first if second is IDENTITY else first @ second
 
 
 def _pose(what: str, value: npt.ArrayLike | None) -> Array:
+    """Check a pose; numbers are taken one by one, which is several times faster for so few."""
     if value is None:
-        return _EYE
+        return IDENTITY
     array = _numbers(what, value)
     if array.shape == (3,):
         pose = np.eye(4)
@@ -184,17 +202,37 @@ def _pose(what: str, value: npt.ArrayLike | None) -> Array:
         array = pose
     if array.shape != (4, 4):
         raise ModelError(f"{what} must be a 4x4 pose or 3 numbers, got shape {array.shape}")
-    if not np.all(np.isfinite(array)) or tuple(array[3]) != (0.0, 0.0, 0.0, 1.0):
+    x, y, z, last = array.tolist()
+    if last != [0.0, 0.0, 0.0, 1.0] or not all(map(math.isfinite, (*x, *y, *z))):
         raise ModelError(f"{what} must be finite with last row (0, 0, 0, 1), got\n{array}")
-    r = array[:3, :3]
-    error = float(np.abs(r @ r.T - _EYE3).max())
-    if error > 1e-6 or _triple(r) < 0:
-        raise ModelError(f"{what}: the 3x3 part is not a rotation:\n{r}")
+    error = max(
+        abs(_dot(x, x) - 1.0),
+        abs(_dot(y, y) - 1.0),
+        abs(_dot(z, z) - 1.0),
+        abs(_dot(x, y)),
+        abs(_dot(y, z)),
+        abs(_dot(z, x)),
+    )
+    if error > 1e-6 or _triple(x, y, z) < 0:
+        raise ModelError(f"{what}: the 3x3 part is not a rotation:\n{array[:3, :3]}")
     if error > 1e-15:  # the nearest rotation
-        u, _, vt = np.linalg.svd(r)
+        u, _, vt = np.linalg.svd(array[:3, :3])
         array[:3, :3] = u @ vt
     array.setflags(write=False)
     return array
+
+
+def _dot(a: list[float], b: list[float]) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _triple(a: list[float], b: list[float], c: list[float]) -> float:
+    """Determinant of the matrix with these rows."""
+    return (
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+        + a[1] * (b[2] * c[0] - b[0] * c[2])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
 
 
 def _numbers(what: str, value: npt.ArrayLike) -> Array:
@@ -203,12 +241,6 @@ def _numbers(what: str, value: npt.ArrayLike) -> Array:
         return np.array(value, float)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, got {value!r}") from None
-
-
-def _triple(r: Array) -> float:
-    """Determinant of a 3x3 matrix, by its rows."""
-    (a, b, c), (d, e, f), (g, h, i) = r.tolist()
-    return float(a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g))
 
 
 def _joints(
@@ -227,24 +259,27 @@ def _joints(
     for item in chain:
         if not isinstance(item, Joint):
             raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
+    if len(chain) == 1 and chain[0].type != "fixed":
+        return (chain[0].named(f"{body}_joint"),)
     if all(item.type == "fixed" for item in chain):
         return ()
     if any(item.type == "fixed" for item in chain):
         raise ModelError(f"body {body!r}: a fixed joint cannot be one of several joints")
-    if len(chain) == 1:
-        return (chain[0].named(f"{body}_joint"),)
     return tuple(item.named(f"{body}_joint{k}") for k, item in enumerate(chain))
 
 
-def _parameters(
+def _inertial(
     body: str,
     mass: float,
     com: npt.ArrayLike,
     inertia: npt.ArrayLike | None,
     parameters: npt.ArrayLike | None,
-) -> Array:
+) -> _Inertial:
+    """Check what `add_body` was told about the inertia."""
     if parameters is not None:
-        values = _numbers(f"body {body!r}: parameters", parameters)
+        ten = _numbers(f"body {body!r}: parameters", parameters)
+        numbers = ten.tolist() if ten.shape == (10,) else [math.nan]
+        inertial = _Inertial(ten)
     else:
         mass_, com_ = _numbers(f"body {body!r}: mass", mass), _numbers(f"body {body!r}: com", com)
         about_com = _numbers(f"body {body!r}: inertia", (0, 0, 0) if inertia is None else inertia)
@@ -258,11 +293,31 @@ def _parameters(
         same = (about_com == about_com.T).all()
         if not same and not np.allclose(about_com, about_com.T, rtol=1e-9, atol=0):
             raise ModelError(f"body {body!r}: inertia is not symmetric:\n{about_com}")
-        finite = all(map(math.isfinite, (mass_, *com_, *about_com.flat)))
-        values = inertia_.from_com(mass_, com_, about_com) if finite else np.full(10, np.nan)
-    if values.shape != (10,) or not np.all(np.isfinite(values)):
-        raise ModelError(f"body {body!r}: expected ten finite inertial parameters, got {values}")
-    if values[0] < 0:
-        raise ModelError(f"body {body!r}: mass {values[0]:g} is negative")
-    values.setflags(write=False)
-    return values
+        numbers = [float(mass_), *com_.tolist(), *about_com.ravel().tolist()]
+        inertial = _Inertial(None, float(mass_), com_, about_com)
+    if not all(map(math.isfinite, numbers)):
+        got = parameters if parameters is not None else numbers
+        raise ModelError(f"body {body!r}: expected ten finite inertial parameters, got {got}")
+    if numbers[0] < 0:
+        raise ModelError(f"body {body!r}: mass {numbers[0]:g} is negative")
+    return inertial
+
+
+def _parameters(links: Sequence[_Link]) -> Array:
+    """The ten parameters of all links, (n, 10), read-only."""
+    told = [link.inertial for link in links]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = inertia_.from_com(
+            np.array([x.mass for x in told]),
+            np.array([x.com for x in told]).reshape(-1, 3),
+            np.array([x.inertia for x in told]).reshape(-1, 3, 3),
+        )
+    for k, x in enumerate(told):
+        if x.parameters is not None:
+            rows[k] = x.parameters
+    overflow = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(overflow):
+        link, row = links[overflow[0]], rows[overflow[0]]
+        raise ModelError(f"body {link.name!r}: expected ten finite inertial parameters, got {row}")
+    rows.setflags(write=False)
+    return rows

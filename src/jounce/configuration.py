@@ -18,12 +18,16 @@ Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
 
 
-def neutral(model: Model) -> Array:
-    """Configuration with zero angles and displacements and identity quaternions, (nq,)."""
+def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
+    """Configuration with zero angles and displacements and identity quaternions, (*shape, nq).
+
+    Args:
+        model: the robot.
+        shape: leading axes.
+    """
     require_model(model)
-    q = np.zeros(model.nq)
-    for start in _quaternions(model):
-        q[start + 3] = 1.0
+    q = np.zeros((*_lead(shape), model.nq))
+    q[..., _quaternions(model) + 3] = 1.0
     return q
 
 
@@ -46,21 +50,36 @@ def random_configuration(
     if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
         raise TypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
     generator = np.random.default_rng(rng)
-    lead = tuple(map(index, shape if isinstance(shape, Iterable) else (shape,)))
-    nodes = model.nodes
-    half = np.where(np.isin(nodes.kind, [ELEMENTARY.index("revolute")]), np.pi, 1.0)
-    reach = np.ones(model.nq)
-    for start, width, kind in zip(nodes.q_index, half, nodes.kind, strict=True):
-        if ELEMENTARY[kind] in ("revolute", "prismatic", "helical"):
-            reach[start] = np.pi if ELEMENTARY[kind] == "helical" else width
-    bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
-    low = np.where(bounded, model.lower, -reach)
-    high = np.where(bounded, model.upper, reach)
-    q = generator.uniform(low, high, (*lead, model.nq))
-    for start in _quaternions(model):
-        x = generator.standard_normal((*lead, 4))
-        q[..., start : start + 4] = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    lead = _lead(shape)
+    low, width = _ranges(model)
+    q: Array = generator.random((*lead, model.nq))
+    q *= width
+    q += low
+    starts = _quaternions(model)
+    if len(starts):
+        x = generator.standard_normal((*lead, len(starts), 4))
+        x /= np.sqrt(np.einsum("...i,...i", x, x))[..., None]
+        q[..., starts[:, None] + np.arange(4)] = x
     return q
+
+
+def _lead(shape: int | Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
+
+
+def _ranges(model: Model) -> tuple[Array, Array]:
+    """Lower bounds and widths of the coordinates that `random_configuration` draws."""
+    nodes, lower, upper = model.nodes, model.lower, model.upper
+    reach = np.ones(model.nq)
+    reach[nodes.q_index[_TURNS[nodes.kind]]] = np.pi
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = upper - lower
+    bounded = np.isfinite(width)
+    return np.where(bounded, lower, -reach), np.where(bounded, width, 2 * reach)
+
+
+_TURNS = np.array([kind in ("revolute", "helical") for kind in ELEMENTARY])
+_IS_GROUP = np.array([kind in ("spherical", "free") for kind in ELEMENTARY])
 
 
 @kernel
@@ -103,6 +122,7 @@ def difference(
     raise NotImplementedError
 
 
-def _quaternions(model: Model) -> list[int]:
-    groups = [ELEMENTARY.index("spherical"), ELEMENTARY.index("free")]
-    return [int(s) for s in model.nodes.q_index[np.isin(model.nodes.kind, groups)]]
+def _quaternions(model: Model) -> npt.NDArray[np.int32]:
+    """Where the quaternions of spherical and free joints begin in q."""
+    starts: npt.NDArray[np.int32] = model.nodes.q_index[_IS_GROUP[model.nodes.kind]]
+    return starts

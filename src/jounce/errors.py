@@ -5,7 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["ModelError", "ModelWarning", "SingularError", "unknown_name"]
+__all__ = [
+    "WORLD_IS_NO_BODY",
+    "ModelError",
+    "ModelWarning",
+    "SingularError",
+    "close_names",
+    "unknown_name",
+]
 
 
 class ModelError(ValueError):
@@ -20,16 +27,40 @@ class SingularError(ValueError):
     """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined."""
 
 
+WORLD_IS_NO_BODY = (
+    "the world is not a body: poses, twists and Jacobians are relative to it, and bodies and "
+    "frames have names or indices from 0"
+)
+
+
+def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known names that are most like this one, whatever their case.
+
+    >>> close_names("ELBOW", ["hand", "elbow_2", "elbow"])
+    ['elbow', 'elbow_2']
+    """
+    wanted = str(name).lower()
+    lower: dict[str, list[str]] = {}
+    for candidate in known:
+        lower.setdefault(candidate.lower(), []).append(candidate)
+    if len(lower) > 2000:  # the comparison with all of them would take seconds
+        return lower.get(wanted, [])[:most]
+    close = difflib.get_close_matches(wanted, lower, n=most)
+    return [candidate for key in close for candidate in lower[key]][:most]
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> KeyError:
     """Build the KeyError for an unknown name; it lists the closest known ones.
 
-    >>> unknown_name("body", "hnd", ["arm", "hand"]).args[0]
-    "unknown body 'hnd'; did you mean 'hand'?"
+    >>> unknown_name("body", "Hnd", ["arm", "hand"]).args[0]
+    "unknown body 'Hnd'; did you mean 'hand'?"
     """
     names = list(known)
-    close = difflib.get_close_matches(str(name), names, n=3)
+    close = close_names(name, names)
     if close:
         hint = "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    elif "body" in kind and str(name).lower() in ("world", "universe"):
+        hint = WORLD_IS_NO_BODY
     elif len(names) <= 12:
         hint = "known: " + ", ".join(repr(n) for n in names) if names else "there are none"
     else:

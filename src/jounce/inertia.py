@@ -8,10 +8,14 @@ All functions take leading batch axes.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from jounce import lie
+from jounce.errors import ModelWarning
 
 __all__ = [
     "about_com",
@@ -21,6 +25,8 @@ __all__ = [
     "rotational",
     "transform",
     "violation",
+    "violations",
+    "warn_of_violations",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -138,6 +144,31 @@ def violation(parameters: npt.ArrayLike, tolerance: float = 1e-6) -> str | None:
     if moments[0] + moments[1] < moments[2] - slack:
         return f"principal moments {_list(moments)} break the triangle inequality"
     return None
+
+
+def violations(parameters: npt.ArrayLike) -> dict[int, str]:
+    """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
+    p = np.asarray(parameters, float).reshape(-1, 10)
+    suspect = ~np.isfinite(p).all(axis=1)
+    tensors = about_com(np.where(suspect[:, None], 0.0, p))[2]
+    low, middle, high = np.linalg.eigvalsh(tensors).T
+    suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)
+    found = ((int(k), violation(p[k])) for k in np.flatnonzero(suspect))
+    return {k: why for k, why in found if why is not None}
+
+
+def warn_of_violations(names: Sequence[str], rows: Array, stacklevel: int) -> None:
+    """Issue one `ModelWarning` if some of the bodies have parameters that no body can have.
+
+    Args:
+        names: n names of bodies.
+        rows: (n, 10) their parameters.
+        stacklevel: as in `warnings.warn`, counted from the caller.
+    """
+    bad = [f"body {names[k]!r}: {why}" for k, why in violations(rows).items()]
+    if bad:
+        more = f" (and {len(bad) - 3} more)" if len(bad) > 3 else ""
+        warnings.warn("; ".join(bad[:3]) + more, ModelWarning, stacklevel=stacklevel + 1)
 
 
 def _list(values: Array) -> str:

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from itertools import islice
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from jounce import _core
 from jounce import inertia as inertia_
-from jounce.errors import ModelError, ModelWarning, unknown_name
-from jounce.joints import SIZES, Joint
-from jounce.nodes import Body, Nodes, build_nodes
+from jounce.errors import WORLD_IS_NO_BODY, ModelError, unknown_name
+from jounce.joints import (
+    COORDINATE_FIELDS,
+    RATE_FIELDS,
+    SIZES,
+    Joint,
+    check_limits,
+    check_values,
+    gathered,
+    spread,
+)
+from jounce.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_nodes, frozen
 
 __all__ = ["Frame", "Model", "locate", "require_model"]
 
 Array = npt.NDArray[np.float64]
-
-
-class Frame(NamedTuple):
-    """A named frame fixed to a body (-1: to the world), with its constant pose in it."""
-
-    body: int
-    placement: Array
 
 
 class Model(_core.Tree):  # type: ignore[misc]
@@ -34,6 +35,11 @@ class Model(_core.Tree):  # type: ignore[misc]
     Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
     package takes a model and plain arrays. Bodies are numbered depth first: a parent comes
     before its children, and a subtree is a contiguous range.
+
+    Models are equal, ``==``, if all that this package computes from them is the same, under the
+    same names: bodies, joints, frames, gravity and every number of them, compared exactly. Shapes
+    for the viewer are not compared. Equal models have equal hashes, so that a model can be a key;
+    a copy is the model itself, and what comes out of a pickle is equal to what went in.
 
     Attributes:
         name: name of the robot.
@@ -95,34 +101,39 @@ class Model(_core.Tree):  # type: ignore[misc]
         self._set("nodes", nodes)
         self._set("_bodies", tuple(bodies))
         self._set("name", name)
-        self._set("gravity", _frozen(_gravity(gravity)))
+        self._set("gravity", frozen(_array("gravity", gravity, (3,))))
         self._set("visuals", tuple(visuals))
         self._set("body_names", tuple(body.name for body in bodies))
         self._set("joint_names", tuple(joint.name for joint in joints))
         self._set("joints", joints)
-        self._set("parents", _frozen(np.array([b.parent for b in bodies], np.int64)))
-        parameters = np.array([b.parameters for b in bodies]).reshape(-1, 10)
-        self._set("inertias", _frozen(parameters))
+        self._set("parents", frozen(np.array([b.parent for b in bodies], np.int64)))
         self._set("_body_index", _unique("body", self.body_names))
         self._set("_joint_index", _unique("joint", self.joint_names))
-        self._set("frames", _frozen_frames({**_body_frames(bodies), **(frames or {})}))
+        self._set("frames", all_frames(bodies, frames or {}))
         self._set_joint_arrays(joints, nodes)
-        self._set("_body_nodes", _frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
+        self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
+        self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
         self._make_tree()
 
     def _set_joint_arrays(self, joints: Sequence[Joint], nodes: Nodes) -> None:
-        sizes = np.zeros((len(joints) + 1, 2), np.int64)
-        for column, per_kind in enumerate(SIZES.T):
-            np.add.at(sizes[:, column], nodes.joint + 1, per_kind[nodes.kind])
-        offsets = np.cumsum(sizes, axis=0)
-        self._set("_offsets", _frozen(offsets))
-        nq, nv = (int(n) for n in offsets[-1])
-        for field in ("armature", "damping", "friction", "velocity_limit", "effort_limit"):
-            self._set(field, _frozen(_per_joint(joints, field, nv, offsets[:, 1])))
-        for field in ("lower", "upper"):
-            self._set(field, _frozen(_per_joint(joints, field, nq, offsets[:, 0])))
+        sizes = np.zeros((len(joints), 2), np.int64)
+        np.add.at(sizes, nodes.joint, SIZES[nodes.kind])
+        self._set("_sizes", frozen(sizes))
+        self._set("_offsets", frozen(np.concatenate([[(0, 0)], np.cumsum(sizes, axis=0)])))
+        for field in (*RATE_FIELDS, *COORDINATE_FIELDS):
+            self._set_values(field, spread(joints, field, self._counts(field)))
+        check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
         driven = [j.type != "free" if j.actuated is None else bool(j.actuated) for j in joints]
-        self._set("actuated", _frozen(np.repeat(np.array(driven, bool), sizes[1:, 1])))
+        self._set("actuated", frozen(np.repeat(np.array(driven, bool), sizes[:, 1])))
+
+    def _counts(self, field: str) -> npt.NDArray[np.int64]:
+        """How many numbers of a field each joint has."""
+        counts: npt.NDArray[np.int64] = self._sizes[:, 1 if field in RATE_FIELDS else 0]
+        return counts
+
+    def _set_values(self, field: str, values: Array) -> None:
+        check_values(self.joints, field, values, self._counts(field))
+        self._set(field, frozen(values))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -176,7 +187,7 @@ class Model(_core.Tree):  # type: ignore[misc]
                 return self.frames[body]
             except KeyError:
                 raise unknown_name("body or frame", body, self.frames) from None
-        return Frame(self.body_index(body), _IDENTITY)
+        return Frame(self.body_index(body), IDENTITY)
 
     def _locate(self, body: str | int) -> tuple[int, Array]:
         """Node and pose in it of a body or frame."""
@@ -194,51 +205,93 @@ class Model(_core.Tree):  # type: ignore[misc]
         gravity: npt.ArrayLike | None = None,
         inertias: npt.ArrayLike | None = None,
         armature: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike | None = None,
+        friction: npt.ArrayLike | None = None,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
+        velocity_limit: npt.ArrayLike | None = None,
+        effort_limit: npt.ArrayLike | None = None,
         actuated: npt.ArrayLike | None = None,
     ) -> Model:
         """Return a copy with other values; everything not named stays as it is.
+
+        The copy shares what did not change and so costs little; ``copy.joints`` agrees with the
+        new values. What describes joints is one number for all, or one per rate or coordinate.
 
         Args:
             gravity: (3,) acceleration of gravity.
             inertias: (n_bodies, 10) inertial parameters.
             armature: (nv,) rotor inertias.
+            damping: (nv,) viscous coefficients.
+            friction: (nv,) Coulomb friction forces.
+            lower: (nq,) lower limits of the coordinates.
+            upper: (nq,) upper limits of the coordinates.
+            velocity_limit: (nv,) largest absolute rates.
+            effort_limit: (nv,) largest absolute generalized forces.
             actuated: (nv,) mask of driven rates; a joint is driven as a whole.
-        """
-        model = self if gravity is None and inertias is None else self._moved(gravity, inertias)
-        if armature is not None:
-            values = _array("armature", armature, (self.nv,))
-            model = model._with_joints(
-                lambda k, j: _replace_joint(j, armature=tuple(values[self.v_slice(k)]))
-            )
-        if actuated is not None:
-            mask = np.asarray(actuated)
-            if mask.dtype != bool or mask.shape != (self.nv,):
-                raise ValueError(
-                    f"actuated must be a bool array of shape ({self.nv},), "
-                    f"got {mask.dtype} of shape {mask.shape}"
-                )
-            model = model._with_joints(
-                lambda k, j: _replace_joint(j, actuated=_whole(j, mask[self.v_slice(k)]))
-            )
-        return model
 
-    def _moved(self, gravity: npt.ArrayLike | None, inertias: npt.ArrayLike | None) -> Model:
-        """Copy that shares all but gravity and inertias, and so costs little."""
+        Raises:
+            ValueError: a shape does not fit, or a value is one that no robot has; the message
+                names the argument, and the joint or body if there is one to blame.
+
+        Warns:
+            ModelWarning: an inertia is one that no rigid body has.
+        """
+        given = {
+            "armature": armature,
+            "damping": damping,
+            "friction": friction,
+            "lower": lower,
+            "upper": upper,
+            "velocity_limit": velocity_limit,
+            "effort_limit": effort_limit,
+        }
+        changes = {field: value for field, value in given.items() if value is not None}
         model = Model.__new__(Model)
         model.__dict__.update(self.__dict__)
         if gravity is not None:
-            model._set("gravity", _frozen(_gravity(gravity)))
+            model._set("gravity", frozen(_array("gravity", gravity, (3,))))
         if inertias is not None:
-            rows = _frozen(_array("inertias", inertias, (self.n_bodies, 10)))
-            _check_inertias(self.body_names, rows)
-            pairs = zip(self._bodies, rows, strict=True)
-            parameters = self.nodes.parameters.copy()
-            parameters[self._body_nodes] = rows
-            model._set("_bodies", tuple(b._replace(parameters=p) for b, p in pairs))
-            model._set("inertias", rows)
-            model._set("nodes", self.nodes._replace(parameters=_frozen(parameters)))
+            model._replace_inertias(inertias)
+        if changes or actuated is not None:
+            model._replace_joint_values(changes, actuated)
         model._make_tree()
         return model
+
+    def _replace_inertias(self, inertias: npt.ArrayLike) -> None:
+        """Set the inertias of a copy that is not finished yet."""
+        rows = frozen(_array("inertias", inertias, (self.n_bodies, 10)))
+        for name, mass in zip(self.body_names, rows[:, 0].tolist(), strict=True):
+            if mass < 0:
+                raise ModelError(f"body {name!r}: mass {mass:g} is negative")
+        inertia_.warn_of_violations(self.body_names, rows, stacklevel=3)
+        pairs = zip(self._bodies, rows, strict=True)
+        parameters = self.nodes.parameters.copy()
+        parameters[self._body_nodes] = rows
+        self._set("_bodies", tuple(b._replace(parameters=p) for b, p in pairs))
+        self._set("inertias", rows)
+        self._set("nodes", self.nodes._replace(parameters=frozen(parameters)))
+
+    def _replace_joint_values(
+        self, changes: Mapping[str, npt.ArrayLike], actuated: npt.ArrayLike | None
+    ) -> None:
+        """Set values of the joints of a copy that is not finished yet."""
+        joints = self.joints
+        for field, value in changes.items():
+            counts = self._counts(field)
+            values = _array(field, value, (int(counts.sum()),), scalar=True, finite=False)
+            self._set_values(field, values)
+            joints = gathered(joints, field, values, counts)
+        check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
+        if actuated is not None:
+            counts = self._sizes[:, 1]
+            mask = _mask("actuated", actuated, int(counts.sum()))
+            self._set("actuated", frozen(mask))
+            joints = gathered(joints, "actuated", mask, counts)
+        left = iter(joints)
+        bodies = [b._replace(joints=tuple(islice(left, len(b.joints)))) for b in self._bodies]
+        self._set("joints", joints)
+        self._set("_bodies", tuple(bodies))
 
     def _make_tree(self) -> None:
         nodes = self.nodes
@@ -254,19 +307,35 @@ class Model(_core.Tree):  # type: ignore[misc]
             self.gravity,
         )
 
-    def _with_joints(self, change: Any) -> Model:
-        bodies, k = [], 0
-        for body in self._bodies:
-            joints = []
-            for joint in body.joints:
-                joints.append(change(k, joint))
-                k += 1
-            bodies.append(body._replace(joints=tuple(joints)))
-        return Model(self.name, self.gravity, bodies, self.frames, self.visuals)
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the model."""
         return Model, (self.name, self.gravity, self._bodies, dict(self.frames), self.visuals)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same robot, number by number; see the class."""
+        if self is other:
+            return True
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self._key() == other._key() and all(
+            map(np.array_equal, self._numbers(), other._numbers())
+        )
+
+    def __hash__(self) -> int:
+        """Hash of the names, the gravity and the masses."""
+        numbers = self.gravity.tolist() + self.inertias[:, 0].tolist()
+        return hash((self.name, self.body_names, self.joint_names, *numbers))
+
+    def _key(self) -> tuple[Any, ...]:
+        """What is no number."""
+        joints = [(joint.name, joint.type, joint.mimic) for joint in self.joints]
+        frames = {name: frame.body for name, frame in self.frames.items()}
+        return self.name, self.body_names, joints, frames
+
+    def _numbers(self) -> list[npt.NDArray[Any]]:
+        fields = ("gravity", "actuated", *RATE_FIELDS, *COORDINATE_FIELDS)
+        placements = np.array([self.frames[name].placement for name in sorted(self.frames)])
+        return [*(getattr(self, field) for field in fields), *self.nodes, placements]
 
     def __copy__(self) -> Model:
         """Return the model itself: it is immutable."""
@@ -323,59 +392,36 @@ def locate(model: Model, body: str | int) -> tuple[int, Array]:
     return model._locate(body)
 
 
-def _whole(joint: Joint, mask: npt.NDArray[np.bool_]) -> bool:
-    if mask.any() != mask.all():
-        raise ValueError(f"actuated must be all True or all False for joint {joint.name!r}")
-    return bool(mask.all())
-
-
-def _replace_joint(joint: Joint, **changes: Any) -> Joint:
-    return Joint(**{**joint.__dict__, **changes})
-
-
-def _body_frames(bodies: Sequence[Body]) -> dict[str, Frame]:
-    return {body.name: Frame(i, _IDENTITY) for i, body in enumerate(bodies)}
-
-
-def _frozen_frames(frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
-    return MappingProxyType({k: Frame(f.body, _frozen(f.placement)) for k, f in frames.items()})
-
-
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array = array if not array.flags.writeable else array.copy()
-    array.setflags(write=False)
-    return array
-
-
-_IDENTITY = _frozen(np.eye(4))
-
-
-def _gravity(gravity: npt.ArrayLike) -> Array:
-    return _array("gravity", gravity, (3,))
-
-
-def _array(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+def _array(
+    name: str,
+    value: npt.ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    scalar: bool = False,
+    finite: bool = True,
+) -> Array:
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers, got {value!r}") from None
+    if scalar and array.ndim == 0:
+        array = np.full(shape, array)
     if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-    if not np.all(np.isfinite(array)):
+        expected = "be one number or have" if scalar else "have"
+        raise ValueError(f"{name} must {expected} shape {shape}, got {array.shape}")
+    if finite and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got {array}")
     return array
 
 
-def _check_inertias(names: Sequence[str], rows: Array) -> None:
-    """Refuse negative masses; warn of inertias that no body can have."""
-    for name, mass in zip(names, rows[:, 0], strict=True):
-        if mass < 0:
-            raise ModelError(f"body {name!r}: mass {mass:g} is negative")
-    found = [(n, inertia_.violation(row)) for n, row in zip(names, rows, strict=True)]
-    bad = [f"body {name!r}: {why}" for name, why in found if why]
-    if bad:
-        more = f" (and {len(bad) - 3} more)" if len(bad) > 3 else ""
-        warnings.warn("; ".join(bad[:3]) + more, ModelWarning, stacklevel=4)
+def _mask(name: str, value: npt.ArrayLike, size: int) -> npt.NDArray[np.bool_]:
+    mask = np.array(value)
+    if mask.dtype != bool or mask.shape != (size,):
+        raise ValueError(
+            f"{name} must be a bool array of shape ({size},), "
+            f"got {mask.dtype} of shape {mask.shape}"
+        )
+    return mask
 
 
 def _unique(kind: str, names: Sequence[str]) -> dict[str, int]:
@@ -395,35 +441,8 @@ def _index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
         if 0 <= key < len(names):
             return int(key)
-        raise KeyError(f"{kind} index must be between 0 and {len(names) - 1}, got {key}")
-    raise KeyError(f"{kind} must be a name or an index, got {key!r}")
-
-
-_NON_NEGATIVE = ("armature", "damping", "friction", "velocity_limit", "effort_limit")
-
-
-def _per_joint(
-    joints: Sequence[Joint], field: str, size: int, offsets: npt.NDArray[np.int64]
-) -> Array:
-    """Spread a joint attribute, one number or one per coordinate or rate, over the vector."""
-    out = np.empty(size)
-    for k, joint in enumerate(joints):
-        value = getattr(joint, field)
-        start, stop = offsets[k], offsets[k + 1]
-        try:
-            out[start:stop] = value
-        except (ValueError, TypeError):
-            raise ModelError(
-                f"joint {joint.name!r}: {field} must be a number or {stop - start} numbers, "
-                f"got {value!r}"
-            ) from None
-    bad = np.isnan(out) | ((out < 0) if field in _NON_NEGATIVE else False)
-    if field == "armature":
-        bad |= np.isinf(out)
-    if np.any(bad):
-        k = int(np.searchsorted(offsets, int(np.flatnonzero(bad)[0]), side="right")) - 1
-        raise ModelError(
-            f"joint {joints[k].name!r}: {field} must not be negative or nan, "
-            f"got {getattr(joints[k], field)!r}"
+        expected = f"{kind} index must be between 0 and {len(names) - 1}, got {key}"
+        raise KeyError(
+            f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
         )
-    return out
+    raise KeyError(f"{kind} must be a name or an index, got {key!r}")

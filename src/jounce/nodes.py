@@ -7,17 +7,18 @@ first: a parent comes before its children and a subtree is a contiguous range.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jounce import lie
 from jounce.errors import ModelError
-from jounce.joints import ELEMENTARY, Elementary, Joint, elementary_joints
+from jounce.joints import ELEMENTARY, SIZES, Elementary, Joint, elementary_joints, frames_along
 
-__all__ = ["Body", "Nodes", "build_nodes"]
+__all__ = ["IDENTITY", "Body", "Frame", "Nodes", "all_frames", "build_nodes", "frozen"]
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int32]
@@ -35,6 +36,13 @@ class Body(NamedTuple):
     placement: Array
     joints: tuple[Joint, ...]
     parameters: Array
+
+
+class Frame(NamedTuple):
+    """A named frame fixed to a body (-1: to the world), with its constant pose in it."""
+
+    body: int
+    placement: Array
 
 
 class Nodes(NamedTuple):
@@ -70,74 +78,88 @@ class Nodes(NamedTuple):
 
 def build_nodes(bodies: Sequence[Body]) -> Nodes:
     """Expand every body's joints into elementary joints."""
-    rows: list[tuple[int, int, int, int, int]] = []
-    poses: list[Array] = []
     elements: list[Elementary] = []
-    parameters: list[Array] = []
-    last_node: list[int] = []
+    parents: list[int] = []
+    joints: list[int] = []
+    poses: list[Array] = []
+    last_node: list[int] = []  # of each body
     joint_index = 0
-    for index, body in enumerate(bodies):
+    for body in bodies:
         parent = last_node[body.parent] if body.parent >= 0 else -1
         pose = body.placement
         for joint in body.joints:
             for element in elementary_joints(joint):
-                rows.append((parent, element.kind, -1, joint_index, element.nv))
-                poses.append(pose)
                 elements.append(element)
-                parameters.append(_MASSLESS)
-                parent, pose = len(rows) - 1, _IDENTITY
+                parents.append(parent)
+                joints.append(joint_index)
+                poses.append(pose)
+                parent, pose = len(elements) - 1, IDENTITY
             joint_index += 1
-        if not rows or parent != len(rows) - 1:
+        if not elements or parent != len(elements) - 1:
             raise ModelError(f"body {body.name!r} has no movable joint")
-        rows[-1] = (*rows[-1][:2], index, *rows[-1][3:])
-        parameters[-1] = body.parameters
-        last_node.append(len(rows) - 1)
-    return _as_arrays(rows, poses, elements, parameters)
+        last_node.append(parent)
+    return _as_arrays(bodies, last_node, elements, (parents, joints), poses)
 
 
-_IDENTITY = np.eye(4)
-_MASSLESS = np.zeros(10)
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array itself if nobody can write to it, otherwise a copy like that."""
+    array = array if not array.flags.writeable else array.copy()
+    array.setflags(write=False)
+    return array
+
+
+IDENTITY = frozen(np.eye(4))
+
+
+def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
+    """The frames of the bodies and the given ones, read-only."""
+    out = {body.name: Frame(i, IDENTITY) for i, body in enumerate(bodies)}
+    out.update((name, Frame(f.body, frozen(f.placement))) for name, f in frames.items())
+    return MappingProxyType(out)
 
 
 def _as_arrays(
-    rows: list[tuple[int, int, int, int, int]],
-    poses: list[Array],
+    bodies: Sequence[Body],
+    last_node: list[int],
     elements: list[Elementary],
-    parameters: list[Array],
+    links: tuple[list[int], list[int]],
+    poses: list[Array],
 ) -> Nodes:
-    table = np.array(rows, np.int32).reshape(-1, 5)
-    nq = np.array([e.nq for e in elements], np.int32)
-    alignment = np.array([e.alignment for e in elements]).reshape(-1, 4, 4)
+    n = len(elements)
+    kind = np.array([e.kind for e in elements], np.int32)
     pitch = np.array([e.pitch for e in elements], float)
+    alignment = frames_along([e.axis for e in elements], [e.anchor for e in elements])
+    body = np.full(n, -1, np.int32)
+    body[last_node] = np.arange(len(bodies))
+    parameters = np.zeros((n, 10))
+    parameters[last_node] = np.array([b.parameters for b in bodies]).reshape(-1, 10)
+    starts = (np.cumsum(SIZES[kind], axis=0) - SIZES[kind]).astype(np.int32)
     nodes = Nodes(
-        parent=np.ascontiguousarray(table[:, 0]),
-        kind=np.ascontiguousarray(table[:, 1]),
-        body=np.ascontiguousarray(table[:, 2]),
-        joint=np.ascontiguousarray(table[:, 3]),
-        q_index=np.concatenate([[0], np.cumsum(nq)[:-1]]).astype(np.int32)[: len(rows)],
-        v_index=np.concatenate([[0], np.cumsum(table[:, 4])[:-1]]).astype(np.int32)[: len(rows)],
+        parent=np.array(links[0], np.int32),
+        kind=kind,
+        body=body,
+        joint=np.array(links[1], np.int32),
+        q_index=np.ascontiguousarray(starts[:, 0]),
+        v_index=np.ascontiguousarray(starts[:, 1]),
         placement=np.array(poses).reshape(-1, 4, 4),
         alignment=alignment,
         pitch=pitch,
-        parameters=np.array(parameters).reshape(-1, 10),
-        screws=_screws(table[:, 1], alignment, pitch),
+        parameters=parameters,
+        screws=_screws(kind, alignment, pitch),
     )
     for array in nodes:
         array.setflags(write=False)
     return nodes
 
 
+_OWN_RATES = {"revolute": [2], "prismatic": [5], "helical": [2], "spherical": [0, 1, 2]}
+
+
 def _screws(kind: Index, alignment: Array, pitch: Array) -> Array:
     """Stack the constant joint screws, ``Ad(alignment) @ (own screws)``, as columns."""
-    own = {
-        "revolute": np.eye(6)[:, 2:3],
-        "prismatic": np.eye(6)[:, 5:6],
-        "helical": np.eye(6)[:, 2:3],
-        "spherical": np.eye(6)[:, :3],
-        "free": np.eye(6),
-    }
-    columns = []
-    for k, adjoint, h in zip(kind, lie.Ad(alignment), pitch, strict=True):
-        screw = adjoint @ own[ELEMENTARY[k]]
-        columns.append(screw if h == 0 else screw + h * adjoint[:, 5:6])
-    return np.hstack(columns) if columns else np.zeros((6, 0))
+    columns = [np.array(_OWN_RATES.get(name, range(6))) for name in ELEMENTARY]
+    node = np.repeat(np.arange(len(kind)), SIZES[kind, 1])
+    own = np.concatenate([columns[k] for k in kind]) if len(kind) else np.zeros(0, int)
+    adjoint = lie.Ad(alignment)[node]  # (nv, 6, 6)
+    screws = np.take_along_axis(adjoint, own[:, None, None], axis=2)[..., 0]
+    return np.ascontiguousarray((screws + pitch[node, None] * adjoint[..., 5]).T)

@@ -53,6 +53,15 @@ def test_a_missing_file_is_file_not_found(tmp_path):
             load(tmp_path / f"none{suffix}")
 
 
+@pytest.mark.parametrize("thing", [None, 3, {}, ARM.read_text])
+def test_what_is_no_file_is_a_type_error(thing):
+    with pytest.raises(TypeError, match="path must be the path of a model file, got"):
+        load(thing)
+    for loader in (load_urdf, jc.load_mjcf):
+        with pytest.raises(TypeError, match="the model file must be a path or its text, got"):
+            loader(thing)
+
+
 def test_arguments_are_for_xacro_only():
     with pytest.raises(ValueError, match="xacro"):
         load(ARM, arguments={"length": "1"})
@@ -116,6 +125,15 @@ def test_wrong_xacro_files_are_model_errors(old, new, message, tmp_path, capfd):
         load(path)
     assert str(path) in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+def test_arguments_that_a_xacro_file_does_not_ask_for_are_a_warning():
+    pytest.importorskip("xacro")
+    with pytest.warns(jc.ModelWarning, match=r"it asks for no argument 'lenght'; known: 'length'"):
+        load(MODELS / "arm.xacro", arguments={"lenght": "0.8"})
+    with pytest.raises(TypeError, match="arguments must be a dict of names and values, got"):
+        load(MODELS / "arm.xacro", arguments=["length:=0.8"])
+    assert load(MODELS / "arm.xacro", arguments={"length": 0.8}).nodes.placement[1, 2, 3] == 0.8
 
 
 def test_what_xacro_prints_becomes_a_warning(tmp_path, capfd):

@@ -41,23 +41,25 @@ URDF = """
     <origin xyz="0 0.1 0" rpy="0 0.4 0"/><axis xyz="1 0 0"/>
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
   <joint name="plan" type="planar"><parent link="a_second"/><child link="plane"/>
-    <origin xyz="0 0 0.2" rpy="0 0.4 1"/><axis xyz="0 0 1"/></joint>
+    <origin xyz="0 0 0.2" rpy="0 0.4 1"/><axis xyz="{normal}"/></joint>
   <joint name="weld" type="fixed"><parent link="plane"/><child link="tool"/>
     <origin xyz="0.1 0 0" rpy="0 0 1"/></joint>
 </robot>
-""".format(
-    inertial='<inertial><origin xyz="0.05 0.02 0.1" rpy="0.1 0.2 0.3"/><mass value="1.3"/>'
+"""
+INERTIAL = (
+    '<inertial><origin xyz="0.05 0.02 0.1" rpy="0.1 0.2 0.3"/><mass value="1.3"/>'
     '<inertia ixx="0.02" iyy="0.03" izz="0.025" ixy="0.001" ixz="0.002" iyz="0"/></inertial>'
 )
 
 
-def urdf_setting(base):
+def urdf_setting(base, normal="0 0 1"):
+    text = URDF.format(inertial=INERTIAL, normal=normal)
     plant = MultibodyPlant(0.0)
-    Parser(plant).AddModelsFromString(URDF, "urdf")
+    Parser(plant).AddModelsFromString(text, "urdf")
     if base == "fixed":
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
     plant.Finalize()
-    return jc.load_urdf(URDF, base=base), plant
+    return jc.load_urdf(text, base=base), plant
 
 
 def random_pose(rng):
@@ -122,6 +124,10 @@ def tree_setting(seed):
 SETTINGS = {
     "fixed": lambda: urdf_setting("fixed"),
     "free": lambda: urdf_setting("free"),
+    **{
+        f"normal {normal}": lambda normal=normal: urdf_setting("fixed", normal)
+        for normal in ("1 0 0", "0 1 0", "0 0 -1", "-3 0 0", "0 -1 0", "1 2 3", "-1 0.5 -2")
+    },
     **{f"tree{seed}": lambda seed=seed: tree_setting(seed) for seed in range(4)},
 }
 every_model = pytest.mark.parametrize("make", SETTINGS.values(), ids=SETTINGS.keys())
@@ -184,8 +190,15 @@ def test_poses_of_bodies():
 
 def test_refusals():
     model, plant = urdf_setting("free")
-    fixed = jc.load_urdf(URDF)
+    fixed, _ = urdf_setting("fixed")
     with pytest.raises(jc.ModelError, match="jounce has no joint 'base'"):
         Converter(fixed, plant)
     with pytest.raises(jc.ModelError, match="finalized"):
         Converter(model, MultibodyPlant(0.0))
+    builder = jc.ModelBuilder().add_body("b", joint="planar", joint_name="p", axis=(0, 1, 0))
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("b", tree.SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.AddJoint(tree.PlanarJoint("p", plant.world_frame(), body.body_frame()))
+    plant.Finalize()
+    with pytest.raises(jc.ModelError, match=r"joint 'p': the directions of Drake's planar joint"):
+        Converter(builder.build(), plant)

@@ -197,6 +197,15 @@ def test_wrong_shapes_are_refused(make):
         there.to_v(q, v[..., 1:])
     with pytest.raises(ValueError, match="matrix must be square"):
         there.to_matrix(q, v)
+    with pytest.raises(
+        ValueError, match=r"leading axes must broadcast: q has \(10,\), v has \(3,\)"
+    ):
+        there.to_v(q, v[:3])
+    with pytest.raises(ValueError, match=r"q has \(10,\), matrix has \(2,\)"):
+        there.from_matrix(there.to_q(q), np.zeros((2, model.nv, model.nv)))
+    with pytest.raises(ValueError, match=r"q of \w+ must be numbers, got 'here'"):
+        there.from_q("here")
+    assert re.match(r"Converter of '.*' between jounce \(nq, nv = \d+, \d+\) and \w+ ", repr(there))
 
 
 @every_converter
@@ -341,6 +350,22 @@ def test_joints_that_do_not_match_are_named():
     anchored = jc.ModelBuilder().add_body("b", joint="free", anchor=(1, 0, 0)).build()
     with pytest.raises(jc.ModelError, match="anchor"):
         to_pinocchio.Converter(anchored, pin.Model())
+
+
+def test_what_is_no_model_is_refused_by_its_type():
+    from jounce.interop import drake, mujoco
+
+    model = jc.models.chain(2)
+    for module, kind in (
+        (to_pinocchio, r"pinocchio\.Model"),
+        (mujoco, r"mujoco\.MjModel"),
+        (drake, r"pydrake\.multibody\.plant\.MultibodyPlant"),
+    ):
+        for other in (None, "robot.urdf", model):
+            with pytest.raises(TypeError, match=f"expected a {kind} as second argument, got"):
+                module.Converter(model, other)
+        with pytest.raises(TypeError, match=r"model must be a jounce\.Model, got"):
+            module.Converter(None, model)
 
 
 def test_the_joint_of_a_floating_base_matches_whatever_its_name():

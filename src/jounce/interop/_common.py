@@ -7,7 +7,7 @@ rates, transform by the same matrix, and so do the mass matrix and its inverse: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,21 +15,22 @@ import numpy.typing as npt
 
 from jounce import lie
 from jounce.errors import ModelError
-from jounce.model import Model
+from jounce.interop._checks import Layout, checked, checked_batch, normalized, units
+from jounce.model import Model, require_model
 
-__all__ = ["Block", "Chart", "Group", "Layout", "Peer", "Plain", "match", "turned"]
+__all__ = [
+    "Block",
+    "Chart",
+    "Group",
+    "Layout",
+    "Peer",
+    "Plain",
+    "match",
+    "require_models",
+    "turned",
+]
 
 Array = npt.NDArray[np.float64]
-
-_SLACK = 1e-3
-"""How far the norm of a quaternion may be from 1, as everywhere in jounce."""
-
-
-class Layout(NamedTuple):
-    """The order of a joint's coordinates in words, and which of them have the norm 1."""
-
-    words: str
-    unit: slice
 
 
 class Chart(Protocol):
@@ -192,8 +193,16 @@ class Peer:
             (model.q_slice(name), model.v_slice(name), blocks[name]) for name in model.joint_names
         ]
         charts = [(name, model.q_slice(name), blocks[name]) for name in model.joint_names]
-        self._own_units = _units((name, q.start, b.chart.own_layout) for name, q, b in charts)
-        self._other_units = _units((name, b.q, b.chart.other_layout) for name, _, b in charts)
+        self._own_units = units((name, q.start, b.chart.own_layout) for name, q, b in charts)
+        self._other_units = units((name, b.q, b.chart.other_layout) for name, _, b in charts)
+
+    def __repr__(self) -> str:
+        """Show the robot and the sizes on both sides."""
+        here, there = (self._model.nq, self._model.nv), self._sizes
+        return (
+            f"Converter of {self._model.name!r} between jounce (nq, nv = {here[0]}, {here[1]}) "
+            f"and {self._library} ({there[0]}, {there[1]})"
+        )
 
     @property
     def model(self) -> Model:
@@ -263,21 +272,20 @@ class Peer:
 
     def _own(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
         own = self._own_q(q)
-        return own, *(_checked(name, x, self._model.nv) for name, x in arrays.items())
+        return own, *checked_batch(own, arrays, self._model.nv)
 
     def _other(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
         own = self.from_q(q)
-        owner = f" of {self._library}"
-        return own, *(_checked(name, x, self._sizes[1], owner) for name, x in arrays.items())
+        return own, *checked_batch(own, arrays, self._sizes[1], f" of {self._library}")
 
     def _own_q(self, q: npt.ArrayLike) -> Array:
         """Check and normalize a q that must be in jounce's conventions."""
-        return _normalized("jounce", _checked("q", q, self._model.nq), self._own_units)
+        return normalized("jounce", checked("q", q, self._model.nq), self._own_units)
 
     def _other_q(self, q: npt.ArrayLike) -> Array:
         """Check and normalize a q that must be in the other library's conventions."""
-        array = _checked("q", q, self._sizes[0], f" of {self._library}")
-        return _normalized(self._library, array, self._other_units)
+        array = checked("q", q, self._sizes[0], f" of {self._library}")
+        return normalized(self._library, array, self._other_units)
 
     def _forth(self, own: Array, x: Array) -> Array:
         out = np.empty((*np.broadcast_shapes(own.shape[:-1], x.shape[:-1]), self._sizes[1]))
@@ -306,8 +314,6 @@ class Peer:
 
 def _square(transform: Callable[[Array, Array], Array], own: Array, matrix: Array) -> Array:
     """Transform the rows of a matrix, then its columns."""
-    if matrix.ndim < 2 or matrix.shape[-2] != matrix.shape[-1]:
-        raise ValueError(f"matrix must be square in its last two axes, got {matrix.shape}")
     q = own[..., None, :]
     rows = transform(q, matrix)
     return transform(q, rows.swapaxes(-1, -2)).swapaxes(-1, -2)
@@ -366,49 +372,8 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _checked(name: str, value: npt.ArrayLike, size: int, owner: str = "") -> Array:
-    array = np.asarray(value, float)
-    if array.shape[-1:] != (size,):
-        raise ValueError(f"{name}{owner} must have shape (..., {size}), got {array.shape}")
-    finite = np.isfinite(array)
-    if not finite.all():
-        where = tuple(map(int, np.argwhere(~finite)[0]))
-        index = ", ".join(map(str, where))
-        raise ValueError(f"{name}{owner} must be finite, got {array[where]} at {name}[{index}]")
-    return array
-
-
-class _Unit(NamedTuple):
-    """A part of q that has the norm 1."""
-
-    joint: str
-    part: slice
-    words: str
-
-
-def _units(layouts: Iterable[tuple[str, int, Layout | None]]) -> list[_Unit]:
-    """The parts with the norm 1 of all joints, given their first coordinates and layouts."""
-    return [
-        _Unit(name, slice(start + layout.unit.start, start + layout.unit.stop), layout.words)
-        for name, start, layout in layouts
-        if layout is not None
-    ]
-
-
-def _normalized(library: str, q: Array, units: Sequence[_Unit]) -> Array:
-    """Normalize the parts of a q of this library; refuse it if one is far from a unit."""
-    out = q
-    for joint, part, words in units:
-        norm = np.linalg.norm(q[..., part], axis=-1, keepdims=True)
-        error = np.abs(norm - 1.0)
-        wrong = error > _SLACK
-        if wrong.any():
-            raise ValueError(
-                f"q must be {library}'s: {words}; for joint {joint!r}, "
-                f"q[..., {part.start}:{part.stop}] has the norm {norm[wrong][0]:.6g} instead of 1"
-            )
-        inexact = error > 4 * np.finfo(float).eps  # what is a unit already stays the same
-        if inexact.any():
-            out = out.copy() if out is q else out
-            out[..., part] = np.where(inexact, q[..., part] / norm, q[..., part])
-    return out
+def require_models(model: object, other: object, kind: str, attribute: str) -> None:
+    """Refuse what is not the two models, in this order; the other library is not imported."""
+    require_model(model)
+    if not hasattr(other, attribute):
+        raise TypeError(f"expected a {kind} as second argument, got {type(other).__name__}")

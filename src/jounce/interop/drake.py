@@ -7,7 +7,7 @@ free                     quaternion (w, x, y, z), position;     quaternion (x, y
 (`quaternion_floating`)  angular, linear, both in world axes    angular, linear, both in body axes
 spherical                roll, pitch, yaw;                      quaternion (x, y, z, w);
 (`ball_rpy`)             angular velocity in the parent's axes  angular velocity in body axes
-planar                   x, y, angle; their derivatives         the same, if the normal is z
+planar                   x, y, angle; their derivatives         the same, in the same directions
 revolute, prismatic,     the same
 `screw`, universal
 =======================  =====================================  ==================================
@@ -24,8 +24,8 @@ import numpy as np
 
 from jounce import lie
 from jounce.errors import ModelError
-from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match
-from jounce.joints import Joint
+from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match, require_models
+from jounce.joints import Joint, frames_along
 from jounce.model import Model
 
 __all__ = ["Converter"]
@@ -40,11 +40,13 @@ class Converter(Peer):
             nothing else in it; joints are matched by name.
 
     Raises:
+        TypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there, or
             two joints of the plant have the same name.
     """
 
     def __init__(self, model: Model, plant: Any) -> None:
+        require_models(model, plant, "pydrake.multibody.plant.MultibodyPlant", "is_finalized")
         if not plant.is_finalized():
             raise ModelError("the plant must be finalized: call plant.Finalize() first")
         joints: dict[str, Any] = {}
@@ -58,7 +60,7 @@ class Converter(Peer):
         kinds = {name: str(joint.type_name()) for name, joint in joints.items()}
         blocks = {}
         for own, other in match(model, "Drake", kinds, "quaternion_floating").items():
-            chart = _chart(model.joints[model.joint_index(own)], kinds[other])
+            chart = _chart(model.joints[model.joint_index(own)], kinds[other], joints[other])
             start = joints[other].position_start(), joints[other].velocity_start()
             blocks[own] = Block(int(start[0]), int(start[1]), chart)
         sizes = int(plant.num_positions()), int(plant.num_velocities())
@@ -68,16 +70,17 @@ class Converter(Peer):
 _SAME = {"revolute": ("revolute", "continuous"), "prismatic": ("prismatic",), "screw": ("helical",)}
 
 
-def _chart(joint: Joint, kind: str) -> Chart:
+def _chart(joint: Joint, kind: str, theirs: Any) -> Chart:
     if joint.type in _SAME.get(kind, ()):
         return Plain()
     if kind == "universal" and joint.type == "universal":
         return Plain(2)
     if kind == "planar" and joint.type == "planar":
-        if joint.axis[0] != 0 or joint.axis[1] != 0 or joint.axis[2] <= 0:
+        plane = theirs.frame_on_child().GetFixedPoseInBodyFrame().rotation().matrix()
+        if not np.allclose(plane, frames_along([joint.axis], [joint.anchor])[0, :3, :3], atol=1e-9):
             raise ModelError(
-                f"joint {joint.name!r}: planar joints are converted if their normal is z, it is "
-                f"{tuple(joint.axis)}"
+                f"joint {joint.name!r}: the directions of Drake's planar joint, in the child's "
+                f"frame, are not those of a planar joint with the normal {joint.axis}:\n{plane}"
             )
         return Plain(3)
     if kind == "quaternion_floating" and joint.type == "free":

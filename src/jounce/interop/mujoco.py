@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from jounce.errors import ModelError
-from jounce.interop._common import Block, Chart, Group, Peer, Plain, match
+from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
 from jounce.io.mjcf import joint_names
 from jounce.joints import Joint
 from jounce.model import Model
@@ -41,10 +41,12 @@ class Converter(Peer):
             by the name that `jounce.load_mjcf` gives them.
 
     Raises:
+        TypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there.
     """
 
     def __init__(self, model: Model, mj_model: Any) -> None:
+        require_models(model, mj_model, "mujoco.MjModel", "jnt_type")
         index = {name: k for k, name in enumerate(joint_names(mj_model))}
         kinds = {name: _TYPES[int(mj_model.jnt_type[k])] for name, k in index.items()}
         blocks = {}

@@ -22,7 +22,18 @@ from typing import Any
 import numpy as np
 
 from jounce.errors import ModelError
-from jounce.interop._common import Array, Block, Chart, Group, Layout, Peer, Plain, match, turned
+from jounce.interop._common import (
+    Array,
+    Block,
+    Chart,
+    Group,
+    Layout,
+    Peer,
+    Plain,
+    match,
+    require_models,
+    turned,
+)
 from jounce.joints import Joint
 from jounce.model import Model
 
@@ -38,6 +49,7 @@ class Converter(Peer):
             matched by name.
 
     Raises:
+        TypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there.
 
     >>> from jounce.interop import pinocchio                        # doctest: +SKIP
@@ -47,6 +59,7 @@ class Converter(Peer):
     """
 
     def __init__(self, model: Model, pin_model: Any) -> None:
+        require_models(model, pin_model, "pinocchio.Model", "njoints")
         joints = {str(pin_model.names[k]): pin_model.joints[k] for k in range(1, pin_model.njoints)}
         kinds = {name: _kind(joint) for name, joint in joints.items()}
         blocks = {}

@@ -50,6 +50,8 @@ def load(
     """
     check_choice("mimic", mimic, MIMIC_CHOICES)
     options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be the path of a model file, got {path!r:.60}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
         return load_xacro(path, base, arguments=arguments, mimic=mimic, strict=strict, **options)

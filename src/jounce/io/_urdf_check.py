@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from jounce import inertia
-from jounce.errors import ModelError
+from jounce.errors import ModelError, close_names
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
 
-__all__ = ["check_tree", "impossible_inertias", "locked_positions", "unknown_leaders"]
+__all__ = [
+    "check_tree",
+    "impossible_inertias",
+    "locked_positions",
+    "lost_report",
+    "refuse_inertias",
+    "report",
+    "unknown_leaders",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -68,10 +75,7 @@ def _unique(
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    candidates = list(known)
-    if len(candidates) > 2000:
-        return ""
-    close = difflib.get_close_matches(name, candidates, n=2)
+    close = close_names(name, known, 2)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
@@ -102,18 +106,33 @@ def unknown_leaders(
             continue
         leader = by_name.get(joint.mimic.joint)
         if leader is None:
-            if strict:
-                hint = _hint(joint.mimic.joint, by_name)
-                raise doc.error(
-                    joint.mimic_element, f"there is no joint named {joint.mimic.joint!r}{hint}"
-                )
             lost.append(joint)
         elif leader.type not in ("revolute", "continuous", "prismatic"):
             raise doc.error(
                 joint.mimic_element, f"joint {leader.name!r} is {leader.type}, it has no position"
             )
     _refuse_mimic_cycle(doc, by_name)
+    if strict and lost:
+        raise doc.error(lost[0].mimic_element, lost_report(doc, lost, by_name))
     return lost
+
+
+def lost_report(
+    doc: Document,
+    lost: Sequence[JointRecord],
+    known: Iterable[str] = (),
+    most: int | None = None,
+) -> str:
+    """List mimic joints that follow joints that do not exist, `most` of them or all."""
+    listed = [
+        f"{joint.name!r} (line {doc.line(joint.mimic_element)}) follows {joint.mimic.joint!r}"
+        + _hint(joint.mimic.joint, known).replace("; did", ", did")
+        for joint in lost[:most]
+        if joint.mimic is not None
+    ]
+    if len(listed) < len(lost):
+        listed.append(f"and {len(lost) - len(listed)} more")
+    return "mimic joints follow joints that do not exist: " + "; ".join(listed)
 
 
 def _refuse_mimic_cycle(doc: Document, by_name: Mapping[str, JointRecord]) -> None:
@@ -154,31 +173,22 @@ def impossible_inertias(
         masses: (n,) their masses.
         tensors: (n, 3, 3) their inertias about the center of mass.
     """
-    if not inertials:
-        return []
-    moments = np.linalg.eigvalsh(tensors)
-    suspect = (moments[:, 0] < 0) | (moments[:, 0] + moments[:, 1] < moments[:, 2])
-    suspect |= (masses == 0) & (tensors != 0).any(axis=(1, 2))
-    found = []
-    for k in map(int, np.flatnonzero(suspect)):
-        reason = inertia.violation(inertia.from_com(masses[k], np.zeros(3), tensors[k]))
-        if reason is not None:
-            found.append((inertials[k], reason))
-    return found
+    rows = inertia.from_com(masses, np.zeros((len(masses), 3)), tensors)
+    return [(inertials[k], why) for k, why in inertia.violations(rows).items()]
 
 
-def report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int = 10) -> str:
-    """List links with impossible inertias and their lines."""
+def report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int | None = None) -> str:
+    """List links with impossible inertias and their lines, `most` of them or all."""
     listed = [
         f"{inertial.element.getparent().get('name')!r} (line {doc.line(inertial.element)}): {why}"
         for inertial, why in found[:most]
     ]
-    if len(found) > most:
-        listed.append(f"and {len(found) - most} more")
+    if len(listed) < len(found):
+        listed.append(f"and {len(found) - len(listed)} more")
     plural = "link has an inertia" if len(found) == 1 else "links have inertias"
     return f"{len(found)} {plural} that no rigid body can have: " + "; ".join(listed)
 
 
 def refuse_inertias(doc: Document, found: Sequence[tuple[Inertial, str]]) -> ModelError:
-    """Build the error of `strict` for impossible inertias."""
+    """Build the error of `strict` for impossible inertias; it lists every link."""
     return doc.error(found[0][0].element, report(doc, found))

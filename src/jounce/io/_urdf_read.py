@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jounce.io._urdf_origin import ZERO, Origin, Triple, read_origin, read_triple
 from jounce.io._urdf_rules import RULES, checked_children
 from jounce.io._urdf_shapes import ShapeRecord, read_shape
-from jounce.io._xml import Document, Element
+from jounce.io._xml import UNLIMITED, Document, Element
 from jounce.joints import Mimic
 
 __all__ = ["JOINT_TYPES", "Inertial", "JointRecord", "Limits", "LinkRecord", "Robot", "read_robot"]
@@ -146,7 +146,7 @@ def _joint(doc: Document, element: Element, strict: bool) -> JointRecord:
             checked_children(doc, extra, strict)
             for attribute in extra.attrib:
                 if strict:
-                    doc.number(extra, attribute, math.inf)
+                    doc.number(extra, attribute, UNLIMITED)
     return JointRecord(
         element,
         name,
@@ -196,10 +196,10 @@ def _numbers(doc: Document, element: Element | None, strict: bool) -> dict[str, 
     if element is None:
         return {}
     checked_children(doc, element, strict)
-    values = {}
-    for name in RULES[element.tag].optional:
-        if element.get(name) is not None:
-            values[name] = doc.number(element, name, math.inf)
+    known, values = RULES[element.tag].optional, {}
+    for name in element.keys():  # noqa: SIM118 (an element is no dict)
+        if name in known:
+            values[name] = doc.number(element, name, UNLIMITED)
             if values[name] < 0 and name not in ("lower", "upper"):
                 raise doc.error(element, f"{name} must not be negative, got {values[name]:g}")
     return values
@@ -223,7 +223,7 @@ def _check_range(
         return
     if strict:
         for name in ("lower", "upper", "effort", "velocity"):
-            doc.number(limit, name, math.inf)
+            doc.number(limit, name, UNLIMITED)
     if "lower" in values or "upper" in values:
         lower, upper = values.setdefault("lower", 0.0), values.setdefault("upper", 0.0)
         if lower > upper:

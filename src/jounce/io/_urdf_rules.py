@@ -132,6 +132,10 @@ RULES: dict[str, Rule] = {
 
 _KNOWN = {tag: frozenset(rule.required + rule.optional) for tag, rule in RULES.items()}
 _NEEDED = {tag: frozenset(rule.required) for tag, rule in RULES.items()}
+_NEEDED_CHILDREN = {
+    tag: [name for name, count in rule.children.items() if count == _ONE]
+    for tag, rule in RULES.items()
+}
 
 # Words of other formats that would be dropped in silence, and what URDF calls them.
 _FOREIGN_WORDS = {"pose": "origin"}
@@ -139,22 +143,26 @@ _FOREIGN_WORDS = {"pose": "origin"}
 
 def checked_children(doc: Document, element: Element, strict: bool) -> dict[str, list[Element]]:
     """Check attributes, children and stray text of an element; return its children by name."""
-    rule = RULES[element.tag]
-    names = element.keys()
-    if not (_KNOWN[element.tag].issuperset(names) and _NEEDED[element.tag].issubset(names)):
+    name = element.tag
+    rule = RULES[name]
+    attributes = element.keys()
+    if not (_KNOWN[name].issuperset(attributes) and _NEEDED[name].issubset(attributes)):
         _check_attributes(doc, element, rule, strict)
-    if element.text and not element.text.isspace():
-        raise _stray_text(doc, element, element.text)
+    text = element.text
+    if text and not text.isspace():
+        raise _stray_text(doc, element, text)
     found: dict[str, list[Element]] = {}
+    if not rule.children and not len(element):
+        return found
     for child in element:
-        if child.tag in rule.children:
-            found.setdefault(child.tag, []).append(child)
-        elif child.tag not in rule.extensions:
+        tag, tail = child.tag, child.tail
+        if tag in rule.children:
+            found.setdefault(tag, []).append(child)
+        elif tag not in rule.extensions:
             _check_extension(doc, child, rule, strict)
-        if child.tail and not child.tail.isspace():
-            raise _stray_text(doc, element, child.tail)
-    if rule.children:
-        _check_counts(doc, element, rule, found)
+        if tail and not tail.isspace():
+            raise _stray_text(doc, element, tail)
+    _check_counts(doc, element, found)
     return found
 
 
@@ -162,14 +170,12 @@ def _stray_text(doc: Document, element: Element, text: str) -> ModelError:
     return doc.error(element, f"unexpected text {text.strip()[:40]!r}")
 
 
-def _check_counts(
-    doc: Document, element: Element, rule: Rule, found: Mapping[str, list[Element]]
-) -> None:
-    for tag, count in rule.children.items():
-        elements = found.get(tag, ())
-        if count == _ONE and not elements:
+def _check_counts(doc: Document, element: Element, found: Mapping[str, list[Element]]) -> None:
+    for tag in _NEEDED_CHILDREN[element.tag]:
+        if tag not in found:
             raise doc.error(element, f"<{tag}> is missing")
-        if count != _ANY and len(elements) > 1:
+    for tag, elements in found.items():
+        if len(elements) > 1 and RULES[element.tag].children[tag] != _ANY:
             first = doc.line(elements[0])
             raise doc.error(elements[1], f"there is already a <{tag}> in line {first}")
 

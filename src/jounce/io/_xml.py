@@ -9,22 +9,26 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from jounce.errors import ModelError
 
-__all__ = ["Document", "Element", "Source", "parse", "read_source", "root_tag"]
+__all__ = ["UNLIMITED", "Document", "Element", "Source", "parse", "read_source", "root_tag"]
 
 Element = Any
 """An element of lxml, which is imported only when a file is read."""
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_IN_NUMBERS = "+-.0123456789eE \t\r\n"
 _TAG = re.compile(rb"<([^\s/>!?]+)")
 
 LARGEST = 1e50
 """Larger magnitudes cannot be meant, and their products would overflow."""
+
+UNLIMITED = sys.float_info.max
+"""For numbers that are never multiplied, such as limits."""
 
 
 class Source(NamedTuple):
@@ -50,6 +54,8 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
             return Source(source.encode("utf-8"), "<string>", None, "utf-8")
         except UnicodeEncodeError as error:
             raise ModelError(f"<string>:1: the text is not valid Unicode: {error}") from None
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"the model file must be a path or its text, got {source!r:.60}")
     path = Path(source)
     try:
         return Source(path.read_bytes(), str(path), path.parent)
@@ -214,27 +220,27 @@ class Document:
         self, element: Element, attribute: str, count: int, largest: float = LARGEST
     ) -> tuple[float, ...]:
         """Return a required attribute as `count` finite numbers, refusing anything unusual."""
-        text = self.text(element, attribute)
-        parts = text.split()
-        if len(parts) != count or not text.isascii():
+        text = element.get(attribute) or self.text(element, attribute)
+        try:
+            values = tuple(map(float, text.split()))
+        except ValueError:
+            values = ()
+        # float() takes nan, 1_000 and digits of other scripts as well
+        if len(values) != count or text.strip(_IN_NUMBERS):
             raise self._not_numbers(element, attribute, count, text)
-        values = []
-        for part in parts:
-            if _NUMBER.fullmatch(part) is None:
-                raise self._not_numbers(element, attribute, count, text)
-            value = float(part)
-            if abs(value) > largest or not math.isfinite(value):
-                raise self.error(element, f"attribute {attribute!r}: {part} is too large")
-            values.append(value)
-        return tuple(values)
+        if max(map(abs, values)) > largest:
+            raise self.error(element, f"attribute {attribute!r}: {text.strip()} is too large")
+        return values
 
     def number(self, element: Element, attribute: str, largest: float = LARGEST) -> float:
         """Return a required attribute as one finite number."""
-        text = element.get(attribute)
-        if text is not None and _NUMBER.fullmatch(text):
+        text = element.get(attribute) or ""
+        try:
             value = float(text)
-            if -largest < value < largest:
-                return value
+        except ValueError:
+            value = math.inf
+        if abs(value) <= largest and not text.strip(_IN_NUMBERS):
+            return value
         return self.numbers(element, attribute, 1, largest)[0]
 
     def _not_numbers(self, element: Element, attribute: str, count: int, text: str) -> ModelError:

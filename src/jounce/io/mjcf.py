@@ -47,7 +47,7 @@ def load_mjcf(
     the joint's.
 
     What is no part of a tree of rigid bodies (springs, tendons, equality constraints, fluids,
-    gravity compensation) is left out with a warning. Contacts are left out without one.
+    gravity compensation) is left out with a warning. Contacts and shapes are left out without one.
 
     Args:
         source: path of the file, or the XML text itself.

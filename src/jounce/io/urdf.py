@@ -12,7 +12,14 @@ from jounce import inertia
 from jounce.builder import ModelBuilder
 from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
-from jounce.io._common import MIMIC_CHOICES, ROOT_JOINT, check_choice, displacement, warn
+from jounce.io._common import (
+    MIMIC_CHOICES,
+    ROOT_JOINT,
+    check_choice,
+    collector_paused,
+    displacement,
+    warn,
+)
 from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
@@ -73,7 +80,17 @@ def from_source(
     """Load a robot from bytes that were read already; see `load_urdf`."""
     check_choice("base", base, ("fixed", "free"))
     check_choice("mimic", mimic, MIMIC_CHOICES)
-    doc = parse(source)
+    with collector_paused():
+        model, findings = _load(parse(source), base, mimic == "locked", strict, gravity)
+    if findings:
+        warn(f"{source.name}: {'. '.join(findings)}. strict=True refuses such a file.")
+    return model
+
+
+def _load(
+    doc: Document, base: str, lock: bool, strict: bool, gravity: npt.ArrayLike
+) -> tuple[Model, list[str]]:
+    """Return the model, and what is doubtful about it."""
     robot = read_robot(doc, strict)
     root = check.check_tree(doc, robot.links, robot.joints)
     lost = check.unknown_leaders(doc, robot.joints, strict)
@@ -86,16 +103,14 @@ def from_source(
     builder.add_visuals(visuals(doc, robot.shapes, colors))
     try:
         builder.add_body(root.name, None, joint, parameters=parameters[root.name])
-        _add_joints(builder, robot.joints, parameters, {j.name for j in lost}, mimic == "locked")
+        _add_joints(builder, robot.joints, parameters, {j.name for j in lost}, lock)
         model = builder.build()
     except ModelError as error:
         raise ModelError(f"{doc.name}: {error}") from None
-    findings = [check.report(doc, impossible)] if impossible else []
+    findings = [check.report(doc, impossible, most=10)] if impossible else []
     if lost:
-        findings.append(_lost_report(doc, lost))
-    if findings:
-        warn(f"{doc.name}: {'. '.join(findings)}. strict=True refuses such a file.")
-    return model
+        findings.append(check.lost_report(doc, lost, most=10))
+    return model, findings
 
 
 def _inertial_parameters(
@@ -174,14 +189,3 @@ def _add_joints(
         )
         if joint.type == "fixed" and record.name not in parameters:
             builder.add_frame(record.name, record.parent, placement)
-
-
-def _lost_report(doc: Document, lost: Sequence[JointRecord], most: int = 10) -> str:
-    listed = [
-        f"{joint.name!r} (line {doc.line(joint.mimic_element)}) follows {joint.mimic.joint!r}"
-        for joint in lost[:most]
-        if joint.mimic is not None
-    ]
-    if len(lost) > most:
-        listed.append(f"and {len(lost) - most} more")
-    return "Mimic joints follow joints that do not exist: " + "; ".join(listed)

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy.typing as npt
@@ -41,7 +41,7 @@ def load_xacro(
     Args:
         path: the file.
         base: see `jounce.load_urdf`.
-        arguments: values for ``$(arg name)``.
+        arguments: values for ``$(arg name)``; one that the file does not ask for is a warning.
         mimic: see `jounce.load_urdf`.
         strict: see `jounce.load_urdf`.
         gravity: acceleration of gravity, m/s^2.
@@ -70,7 +70,9 @@ def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | No
         ) from None
     root_tag(read_source(Path(path)))  # missing files and document types are refused here
     messages = io.StringIO()
-    mappings = {key: str(value) for key, value in (arguments or {}).items()}
+    if not (arguments is None or isinstance(arguments, Mapping)):
+        raise TypeError(f"arguments must be a dict of names and values, got {arguments!r}")
+    mappings = _Arguments((key, str(value)) for key, value in (arguments or {}).items())
     with _LOCK, contextlib.redirect_stderr(messages):
         try:
             document = xacro.process_file(os.fspath(path), mappings=mappings)
@@ -82,4 +84,26 @@ def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | No
             raise ModelError(f"{path}: xacro cannot expand it{inside}: {reason}") from None
     if messages.getvalue().strip():
         warn(f"{path}: xacro says: {messages.getvalue().strip()}")
+    unused = [name for name in arguments or () if name not in mappings.asked]
+    if unused:
+        known = ", ".join(map(repr, sorted(mappings.asked))) or "none"
+        warn(f"{path}: it asks for no argument {', '.join(map(repr, unused))}; known: {known}")
     return text
+
+
+class _Arguments(dict[str, str]):
+    """Values of arguments, and the names that were asked for: a misspelled one never is."""
+
+    def __init__(self, items: Iterable[tuple[str, str]]) -> None:
+        super().__init__(items)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        """Note a declaration, ``<xacro:arg name=...>``."""
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        """Note a use, ``$(arg name)``."""
+        self.asked.add(name)
+        return super().__getitem__(name)
