@@ -100,7 +100,6 @@ def integrate(
 
     Identity: ``difference(model, q, integrate(model, q, dv)) == dv`` below half a turn.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -119,7 +118,6 @@ def difference(
     Identity: ``integrate(model, q0, difference(model, q0, q1)) == q1`` (up to the quaternion's
     sign).
     """
-    raise NotImplementedError
 
 
 def _quaternions(model: Model) -> npt.NDArray[np.int32]:

@@ -75,7 +75,6 @@ def inverse_dynamics(
 
     Identity: ``forward_dynamics(model, q, v, inverse_dynamics(model, q, v, a)) == a``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -112,7 +111,6 @@ def forward_dynamics(
 
     Identity: ``inverse_dynamics(model, q, v, forward_dynamics(model, q, v, tau)) == tau``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -154,7 +152,6 @@ def hybrid_dynamics(
 
     Identity: all prescribed is inverse dynamics, none prescribed is forward dynamics.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -172,7 +169,6 @@ def mass_matrix(model: Model, q: ArrayLike, *, out: Array | None = None, threads
 
     Identity: ``kinetic_energy(model, q, v) == v @ mass_matrix(model, q) @ v / 2``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -194,7 +190,6 @@ def inverse_mass_matrix(
 
     Identity: ``mass_matrix(model, q) @ inverse_mass_matrix(model, q) == eye(nv)``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -215,7 +210,6 @@ def coriolis_matrix(
 
     Identity: ``C v == bias_forces(model, q, v) - gravity_forces(model, q)``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -243,7 +237,6 @@ def bias_forces(
 
     Identity: ``bias_forces(model, q, v) == inverse_dynamics(model, q, v, 0)``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -260,7 +253,6 @@ def gravity_forces(
 
     Identity: g is the gradient of `potential_energy` in the tangent space.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -276,7 +268,6 @@ def kinetic_energy(
         out: (...) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -291,7 +282,6 @@ def potential_energy(
         out: (...) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -306,7 +296,6 @@ def center_of_mass(
         out: (..., 3) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -322,7 +311,6 @@ def momentum(
         out: (..., 6) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -338,7 +326,6 @@ def centroidal_momentum(
         out: (..., 6) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    raise NotImplementedError
 
 
 def total_mass(model: Model) -> float:

@@ -83,4 +83,3 @@ def hybrid_dynamics_derivatives(
     Identity: all prescribed gives `inverse_dynamics_derivatives` in the fields of tau, none gives
     `forward_dynamics_derivatives` in those of a.
     """
-    raise NotImplementedError

@@ -42,7 +42,6 @@ def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads:
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    raise NotImplementedError
 
 
 _body_pose: Kernel = _core.raw("body_pose")

@@ -76,7 +76,6 @@ def inverse_dynamics_derivatives(
 
     Identity: ``da == mass_matrix(model, q)``.
     """
-    raise NotImplementedError
 
 
 @functools.partial(kernel, result=ForwardDynamicsDerivatives)
@@ -114,4 +113,3 @@ def forward_dynamics_derivatives(
 
     Identity: ``dtau == inverse_mass_matrix(model, q)``.
     """
-    raise NotImplementedError

@@ -64,7 +64,6 @@ def inverse_dynamics_series(
 
     Identity: `forward_dynamics_series` of the result returns ``motion[..., 1:, :]``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -99,7 +98,6 @@ def forward_dynamics_series(
         ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -140,7 +138,6 @@ def hybrid_dynamics_series(
 
     Identity: all prescribed is the inverse series, none prescribed the forward series.
     """
-    raise NotImplementedError
 
 
 _body_motion_series = _core.raw("body_motion_series")

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from real_robots import ROBOTS, load_quietly
 
-from jounce.errors import ModelError, ModelWarning
+from jounce.errors import ModelError
 from jounce.io import load_urdf
 
 pytest.importorskip("lxml")
-
-
-def robot_directory() -> Path | None:
-    for package in ("example_robot_data", "pinocchio", "cmeel"):
-        spec = importlib.util.find_spec(package)
-        for parent in Path(spec.origin).resolve().parents if spec and spec.origin else ():
-            for prefix in (parent, parent / "cmeel.prefix"):
-                found = prefix / "share" / "example-robot-data" / "robots"
-                if found.is_dir():
-                    return found
-    return None
-
-
-DIRECTORY = robot_directory()
-if DIRECTORY is None:
-    pytest.skip("example-robot-data is not installed", allow_module_level=True)
-# ur3.urdf is an empty <robot>.
-ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
-
-
-def load_quietly(path, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        return load_urdf(path, **options)
 
 
 def impossible(path: Path) -> bool:

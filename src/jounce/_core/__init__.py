@@ -83,7 +83,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
-    """Replace a documented Python signature by the compiled kernel of the same name.
+    """Replace a documented Python signature, which has no body, by the kernel of the same name.
 
     The result is a built-in function: calling it costs no Python frame. Its documentation and
     its text signature are those of the function it replaces. `result` is the named tuple that it
