@@ -56,6 +56,10 @@ def samples(name):
     ]
 
 
+def random_pose(rng):
+    return lie.exp(rng.standard_normal(6))
+
+
 # Comparisons
 
 
