@@ -28,6 +28,11 @@ from jounce import lie
 from jounce.papers import ali, kim, mueller
 
 
+def named(x):
+    """Name of a robot, or of kinds of p."""
+    return x if isinstance(x, str) else "all" if x == KINDS else "+".join(x)
+
+
 @pytest.fixture(params=MODELS)
 def model(request):
     return robot(request.param)
@@ -97,7 +102,7 @@ def test_velocity_derivatives_by_complex_step(model):
         *((name, KINDS) for name in MODELS),
         *((name, (kind,)) for name in REQUIRED for kind in KINDS),
     ],
-    ids=lambda x: x if isinstance(x, str) else x[0] if len(x) == 1 else "all",
+    ids=named,
 )
 def test_tables_5_6_and_7_are_the_complex_steps_of_tables_2_3_and_4(name, kinds):
     """One thing at a time, and a scalar that moves everything at once."""
@@ -199,12 +204,20 @@ def in_mueller(model, links):
     return SimpleNamespace(nodes=nodes, nv=model.nv, gravity=gravity, armature=links.armature)
 
 
-@pytest.mark.parametrize("kinds", [INERTIA, GEOMETRY, KINDS], ids=["inertia", "geometry", "all"])
-def test_tables_5_6_and_7_are_the_complex_steps_of_muellers_equations(model, kinds):
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        *((name, KINDS) for name in MODELS),
+        *((name, kinds) for name in REQUIRED for kinds in (INERTIA, GEOMETRY)),
+    ],
+    ids=named,
+)
+def test_tables_5_6_and_7_are_the_complex_steps_of_muellers_equations(name, kinds):
     """All joint types. Forward and hybrid dynamics follow by implicit differentiation:
 
     M dq'' = dtau - dID at constant q'', in the joints whose force is given.
     """
+    model = robot(name)
     links = kim.system(model)
     for q, v, a, tau, f, rng in states(model):
         p = random_parameter(model, rng, kinds)

@@ -265,11 +265,9 @@ def test_phase_space_rates_are_forward_dynamics(name):
         tau = jc.inverse_dynamics(model, q, v, a, f_ext)
         Pi = mueller.spatial_momenta(model, q, v)
         rates = mueller.phase_rates(model, q, Pi, tau, f_ext)
-        M = jc.mass_matrix(model, q)
-        slack = 1e-15 * np.linalg.cond(M)  # of the linear solves
-        close(rates.v, v, 1e-11 + slack)
-        close(rates.a, jc.forward_dynamics(model, q, v, tau, f_ext), 1e-11 + slack)
-        close(rates.Pi_dot, mueller.momentum_rates(model, q, v, a), 1e-11 + slack)
+        close(rates.v, v)
+        close(rates.a, jc.forward_dynamics(model, q, v, tau, f_ext))
+        close(rates.Pi_dot, mueller.momentum_rates(model, q, v, a))
 
 
 def test_wrong_names_are_refused():

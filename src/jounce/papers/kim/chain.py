@@ -198,10 +198,11 @@ def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, 
     B, w = np.eye(4), np.zeros(6)
     columns: list[Array] = []
     for k in reversed(links.steps[i]):
-        S = lie.Ad(lie.inverse(B)) @ _screws(links, k)
+        s = _screws(links, k)
+        S = lie.Ad(lie.inverse(B)) @ s
         columns.insert(0, np.stack([S, -lie.ad(w) @ S]))
         w = w + S @ q_dot[links.v_slice[k]]
-        B = links.placement[k] @ _motion(links, k, q) @ B
+        B = links.placement[k] @ _motion(links, k, q, s) @ B
     S, S_dot = np.concatenate(columns, axis=-1)
     return B, S, S_dot
 
@@ -227,7 +228,8 @@ def joint_derivative(
     B, w, dh, dw = np.eye(4), np.zeros(6), np.zeros(6), np.zeros(6)
     columns: list[Array] = []
     for k in reversed(links.steps[i]):
-        X, E, s = lie.Ad(lie.inverse(B)), _motion(links, k, q), _screws(links, k)
+        X, s = lie.Ad(lie.inverse(B)), _screws(links, k)
+        E = _motion(links, k, q, s)
         S, rate = X @ s, links.v_slice[k]
         e, ds = _step_derivative(links, k, q, E, s, p)
         dS = X @ ds - lie.ad(dh) @ S
@@ -259,11 +261,11 @@ def _screws(links: System, k: int) -> Array:
     return s
 
 
-def _motion(links: System, k: int, q: Array) -> Array:
-    """Pose that a step adds at its coordinates."""
+def _motion(links: System, k: int, q: Array, s: Array) -> Array:
+    """Pose that a step with screws s adds at its coordinates."""
     x, A = q[links.q_slice[k]], links.alignment[k]
     if links.kind[k] not in ("spherical", "free"):
-        return lie.exp(_screws(links, k)[:, 0] * x[0])
+        return lie.exp(s[:, 0] * x[0])
     G = np.eye(4, dtype=x.dtype)
     G[:3, :3] = lie.quat_to_matrix(x[:4])
     if links.kind[k] == "free":
