@@ -13,7 +13,6 @@ from jounce.papers import ali
 
 MODELS = [
     "aerial_manipulator",
-    "aerial_manipulator_5_4",
     "mixed_tree",
     "floating_one_dof",
     "floating_chains",

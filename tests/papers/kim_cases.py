@@ -11,7 +11,6 @@ from jounce.papers import kim
 
 MODELS = [
     "aerial_manipulator",
-    "aerial_manipulator_5_4",
     "mixed_tree",
     "all_joints",
     "floating_chains",

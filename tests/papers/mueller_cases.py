@@ -11,14 +11,7 @@ from papers_cases import STATES, robot
 import jounce as jc
 from jounce.papers import mueller
 
-MODELS = [
-    "aerial_manipulator",
-    "aerial_manipulator_5_4",
-    "mixed_tree",
-    "chain",
-    "fixed_chains",
-    "all_joints",
-]
+MODELS = ["aerial_manipulator", "mixed_tree", "fixed_chains", "all_joints"]
 ONE_DOF_MODELS = ["chain", "fixed_chains"]
 
 every_model = pytest.mark.parametrize("name", MODELS)

@@ -21,7 +21,6 @@ CHAINS = (*ONE_DOF, "universal", "cylindrical", "planar")
 
 ROBOTS = {
     "aerial_manipulator": jc.models.aerial_manipulator,
-    "aerial_manipulator_5_4": lambda: jc.models.aerial_manipulator(5, 4),
     "mixed_tree": lambda: jc.models.mixed_tree(3),
     "chain": lambda: jc.models.chain(7),
     "fixed_one_dof": lambda: jc.models.random_tree(8, 3, ONE_DOF),

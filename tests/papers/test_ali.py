@@ -149,7 +149,7 @@ def test_algorithm_2_of_order_10(name):
     model, r = robot(name), 10
     for s in states(model, r):
         expected = cauchy(
-            lambda t, s=s: kim.inverse_dynamics(model, *at_time(model, s, t)).tau, r + 1, 0.5, 64
+            lambda t, s=s: kim.inverse_dynamics(model, *at_time(model, s, t)).tau, r + 1, 0.5
         )
         got = forces(model, s, ali.inverse_dynamics(model, *s.paper))
         for k in range(r + 1):

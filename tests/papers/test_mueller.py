@@ -6,6 +6,8 @@ momenta and integration are in test_mueller_body.py, misprints in test_mueller_e
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from mueller_cases import ONE_DOF_MODELS, every_model, every_twist, stand_in, states
@@ -150,8 +152,10 @@ def test_inverse_kinematics_recovers_rates_and_accelerations(name, twist):
 # Section 4: recursions
 
 
-@pytest.mark.parametrize("form", ["a", "b", "c"])
-@every_twist
+@pytest.mark.parametrize(
+    ("twist", "form"),
+    [*itertools.product(("body", "hybrid"), "abc"), ("spatial", "a"), ("mixed", "a")],
+)
 @every_model
 def test_forward_recursions(name, twist, form):
     for model, q, v, a, *_ in states(name):

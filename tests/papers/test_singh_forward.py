@@ -29,13 +29,12 @@ def name(request):
 
 @functools.cache
 def fd_oracle(name):
-    """Derivatives of ABA in q, qd and tau by the complex step, per state."""
+    """Derivatives of ABA in q and qd by the complex step, per state."""
     model = with_rotors(name)
     return [
         (
             in_q(model, q, lambda x, v=v, tau=tau: singh.ABA(model, x, v, tau)),
             in_v(v, lambda x, q=q, tau=tau: singh.ABA(model, q, x, tau)),
-            in_v(tau, lambda x, q=q, v=v: singh.ABA(model, q, v, x)),
         )
         for q, v, tau in samples(name)
     ]
@@ -66,8 +65,9 @@ def test_forward_partials_are_the_derivative_of_forward_dynamics(name, method):
     for (q, v, tau), oracle in zip(samples(name), fd_oracle(name), strict=True):
         ours = FORWARD[method](model, q, v, tau)
         core = jc.forward_dynamics_derivatives(model, q, v, tau)
-        for x, stepped, expected in zip(ours, oracle, core, strict=True):
+        for x, stepped in zip(ours[:2], oracle, strict=True):
             close(x, stepped)
+        for x, expected in zip(ours, core, strict=True):
             close(x, expected)
 
 
