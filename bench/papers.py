@@ -1,57 +1,34 @@
-"""The papers' own recursions in NumPy, timed and counted beside the core.
+"""The papers' own recursions in NumPy, timed and counted beside the core: docs/formulations.md.
 
 Times of NumPy code say how a formulation suits NumPy; the counts say how much arithmetic it needs,
 whatever the language: multiplications and additions without those by zeros and ones, see
-`bench.counting`.
+`bench.counting`. Every table of the page is one of those printed here.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import jounce as jc
-from bench import baselines, robots
+from bench import robots
 from bench.counting import count
+from bench.formulations import (
+    Method,
+    State,
+    forward,
+    forward_partials,
+    forward_series,
+    inverse,
+    inverse_partials,
+    inverse_series,
+    random_state,
+)
 from bench.report import Report, Steps
-from bench.timing import Call, Effort, measure
-from jounce.papers import ali, bos, kim, mueller, singh
+from bench.timing import Effort, measure
+from jounce.papers import mueller
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Method:
-    """One way to compute something, and what turns its result into the core's."""
-
-    name: str
-    call: Call
-    convert: Callable[[Any], Any] = lambda result: result
-
-
-@dataclass(frozen=True)
-class State:
-    """A robot, a random state of it, and what the papers' modules prepare once."""
-
-    model: jc.Model
-    q: Array
-    motion: Array
-    tau: Array
-
-    @property
-    def v(self) -> Array:
-        """Rates."""
-        return self.motion[0]
-
-    @property
-    def a(self) -> Array:
-        """Accelerations."""
-        return self.motion[1]
 
 
 def run(effort: Effort, step: Steps) -> Report:
@@ -71,16 +48,11 @@ def run(effort: Effort, step: Steps) -> Report:
         state = random_state(jc.models.aerial_manipulator(), r)
         show(report, effort, step, f"Inverse series, r = {r}, N = 7", inverse_series(state))
         show(report, effort, step, f"Forward series, r = {r}, N = 7", forward_series(state))
+    counts_per_body(report, step)
+    counts_of_series(report, effort, step)
+    accuracy_by_distance(report, effort, step)
     screw_operations(report)
     return report
-
-
-def random_state(model: jc.Model, order: int) -> State:
-    """A random motion of the given order and the forces that belong to it."""
-    rng = np.random.default_rng(order)
-    q = jc.random_configuration(model, rng)
-    motion = rng.standard_normal((order + 2, model.nv))
-    return State(model, q, motion, jc.inverse_dynamics_series(model, q, motion))
 
 
 def show(report: Report, effort: Effort, step: Steps, title: str, methods: list[Method]) -> None:
@@ -105,123 +77,89 @@ def show(report: Report, effort: Effort, step: Steps, title: str, methods: list[
         table.add(method.name, 1e6 * best, best / timings[methods[0].name].best, *cells)
 
 
-def inverse(s: State) -> list[Method]:
-    """The core, the four recursions of mueller, and one of each other paper."""
-    arguments = (s.q, s.v, s.a)
-    T, state = bos.velocity_matrix(s.model), bos.state_of(s.model, s.q, s.v)
-    four = [
-        Method(f"mueller, {twist}", Call(_newton_euler(s.model, twist), arguments))
-        for twist in mueller.TWISTS
-    ]
-    return [
-        Method("core", Call(jc.inverse_dynamics, (s.model, *arguments))),
-        *four,
-        Method(
-            "kim, Table 2",
-            Call(kim.inverse_dynamics, (kim.system(s.model), *arguments)),
-            lambda result: result.tau,
-        ),
-        Method("singh, RNEA", Call(singh.RNEA, (s.model, *arguments))),
-        Method("bos, Table 4", Call(bos.ID, (s.model, state, T @ s.a)), lambda tau: T.T @ tau),
-        *_first_row(inverse_series(s)[1:]),
-    ]
+def operations(method: Method) -> int:
+    """Multiplications and additions of one call."""
+    found = count(method.call.function, *method.call.args)
+    return found.multiplications + found.additions
 
 
-def _newton_euler(model: jc.Model, twist: str) -> Callable[..., Array]:
-    return partial(mueller.inverse_dynamics, model, twist=twist)
+def general_frames() -> jc.Model:
+    """A free base with six revolute joints, whose frames are not aligned."""
+    model = jc.models.random_tree(7, 1, ("revolute",), first="free")
+    return model.replace(armature=np.zeros(model.nv))
 
 
-def _first_row(methods: list[Method]) -> list[Method]:
-    """Series of order 0 as plain dynamics."""
-    return [Method(m.name, m.call, lambda x, m=m: m.convert(x)[0]) for m in methods]
+def counts_per_body(report: Report, step: Steps) -> None:
+    """Inverse dynamics on robots with and without aligned frames."""
+    step("Operations per body")
+    columns = {
+        "aerial manipulator, N = 7": jc.models.aerial_manipulator(),
+        "mixed_tree, N = 10": jc.models.mixed_tree(),
+        "6 revolute joints on a free base, general frames": general_frames(),
+    }
+    table = report.table("Multiplications and additions per body", "method", *columns)
+    found: dict[str, list[int]] = {}
+    for model in columns.values():
+        for method in _bodies_of(model):
+            found.setdefault(method.name, []).append(round(operations(method) / model.n_bodies))
+    for name, numbers in found.items():
+        table.add(name, *numbers)
+        report.numbers[f"operations per body/{name}"] = dict(zip(columns, numbers, strict=True))
 
 
-def forward(s: State) -> list[Method]:
-    """The core and the articulated-body algorithms of four papers."""
-    arguments = (s.q, s.v, s.tau[0])
-    T, state = bos.velocity_matrix(s.model), bos.state_of(s.model, s.q, s.v)
-    force = np.linalg.solve(T.T, s.tau[0])
-    return [
-        Method("core", Call(jc.forward_dynamics, (s.model, *arguments))),
-        Method(
-            "kim, Table 3",
-            Call(kim.forward_dynamics, (kim.system(s.model), *arguments)),
-            lambda result: result.q_ddot,
-        ),
-        Method("singh, ABA", Call(singh.ABA, (s.model, *arguments))),
-        Method(
-            "bos, eq. 19",
-            Call(bos.FD, (s.model, state, force[6:], force[:6])),
-            lambda a: np.linalg.solve(T, a),
-        ),
-        *_first_row(forward_series(s)[1:]),
-    ]
+def _bodies_of(model: jc.Model) -> list[Method]:
+    """The four representations, kim's recursion and the series of order 0."""
+    methods = inverse(random_state(model, 0), taylor=False)
+    return [m for m in methods if m.name.startswith(("mueller", "kim"))]
 
 
-def inverse_series(s: State) -> list[Method]:
-    """The core, the same method in NumPy, the body-fixed and the spatial recursion."""
-    model, q, motion = s.model, s.q, s.motion
-    C_1, V_1, joints, _ = ali.from_jounce(model, q, motion)
-    return [
-        Method("core, series", Call(jc.inverse_dynamics_series, (model, q, motion))),
-        Method(
-            "Taylor series, body frames",
-            Call(baselines.inverse_dynamics_series, (baselines.TaylorModel(model), q, motion)),
-        ),
-        Method("mueller, Sec. 6.3", Call(mueller.inverse_dynamics_series, (model, q, motion))),
-        Method(
-            "ali, Algorithm 2",
-            Call(ali.inverse_dynamics, (ali.initialize(model), C_1, V_1, joints)),
-            lambda x: ali.forces_to_jounce(model, C_1, V_1, x.W_prop, x.tau),
-        ),
-    ]
+def counts_of_series(report: Report, effort: Effort, step: Steps) -> None:
+    """Series against repeated differentiation where frames are not aligned."""
+    step("Operations of series")
+    model = general_frames()
+    orders = effort.pick(range(6), (0, 5), (0, 1))
+    names = [method.name for method in inverse_series(random_state(model, 0))[1:]]
+    table = report.table(
+        "Multiplications and additions of the inverse series, general frames", "order", *names
+    )
+    for r in orders:
+        numbers = [operations(method) for method in inverse_series(random_state(model, r))[1:]]
+        table.add(r, *numbers)
+        report.numbers[f"operations of series, general frames/{r}"] = dict(
+            zip(names, numbers, strict=True)
+        )
 
 
-def forward_series(s: State) -> list[Method]:
-    """The core and Algorithm 3 of ali."""
-    model, order = s.model, len(s.tau) - 1
-    C_1, V_1, joints, _ = ali.from_jounce(model, s.q, s.motion)
-    forces = ali.inverse_dynamics(model, C_1, V_1, joints)
-    inputs = (ali.initialize(model), C_1, V_1[0], joints[:2], forces.W_prop, forces.tau)
-
-    def converted(x: Any) -> Array:
-        twists = np.vstack([V_1[:1], x.V_1])[: order + 2]
-        return ali.accelerations_to_jounce(model, C_1, twists, x.q)
-
-    return [
-        Method("core, series", Call(jc.forward_dynamics_series, (model, s.q, s.v, s.tau))),
-        Method("ali, Algorithm 3", Call(ali.forward_dynamics, inputs), converted),
-    ]
-
-
-def inverse_partials(s: State) -> list[Method]:
-    """Derivatives of inverse dynamics in q and v."""
-    arguments = (s.model, s.q, s.v, s.a)
-    return [
-        *_core("inverse_dynamics_derivatives", arguments),
-        Method("singh, IDSVA", Call(singh.IDSVA, arguments), _pair),
-        Method("singh, RNEA by chain rule", Call(singh.RNEACR, arguments), _pair),
-    ]
+def accuracy_by_distance(report: Report, effort: Effort, step: Steps) -> None:
+    """Largest relative difference to the core with the base away from the world's origin."""
+    step("Accuracy far from the origin")
+    model = jc.models.aerial_manipulator()
+    distances = effort.pick((0, 1, 10, 100, 1000), (0, 1, 1000), (0, 1000))
+    worst: dict[str, list[float]] = {}
+    for k, distance in enumerate(distances):
+        for seed in range(effort.pick(20, 5, 1)):
+            state = _moved_away(model, seed, distance)
+            for what, methods in (("inverse", inverse(state)), ("forward", forward(state))):
+                expected = np.asarray(methods[0].convert(methods[0].call()))
+                for method in methods[1:]:
+                    difference = np.abs(method.convert(method.call()) - expected).max()
+                    row = worst.setdefault(f"{what}: {method.name}", [0.0] * len(distances))
+                    row[k] = max(row[k], float(difference / np.abs(expected).max()))
+    table = report.table(
+        "Largest relative difference to the core, base at a distance from the world's origin",
+        *("method", *(f"{distance} m" for distance in distances)),
+    )
+    for name, row in worst.items():
+        table.add(name, *(f"{error:.0e}" for error in row))
+        report.numbers[f"accuracy by distance/{name}"] = dict(zip(distances, row, strict=True))
 
 
-def forward_partials(s: State) -> list[Method]:
-    """Derivatives of forward dynamics in q and v."""
-    arguments = (s.model, s.q, s.v, s.tau[0])
-    return [
-        *_core("forward_dynamics_derivatives", arguments),
-        Method("singh, IDSVA and DMM", Call(singh.FDSVA, (*arguments, "DMM")), _pair),
-        Method("singh, IDSVA and AZA", Call(singh.FDSVA, (*arguments, "AZA")), _pair),
-        Method("singh, ABA by chain rule", Call(singh.ABACR, arguments), _pair),
-    ]
-
-
-def _core(name: str, arguments: tuple[Any, ...]) -> list[Method]:
-    """The core's function, once it has it."""
-    return [Method("core", Call(getattr(jc, name), arguments), _pair)] if hasattr(jc, name) else []
-
-
-def _pair(result: Any) -> Array:
-    return np.stack(result[:2])
+def _moved_away(model: jc.Model, seed: int, distance: float) -> State:
+    """A random state with the base at a distance, in a random direction."""
+    state = random_state(model, 0, seed)
+    q = state.q.copy()
+    q[4:7] *= distance / np.linalg.norm(q[4:7])
+    return State(model, q, state.motion, jc.inverse_dynamics_series(model, q, state.motion))
 
 
 def screw_operations(report: Report) -> None:

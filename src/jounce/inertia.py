@@ -76,7 +76,7 @@ def about_com(parameters: npt.ArrayLike) -> tuple[Array, Array, Array]:
 def matrix(parameters: npt.ArrayLike) -> Array:
     """Return the 6x6 inertia in (angular, linear) order: momentum = matrix @ twist.
 
-    ``[[I, hat(m c)], [-hat(m c), m 1]]`` (mueller, eq. 58; kim, eq. 2).
+    ``[[I, hat(m c)], [-hat(m c), m 1]]`` (mueller, eq. 40; kim, eq. 20).
     """
     p = np.asarray(parameters)
     out = np.zeros((*p.shape[:-1], 6, 6), p.dtype)

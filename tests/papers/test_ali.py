@@ -1,7 +1,7 @@
 """Ali et al. 2026, Algorithms 1 and 2, Appendix E, Proposition 1 and Lemma 1.
 
-Against the core, and against exact oracles of another kind; the rest of the paper and its errata
-are in test_ali_forward.py.
+Against the core, and against exact oracles of another kind; the rest of the paper is in
+test_ali_forward.py and test_ali_example.py.
 
 Time derivatives are checked against Cauchy's integral formula: the body-frame recursion of kim,
 another formulation, is evaluated on a circle in complex time along the Taylor polynomial of the
@@ -10,119 +10,19 @@ motion, and its Fourier coefficients are its time derivatives.
 
 from __future__ import annotations
 
-from math import factorial
-
 import numpy as np
 import pytest
+from ali_cases import MODELS, along_motion, at_time, cauchy, forces, is_floating, nu, states
+from papers_cases import STATES, STEP, close, imaginary, of_order, robot
 
 import jounce as jc
 from jounce import lie, twists
 from jounce.papers import ali, kim
 
-STATES = 20
-STEP = 1e-30  # of complex steps: no difference is formed, so it can be this small
-ONE_DOF = ("revolute", "prismatic", "helical")
-CHAINS = (*ONE_DOF, "universal", "cylindrical", "planar")
-MODELS = {
-    "aerial_manipulator": lambda: jc.models.aerial_manipulator(),
-    "aerial_manipulator_5_4": lambda: jc.models.aerial_manipulator(5, 4),
-    "mixed_tree": lambda: jc.models.mixed_tree(0),
-    "floating_one_dof": lambda: jc.models.random_tree(8, 1, joints=ONE_DOF, first="free"),
-    "floating_chains": lambda: jc.models.random_tree(7, 2, joints=CHAINS, first="free"),
-    "fixed_one_dof": lambda: jc.models.random_tree(8, 3, joints=ONE_DOF),
-    "fixed_chains": lambda: jc.models.random_tree(7, 4, joints=CHAINS),
-}
 
-
-@pytest.fixture(params=MODELS, scope="module")
+@pytest.fixture(params=MODELS)
 def model(request):
-    return MODELS[request.param]()
-
-
-def tolerance(order):
-    return 1e-11 if order <= 5 else 1e-8
-
-
-def close(got, expected, order=0, floor=0.0, amplification=1.0):
-    """Agreement relative to the largest entry, or to `floor` where the result may vanish."""
-    scale = max(np.max(np.abs(expected)), floor)
-    rounding = 64 * (order + 1) * np.finfo(float).eps * amplification
-    allowed = max(tolerance(order), rounding)
-    assert np.max(np.abs(got - expected)) <= allowed * scale
-
-
-def cancellation(model, C_1, q, M_A):
-    """By how much S^T M^A S, taken about the world's origin, amplifies rounding errors."""
-    S = ali.forward_kinematics(model, C_1, np.zeros((1, 6)), q).S[0, 1:]
-    terms = np.einsum("ni,nij,nj->n", np.abs(S), np.abs(M_A[1:]), np.abs(S))
-    return np.max(terms / np.einsum("ni,nij,nj->n", S, M_A[1:], S))
-
-
-class State:
-    """A random state with derivatives up to order r, in jounce's and in the paper's arrays."""
-
-    def __init__(self, model, r, rng, loads=True):
-        self.q = jc.random_configuration(model, rng)
-        self.motion = rng.standard_normal((r + 2, model.nv))
-        self.f = rng.standard_normal((r + 1, model.n_bodies, 6)) * loads
-        self.C_1, self.V_1, self.joints, self.W_b = ali.from_jounce(
-            model, self.q, self.motion, self.f
-        )
-        self.paper = self.C_1, self.V_1, self.joints, self.W_b
-
-
-def states(model, r, count=STATES, seed=0):
-    rng = np.random.default_rng(seed)
-    return [State(model, r, rng) for _ in range(count)]
-
-
-def forces(model, s, result):
-    """Algorithm 2's result as jounce writes it."""
-    return ali.forces_to_jounce(model, s.C_1, s.V_1, result.W_prop, result.tau)
-
-
-# Oracle: kim's recursion along the motion's Taylor polynomial, at complex times
-
-
-def taylor(derivatives, t):
-    weights = np.array([t**k / factorial(k) for k in range(len(derivatives))])
-    return np.tensordot(weights, derivatives, 1)
-
-
-def at_time(model, s, t):
-    """Coordinates, rates, accelerations and wrenches at time t, for the motion as a polynomial."""
-    v, a, f = taylor(s.motion, t), taylor(s.motion[1:], t), taylor(s.f, t)
-    first = 0
-    q = s.q.astype(complex)
-    if model.nodes.kind[0] == 4:
-        series = np.zeros((45, 6))
-        series[: len(s.motion)] = s.motion[:, :6]
-        pose = taylor(twists.pose_series(np.eye(4), series), t)
-        first = 7
-        q[:4] = lie.quat_multiply(s.q[:4], complex_quaternion(pose[:3, :3]))
-        q[4:7] = s.q[4:7] + lie.quat_to_matrix(s.q[:4]) @ pose[:3, 3]
-    steps = s.motion[:, first - 1 if first else 0 :]
-    q[first:] += sum(t ** (k + 1) / factorial(k + 1) * x for k, x in enumerate(steps))
-    return q, v, a, f
-
-
-def complex_quaternion(R):
-    """Quaternion (x, y, z, w) of a rotation near the identity, analytic in its entries."""
-    w = np.sqrt(1 + np.trace(R)) / 2
-    return np.append(lie.vee(R) / (2 * w), w)
-
-
-def cauchy(function, orders, radius=0.3, points=32):
-    """Derivatives of order 0 to orders - 1 at zero by Cauchy's integral formula.
-
-    The function is real for real times, so half the circle determines the other half.
-    """
-    half = radius * np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
-    values = [function(t) for t in half]
-    values += [np.conj(x) for x in values[-2:0:-1]]
-    coefficients = np.fft.fft(values, axis=0) / points
-    weights = [factorial(k) / radius**k for k in range(orders)]
-    return np.stack([w * c.real for w, c in zip(weights, coefficients, strict=False)])
+    return robot(request.param)
 
 
 # Sec. 2
@@ -134,7 +34,7 @@ def test_equations_1_and_2_of_the_adjoints():
         C_1, C_2 = lie.exp(rng.standard_normal((2, 6)))
         g_1, g_2, V = rng.standard_normal((3, 6))
         later = lie.exp(1j * STEP * V) @ C_1  # moves with the spatial twist V
-        rate = np.imag(lie.Ad(lie.inverse(later))) / STEP
+        rate = imaginary(lie.Ad(lie.inverse(later)))
         close(rate, -lie.Ad(lie.inverse(C_1)) @ lie.ad(V))  # (1)
         close(lie.Ad(C_1 @ C_2), lie.Ad(C_1) @ lie.Ad(C_2))
         close(lie.Ad(C_1) @ lie.ad(g_1) @ g_2, lie.ad(lie.Ad(C_1) @ g_1) @ lie.Ad(C_1) @ g_2)
@@ -152,11 +52,34 @@ def test_equation_3_home_screws_from_axis_and_point():
         close(tree.Y[node], ali.home_screw(pose[:3, 2], point))
 
 
+def test_appendix_d_home_poses_and_screws_are_the_cores_at_rest(model):
+    """Poses of the bodies and columns of the spatial Jacobian, both at the neutral coordinates."""
+    tree, q = ali.initialize(model), jc.neutral(model)
+    assert isinstance(tree, ali.Tree)
+    ground = 0 if tree.floating else 1
+    C_1 = ali.from_jounce(model, q, np.zeros((1, model.nv)))[0]
+    poses = lie.inverse(C_1) @ jc.body_poses(model, q)
+    bodies = np.flatnonzero(model.nodes.body >= 0) + ground
+    close(tree.A[bodies], poses)
+    A, Y = ali.home(tree.parent, lie.inverse(tree.A[list(tree.parent)]) @ tree.A, own_screws(tree))
+    close(A, tree.A)
+    close(Y, tree.Y)
+    for body, j in enumerate(bodies):
+        column = model.nodes.v_index[j - ground]
+        if j:  # the base has no joint
+            screw = jc.jacobian(model, q, body, "spatial")[:, column]
+            close(lie.Ad(C_1) @ tree.Y[j], screw)
+
+
+def own_screws(tree):
+    return (lie.Ad(lie.inverse(tree.A)) @ tree.Y[..., None])[..., 0]
+
+
 # Algorithm 1
 
 
 def test_algorithm_1_order_0_and_1_are_the_cores_kinematics(model):
-    bodies = np.flatnonzero(model.nodes.body >= 0) + (model.nodes.kind[0] != 4)
+    bodies = np.flatnonzero(model.nodes.body >= 0) + (not is_floating(model))
     for s in states(model, 0):
         got = ali.forward_kinematics(model, s.C_1, s.V_1, s.joints)
         v, a = s.motion[:2]
@@ -168,7 +91,7 @@ def test_algorithm_1_order_0_and_1_are_the_cores_kinematics(model):
 def test_algorithm_1_is_the_time_derivative_of_the_cores_twist(model):
     """V^(k) and S^(k) up to order 6, by Cauchy's formula."""
     r = 5
-    for s in states(model, r, 5):
+    for s in states(model, r):
         got = ali.forward_kinematics(model, s.C_1, s.V_1, s.joints)
 
         def twists_and_screws(t, s=s):
@@ -179,8 +102,10 @@ def test_algorithm_1_is_the_time_derivative_of_the_cores_twist(model):
 
         expected = cauchy(twists_and_screws, r + 2)
         for k in range(r + 2):
-            close(got.V[k], expected[k, 0], k)
-            close(got.S[k], expected[k, 1], k)
+            close(got.V[k], expected[k, 0], of_order(k))
+            close(got.S[k], expected[k, 1], of_order(k))
+            if k:
+                close(ali.screw_derivative(got.S, got.V, k), expected[k, 1], of_order(k))
 
 
 def test_remark_1_derivatives_of_the_pose():
@@ -189,16 +114,22 @@ def test_remark_1_derivatives_of_the_pose():
         C, V = lie.exp(rng.standard_normal(6)), rng.standard_normal((7, 6))
         close(ali.pose_derivatives(C, V), twists.pose_series(C, V, "spatial"))
         later = lie.exp(1j * STEP * V[0]) @ C
-        close(ali.pose_derivatives(C, V[:1])[1], np.imag(later) / STEP)
+        close(ali.pose_derivatives(C, V[:1])[1], imaginary(later))
 
 
 # Algorithm 2
 
 
 def test_algorithm_2_order_0_is_the_cores_inverse_dynamics(model):
+    """And its joint forces are the screws times the wrenches in the joints, plus the rotors'."""
+    rotors = ali.initialize(model).armature[1:]
     for s in states(model, 0):
-        got = forces(model, s, ali.inverse_dynamics(model, *s.paper))[0]
-        close(got, jc.inverse_dynamics(model, s.q, *s.motion, s.f[0]))
+        got = ali.inverse_dynamics(model, *s.paper)
+        tau = jc.inverse_dynamics(model, s.q, *s.motion, s.f[0])
+        close(forces(model, s, got)[0], tau)
+        S = ali.forward_kinematics(model, s.C_1, s.V_1, s.joints).S
+        Q = ali.generalized_force(S, got.W, 0)[1:]
+        close(Q + rotors * s.joints[2], tau[-len(Q) :])
 
 
 def test_algorithm_2_is_the_time_derivative_of_kims_recursion(model):
@@ -210,33 +141,33 @@ def test_algorithm_2_is_the_time_derivative_of_kims_recursion(model):
         )
         got = forces(model, s, ali.inverse_dynamics(model, *s.paper))
         for k in range(r + 1):
-            close(got[k], expected[k], k)
+            close(got[k], expected[k], of_order(k))
 
 
 @pytest.mark.parametrize("name", ["aerial_manipulator", "mixed_tree", "fixed_chains"])
 def test_algorithm_2_of_order_10(name):
-    model, r = MODELS[name](), 10
-    for s in states(model, r, 3):
+    model, r = robot(name), 10
+    for s in states(model, r):
         expected = cauchy(
-            lambda t, s=s: kim.inverse_dynamics(model, *at_time(model, s, t)).tau, r + 1, 0.5, 64
+            lambda t, s=s: kim.inverse_dynamics(model, *at_time(model, s, t)).tau, r + 1, 0.5
         )
         got = forces(model, s, ali.inverse_dynamics(model, *s.paper))
         for k in range(r + 1):
-            close(got[k], expected[k], k)
+            close(got[k], expected[k], of_order(k))
 
 
 def test_algorithm_2_is_the_cores_inverse_series(model):
-    for r, count in ((5, STATES), (8, 3)):
-        for s in states(model, r, count):
-            got = forces(model, s, ali.inverse_dynamics(model, *s.paper))
-            expected = jc.inverse_dynamics_series(model, s.q, s.motion, s.f)
-            for k in range(r + 1):
-                close(got[k], expected[k], k)
+    r = 8
+    for s in states(model, r):
+        got = forces(model, s, ali.inverse_dynamics(model, *s.paper))
+        expected = jc.inverse_dynamics_series(model, s.q, s.motion, s.f)
+        for k in range(r + 1):
+            close(got[k], expected[k], of_order(k))
 
 
 def test_external_joint_forces_and_rotors_add_to_the_joint_forces(model):
     rng = np.random.default_rng(5)
-    for s in states(model, 2, 3):
+    for s in states(model, 2):
         extra = rng.standard_normal((3, s.joints.shape[1]))
         without = ali.inverse_dynamics(model, *s.paper)
         close(ali.inverse_dynamics(model, *s.paper, extra).tau, without.tau - extra)
@@ -268,7 +199,7 @@ def test_appendix_e_inertia_momentum_gravity_and_wrenches(model):
     """E1 to E5 and the derivatives of the coadjoint, order by order, by Cauchy's formula."""
     r = 4
     tree = ali.initialize(model)
-    for s in states(model, r, 3):
+    for s in states(model, r):
         C, _, V = ali.forward_kinematics(tree, s.C_1, s.V_1, s.joints)
         M = ali.inertia_derivatives(ali.spatial_inertia(tree.M_b, C), V, r)
         coadjoint = ali.coadjoint_derivatives(C, V, r)
@@ -286,17 +217,41 @@ def test_appendix_e_inertia_momentum_gravity_and_wrenches(model):
             return np.concatenate([M, Ad_star, *columns], axis=-1)
 
         for k, expected in enumerate(cauchy(oracle, r + 1)):
-            close(M[k], expected[..., :6], k)
-            close(coadjoint[k], expected[..., 6:12], k)
-            close(ali.momentum_derivative(M, V, k), expected[..., 12], k)
-            close(ali.gravity_wrench(M, tree.G, k), expected[..., 13], k)
-            close(W[k], expected[..., 14], k)
+            close(M[k], expected[..., :6], of_order(k))
+            close(coadjoint[k], expected[..., 6:12], of_order(k))
+            close(ali.momentum_derivative(M, V, k), expected[..., 12], of_order(k))
+            close(ali.gravity_wrench(M, tree.G, k), expected[..., 13], of_order(k))
+            close(W[k], expected[..., 14], of_order(k))
             bias = ali.momentum_bias(M, V, k) + (M[0] @ V[k][..., None])[..., 0]
-            close(bias, expected[..., 12], k)
+            close(bias, expected[..., 12], of_order(k))
+
+
+def test_appendix_e_inertias_and_wrenches_are_those_of_the_core(model):
+    """E1 and E5, the loads of a body being converted along its own motion; single orders too."""
+    r, tree = 5, ali.initialize(model)
+    bodies = np.flatnonzero(model.nodes.body >= 0) + (not tree.floating)
+    body = model.n_bodies - 1
+    for s in states(model, r):
+        C, _, V = ali.forward_kinematics(tree, s.C_1, s.V_1, s.joints)
+        M = ali.inertia_derivatives(ali.spatial_inertia(tree.M_b, C), V, r)
+        moved = jc.inertia.transform(model.inertias, jc.body_poses(model, s.q))
+        close(M[0][bodies], jc.inertia.matrix(moved))
+        coadjoint = ali.coadjoint_derivatives(C, V, r)
+        twist = jc.body_motion_series(model, s.q, s.motion, body)
+        loads = jc.twists.convert_wrench_series(
+            s.f[:, body], twist, C[bodies[body]], "body", "spatial"
+        )
+        W = []
+        for k in range(r + 1):
+            W.append(ali.applied_wrench(coadjoint, V, s.W_b, W, k))
+            close(W[k][bodies[body]], loads[k], of_order(k))
+            if k:
+                close(ali.inertia_derivative(M, V, k), M[k], 0.0)
+                close(ali.coadjoint_derivative(coadjoint, V, k), coadjoint[k], 0.0)
 
 
 def test_appendix_e_twist_bias_is_the_rest_of_the_twist(model):
-    for s in states(model, 3, 3):
+    for s in states(model, 3):
         _, S, V = ali.forward_kinematics(model, s.C_1, s.V_1, s.joints)
         q = np.hstack([np.zeros((len(s.joints), 1)), s.joints])[..., None]
         parent = ali.initialize(model).parent
@@ -308,13 +263,9 @@ def test_appendix_e_twist_bias_is_the_rest_of_the_twist(model):
 # Proposition 1 and Lemma 1
 
 
-def nu(s, k):
-    return np.concatenate([s.V_1[k], s.joints[k + 1]])
-
-
 def to_body(model, s):
     """The matrix from jounce's rates to the paper's nu = (V_1, q')."""
-    floating = model.nodes.kind[0] == 4
+    floating = is_floating(model)
     X = np.zeros((6 + s.joints.shape[1], model.nv))
     if floating:
         X[:6, :6] = lie.Ad(s.C_1) @ model.nodes.screws[:, :6]
@@ -342,22 +293,15 @@ def test_proposition_1_order_1_is_algorithm_2(model):
         got = ali.inverse_dynamics(model, *s.paper)
         total = x.M_bar @ nu(s, 2) + x.h + x.g + x.tau_ext
         close(total, np.concatenate([got.W_prop[1], got.tau[1]]))
-
-
-def along_motion(model, s, function):
-    """Derivative by time of a function of (C_1, V_1, q) along the motion, by complex step."""
-    C, V, q = s.C_1, s.V_1, s.joints
-    later = (
-        lie.exp(1j * STEP * V[0]) @ C,
-        V[0] + 1j * STEP * V[1],
-        q[:2] + 1j * STEP * q[1:3],
-    )
-    return np.imag(function(*later)) / STEP
+        joints = np.s_[6 * is_floating(model) :]
+        core = jc.inverse_dynamics_series(model, s.q, s.motion, s.f)[1]
+        close(total[6:], core[joints], floor=np.max(np.abs(core)))
+        close(forces(model, s, got)[1], core)
 
 
 def test_proposition_1_order_1_terms_are_time_derivatives(model):
     """Each term of eq. 7: h~' = M' nu' + h', g', tau_ext' along the motion."""
-    for s in states(model, 1, 5):
+    for s in states(model, 1):
         x = ali.equations_of_motion_derivative(model, s.C_1, s.V_1, s.joints, s.W_b)
         W_later = s.W_b[0] + 1j * STEP * s.W_b[1]
 
@@ -365,7 +309,7 @@ def test_proposition_1_order_1_terms_are_time_derivatives(model):
             now = ali.equations_of_motion(model, C, V, q, W_later)
             return np.column_stack([now.h, now.g, now.tau_ext, now.M_bar])
 
-        rates = along_motion(model, s, terms)
+        rates = along_motion(s, terms)
         (h_dot, g_dot, tau_ext_dot), M_dot = rates[:, :3].T, rates[:, 3:]
         partial = ali.equations_of_motion(model, s.C_1, s.V_1[0], s.joints, s.W_b[0])
         close(x.M_bar, partial.M_bar)
@@ -376,13 +320,13 @@ def test_proposition_1_order_1_terms_are_time_derivatives(model):
 
 def test_table_2_collects_the_recursions(model):
     """V = G_p S nu and V' = G_p (S nu' + S' nu) (Appendix B); G_p of the aerial manipulator."""
-    for s in states(model, 0, 3):
+    for s in states(model, 0):
         x = ali.group(model, s.C_1, s.V_1[0], s.joints)
         V = ali.forward_kinematics(model, s.C_1, s.V_1, s.joints).V
         close(x.G_p @ x.S @ nu(s, 0), V[0].ravel())
         close(x.G_p @ (x.S @ nu(s, 1) + x.S_dot @ nu(s, 0)), V[1].ravel())
-    robot = MODELS["aerial_manipulator"]()
-    s = states(robot, 0, 1)[0]
+    aerial = robot("aerial_manipulator")
+    s = states(aerial, 0)[0]
     printed = np.array(
         [
             [1, 0, 0, 0, 0, 0, 0],
@@ -394,7 +338,7 @@ def test_table_2_collects_the_recursions(model):
             [1, 0, 0, 0, 1, 1, 1],
         ]
     )
-    G_p = ali.group(robot, s.C_1, s.V_1[0], s.joints).G_p
+    G_p = ali.group(aerial, s.C_1, s.V_1[0], s.joints).G_p
     assert np.array_equal(G_p, np.kron(printed, np.eye(6)))
 
 
@@ -404,6 +348,6 @@ def test_lemma_1_coriolis_matrix_is_admissible(model):
         C = ali.coriolis_matrix(model, s.C_1, s.V_1[0], s.joints)
         h = ali.equations_of_motion(model, s.C_1, s.V_1[0], s.joints).h
         close(C @ nu(s, 0), h)
-        M_dot = along_motion(model, s, lambda *at: ali.equations_of_motion(model, *at).M_bar)
+        M_dot = along_motion(s, lambda *at: ali.equations_of_motion(model, *at).M_bar)
         skew = M_dot - 2 * C
         close(skew, -skew.T)

@@ -9,28 +9,33 @@ import math
 
 import numpy as np
 import pytest
-from test_mueller import (
-    ONE_DOF_MODELS,
-    TWISTS,
-    H,
-    along,
-    assert_close,
-    every_model,
-    every_twist,
-    gradient,
-    moved,
-    stand_in,
-    states,
-)
+from mueller_cases import ONE_DOF_MODELS, every_model, every_twist, stand_in, states
+from papers_cases import ONE_DOF, STATES, STEP, along, close, imaginary, in_q, moved, of_order
 
 import jounce as jc
 from jounce import lie
 from jounce.papers import mueller
 
-FEW = 3
+# Section 2: relative poses, jerks and second Jacobian rates
 
 
-# Section 2: jerks and second Jacobian rates
+@every_model
+def test_relative_poses_move_along_the_jacobian(name):
+    """Eq. 2 to 4: dC_{j,i} = C_{j,i} hat(J_{i,k}) for the joints k between j and i, else zero."""
+    rng = np.random.default_rng(3)
+    for model, q, v, *_ in states(name):
+        path, columns = mueller.is_inward(model), mueller.column_nodes(model)
+        i = int(mueller.nodes_of_bodies(model)[-1])
+        j = int(rng.choice(np.flatnonzero(path[i])))
+
+        def relative(q, model=model, i=i, j=j):
+            C = mueller.configurations(model, q)
+            return lie.inverse(C[j]) @ C[i]
+
+        between = path[i, columns] & ~path[j, columns]
+        twist = mueller.system_jacobian(model, q)[i] @ (v * between)
+        expected = relative(q) @ lie.hat(twist)
+        close(along(relative, model, q, v), expected, floor=1.0)
 
 
 @every_twist
@@ -42,9 +47,9 @@ def test_jerk_is_the_rate_of_the_acceleration(name, twist):
             return mueller.accelerations(model, q, v, a, twist)
 
         expected = along(acceleration, model, q, v, (v, a), (a, j))
-        assert_close(mueller.jerks(model, q, v, a, j, twist), expected)
+        close(mueller.jerks(model, q, v, a, j, twist), expected)
         if twist == "spatial":
-            assert_close(mueller.spatial_jerks_nested(model, q, v, a, j), expected)
+            close(mueller.spatial_jerks_nested(model, q, v, a, j), expected)
 
 
 @every_model
@@ -55,37 +60,39 @@ def test_second_rate_of_the_hybrid_jacobian(name):
             return mueller.system_jacobian_rate(model, q, v, "hybrid")
 
         expected = along(rate, model, q, v, (v, a))
-        assert_close(mueller.hybrid_jacobian_rate2(model, q, v, a), expected)
+        close(mueller.hybrid_jacobian_rate2(model, q, v, a), expected)
 
 
 # Section 2: partial derivatives of Jacobians
 
 
-def assert_partials_are_gradients(model, q, body, order, twist, tolerance=1e-11):
+def checked_partials(model, q, body, order, twist):
+    """The partials, after comparison with the complex step through those of one order less."""
+    found = mueller.jacobian_partials(model, q, body, order, twist)
+
     def lower(q):
         return mueller.jacobian_partials(model, q, body, order - 1, twist)
 
     direction = np.random.default_rng(order).standard_normal(model.nv)
     expected = along(lower, model, q, direction)
     # The outermost derivative is the first index, D_{a_1} (D_{a_2} ...).
-    found = np.tensordot(
-        mueller.jacobian_partials(model, q, body, order, twist), direction, axes=([2], [0])
-    )
-    assert_close(found, expected, tolerance, at_least=1.0)
+    slope = np.tensordot(found, direction, axes=([2], [0]))
+    close(slope, expected, of_order(order), floor=1.0)
+    return found
 
 
 @every_twist
 @every_model
 def test_first_partials(name, twist):
     for model, q, *_ in states(name):
-        assert_partials_are_gradients(model, q, model.n_bodies - 1, 1, twist)
+        checked_partials(model, q, model.n_bodies - 1, 1, twist)
 
 
 @every_twist
 @every_model
 def test_second_partials(name, twist):
     for model, q, *_ in states(name):
-        assert_partials_are_gradients(model, q, model.n_bodies // 2, 2, twist)
+        checked_partials(model, q, model.n_bodies // 2, 2, twist)
 
 
 @every_twist
@@ -97,49 +104,54 @@ def test_partials_with_a_free_joint_that_does_not_commute(order, twist):
     builder.add_body("hand", "arm", joint="revolute", axis=(0, 1, 1), mass=1.0)
     model = builder.build()
     q = jc.random_configuration(model, 0)
-    assert_partials_are_gradients(model, q, "hand", order, twist)
+    checked_partials(model, q, "hand", order, twist)
 
 
-SMALL = jc.models.random_tree(4, 2, ("revolute", "helical", "prismatic", "revolute"))
+SMALL = jc.models.random_tree(3, 7, ONE_DOF)  # a chain
 
 
 @every_twist
 @pytest.mark.parametrize("order", range(1, 8))
 def test_partials_of_high_order(order, twist):
-    for seed in range(FEW if order < 6 else 1):
+    """The complex step through one order less, and the core."""
+    for seed in range(STATES):
         q = jc.random_configuration(SMALL, seed)
-        tolerance = 1e-11 if order <= 5 else 1e-8
-        assert_partials_are_gradients(SMALL, q, 3, order, twist, tolerance)
+        found = checked_partials(SMALL, q, 2, order, twist)
+        close(found, jc.jacobian_partials(SMALL, q, 2, order, twist), of_order(order))
 
 
 @every_twist
-def test_single_partials_are_entries_of_the_tensor(twist):
-    model, q, *_ = next(states("mixed_tree"))
+@pytest.mark.parametrize("name", ["aerial_manipulator", "mixed_tree", "all_joints"])
+def test_single_partials_are_entries_of_the_tensor(name, twist):
+    """Order 3, of the core; and order 0 is the Jacobian."""
     rng = np.random.default_rng(4)
-    tensor = mueller.jacobian_partials(model, q, 3, 3, twist)
-    indices = rng.integers(model.nv, size=(200, 4))
-    for j, *alpha in indices:
-        value = mueller.jacobian_partial(model, q, 3, j, tuple(alpha), twist)
-        assert_close(value, tensor[(slice(None), j, *alpha)], 1e-13, at_least=1.0)
-    assert_close(mueller.jacobian_partials(model, q, 3, 0, twist), jc.jacobian(model, q, 3, twist))
+    for model, q, *_ in states(name):
+        body = model.n_bodies - 1
+        moves = np.flatnonzero(jc.jacobian(model, q, body).any(axis=0))  # other columns are zero
+        j, *alpha = rng.choice(moves, 4)
+        steps = jc.jacobian_partials(model, q, body, 3, twist)
+        value = mueller.jacobian_partial(model, q, body, j, tuple(alpha), twist)
+        close(value, steps[(slice(None), j, *alpha)], floor=1.0)
+        zeroth = mueller.jacobian_partials(model, q, body, 0, twist)
+        close(zeroth, jc.jacobian(model, q, body, twist))
 
 
 @every_twist
 def test_partials_are_the_taylor_coefficients_of_the_jacobian(twist):
     """Cauchy's integral: the Jacobian is an entire function of the coordinates."""
-    q = jc.random_configuration(SMALL, 5)
     rng = np.random.default_rng(6)
-    direction = rng.standard_normal(SMALL.nv)
     points = np.exp(2j * np.pi * np.arange(64) / 64)
-    values = [mueller.jacobian(SMALL, q + z * direction, 3, twist) for z in points]
-    taylor = np.fft.fft(values, axis=0) / len(points)
-    for order in range(8):
-        partials = mueller.jacobian_partials(SMALL, q, 3, order, twist)
-        for _ in range(order):
-            partials = partials @ direction
-        expected = math.factorial(order) * np.real(taylor[order])
-        size = math.factorial(order) * np.abs(values).max()  # rounding in Cauchy's integral
-        assert_close(partials, expected, 1e-11 if order <= 5 else 1e-8, size)
+    for _ in range(STATES):
+        q, direction = jc.random_configuration(SMALL, rng), rng.standard_normal(SMALL.nv)
+        values = [mueller.jacobian(SMALL, q + z * direction, 2, twist) for z in points]
+        taylor = np.fft.fft(values, axis=0) / len(points)
+        for order in range(8):
+            partials = mueller.jacobian_partials(SMALL, q, 2, order, twist)
+            for _ in range(order):
+                partials = partials @ direction
+            expected = math.factorial(order) * np.real(taylor[order])
+            size = math.factorial(order) * np.abs(values).max()  # rounding in Cauchy's integral
+            close(partials, expected, of_order(order), size)
 
 
 # Section 5: Christoffel symbols
@@ -147,52 +159,48 @@ def test_partials_are_the_taylor_coefficients_of_the_jacobian(twist):
 
 @every_model
 def test_mass_matrix_partials(name):
-    for model, q, *_ in states(name, FEW):
-        expected = gradient(lambda x, m=model: mueller.mass_matrix(m, x), model, q)
-        assert_close(mueller.mass_matrix_partials(model, q), expected)
+    for model, q, v, *_ in states(name):
+        expected = along(lambda x, m=model: mueller.mass_matrix(m, x), model, q, v)
+        close(mueller.mass_matrix_partials(model, q) @ v, expected)
 
 
 @pytest.mark.parametrize("name", ONE_DOF_MODELS)
 def test_christoffel_symbols_come_from_the_mass_matrix(name):
     for model, q, *_ in states(name):
         expected = mueller.christoffel_from_mass_matrix(model, q)
-        assert_close(mueller.christoffel_symbols(model, q), expected)
-        assert_close(mueller.christoffel_binet(model, q), expected)
+        close(mueller.christoffel_symbols(model, q), expected)
+        close(mueller.christoffel_binet(model, q), expected)
 
 
 @every_model
 def test_christoffel_symbols_are_the_quadratic_terms_of_the_core(name):
     for model, q, v, *_ in states(name):
         gamma = mueller.christoffel_symbols(model, q)
-        assert_close(gamma, gamma.transpose(0, 2, 1), 1e-14)
-        assert_close(mueller.christoffel_binet(model, q), gamma)
+        close(gamma, gamma.transpose(0, 2, 1), 1e-14)
+        close(mueller.christoffel_binet(model, q), gamma)
         quadratic = jc.bias_forces(model, q, v) - jc.gravity_forces(model, q)
-        assert_close(np.einsum("ijk,j,k->i", gamma, v, v), quadratic)
+        close(np.einsum("ijk,j,k->i", gamma, v, v), quadratic)
 
 
 @every_model
 def test_christoffel_symbols_are_second_derivatives_of_the_inverse_dynamics(name):
-    for model, q, v, *_ in states(name, FEW):
+    for model, q, v, a, *_ in states(name):
         gamma = mueller.christoffel_symbols(model, q)
-        zero = np.zeros(model.nv)
-        columns = [
-            np.imag(mueller.inverse_dynamics(model, q, v + 1j * H * e, zero)) / H
-            for e in np.eye(model.nv)
-        ]
-        assert_close(2 * np.einsum("ijk,j->ik", gamma, v), np.stack(columns, axis=-1))
+        slope = imaginary(mueller.inverse_dynamics(model, q, v + 1j * STEP * a, 0 * a))
+        close(2 * np.einsum("ijk,j,k->i", gamma, v, a), slope)
 
 
 @every_model
 def test_lagrange_terms(name):
-    for model, q, v, a, *_ in states(name, FEW):
-        slope = gradient(lambda x, m=model, v=v: mueller.kinetic_energy(m, x, v), model, q)
-        assert_close(mueller.kinetic_energy_gradient(model, q, v), slope)
+    for model, q, v, a, *_ in states(name):
+        slope = in_q(model, q, lambda x, m=model, v=v: mueller.kinetic_energy(m, x, v))
+        close(mueller.kinetic_energy_gradient(model, q, v), slope)
 
         def momentum(q, v, model=model):
             return mueller.conjugate_momentum(model, q, v)
 
         rate = along(momentum, model, q, v, (v, a))
-        assert_close(mueller.conjugate_momentum_rate(model, q, v, a), rate)
+        close(mueller.conjugate_momentum_rate(model, q, v, a), rate)
 
 
 # Section 6: sensitivities
@@ -200,22 +208,21 @@ def test_lagrange_terms(name):
 
 @every_model
 def test_linearized_equations(name):
-    for model, q, v, a, _, f_ext in states(name, FEW):
+    for model, q, v, a, j, f_ext in states(name):
         found = mueller.linearized_equations(model, q, v, a, f_ext)
 
         def forces(q, v, model=model, a=a, f_ext=f_ext):
             return mueller.inverse_dynamics(model, q, v, a, f_ext, "spatial")
 
-        assert_close(found.dq, gradient(lambda x, v=v: forces(x, v), model, q))
-        columns = [np.imag(forces(q, v + 1j * H * e)) / H for e in np.eye(model.nv)]
-        assert_close(found.dv, np.stack(columns, axis=-1))
-        assert_close(found.da, jc.mass_matrix(model, q))
+        close(found.dq @ j, along(forces, model, q, j, (v, 0 * v)))
+        close(found.dv @ j, along(forces, model, q, 0 * j, (v, j)))
+        close(found.da, jc.mass_matrix(model, q))
 
 
 @every_model
 def test_geometric_sensitivity(name):
     rng = np.random.default_rng(7)
-    for model, q, v, a, *_ in states(name, FEW):
+    for model, q, v, a, *_ in states(name):
         nodes = rng.choice(len(model.nodes.parent), 2, replace=False)
         variations = [
             mueller.GeometricVariation(
@@ -225,45 +232,46 @@ def test_geometric_sensitivity(name):
         ]
         varied = stand_in(model, placement=mueller.varied_placements(model, variations))
         found = mueller.geometric_sensitivity(varied, q, v, a, variations)
+        close(mueller.geometric_columns(varied, q, variations)[0], found.pose, 0.0)
         for p in range(6):
             _check_geometric_column(model, q, v, a, variations, found, p)
 
 
 def _check_geometric_column(model, q, v, a, variations, found, p):
     steps = [x._replace(values=x.values.astype(complex)) for x in variations]
-    steps[p // 3].values[p % 3] += 1j * H
+    steps[p // 3].values[p % 3] += 1j * STEP
     stepped = stand_in(model, placement=mueller.varied_placements(model, steps))
     C = mueller.configurations(stepped, q)
-    motion = lie.vee((lie.inverse(C.real) @ C).imag / H)
+    motion = lie.vee(lie.inverse(C.real) @ imaginary(C))
     J = mueller.system_jacobian(stepped, q)
-    assert_close(found.pose[..., p], motion, at_least=1.0)
-    assert_close(found.jacobian[..., p], J.imag / H, at_least=1.0)
-    assert_close(found.twist[..., p], (J @ v).imag / H, at_least=1.0)
+    close(found.pose[..., p], motion, floor=1.0)
+    close(found.jacobian[..., p], imaginary(J), floor=1.0)
+    close(found.twist[..., p], imaginary(J @ v), floor=1.0)
     mass = mueller.mass_matrix(stepped, q)
-    assert_close(found.mass_matrix[..., p], mass.imag / H, at_least=np.abs(mass).max())
+    close(found.mass_matrix[..., p], imaginary(mass), floor=np.abs(mass).max())
     forces = mueller.inverse_dynamics(stepped, q, v, a, None, "hybrid")
-    assert_close(found.forces[..., p], forces.imag / H, at_least=np.abs(forces).max())
+    close(found.forces[..., p], imaginary(forces), floor=np.abs(forces).max())
 
 
 @every_model
 def test_time_derivatives_of_the_inverse_dynamics(name):
     rng = np.random.default_rng(8)
-    for model, q, v, a, *_ in states(name, FEW):
+    for model, q, v, a, *_ in states(name):
         motion = np.concatenate([[v, a], rng.standard_normal((6, model.nv))])
         series = mueller.inverse_dynamics_series(model, q, motion)
-        assert_close(series[0], jc.inverse_dynamics(model, q, v, a))
-        stepped = motion[:-1] + 1j * H * motion[1:]
-        lower = mueller.inverse_dynamics_series(model, moved(model, q, 1j * H * v), stepped)
+        close(series[0], jc.inverse_dynamics(model, q, v, a))
+        stepped = motion[:-1] + 1j * STEP * motion[1:]
+        lower = mueller.inverse_dynamics_series(model, moved(model, q, 1j * STEP * v), stepped)
         for order in range(1, 7):
-            tolerance = 1e-11 if order <= 5 else 1e-8
-            assert_close(series[order], lower[order - 1].imag / H, tolerance)
+            tolerance = of_order(order)
+            close(series[order], imaginary(lower[order - 1]), tolerance)
 
 
 def test_all_functions_accept_complex_states():
     """Every representation gives the same complex-step derivative of the inverse dynamics."""
-    model, q, v, a, j, f_ext = next(states("any_joint_tree"))
+    model, q, v, a, j, f_ext = next(states("all_joints"))
     slopes = []
-    for twist in TWISTS:
+    for twist in mueller.TWISTS:
         for function in (mueller.inverse_dynamics, mueller.euler_jourdain):
 
             def forces(q, v, a, function=function, twist=twist):
@@ -271,17 +279,12 @@ def test_all_functions_accept_complex_states():
 
             slopes.append(along(forces, model, q, v, (v, a), (a, j)))
     for slope in slopes[1:]:
-        assert_close(slope, slopes[0])
+        close(slope, slopes[0])
 
 
-# The same numbers from the core, where this build of it has them
+# The same numbers from the core
 
 
-def needs(name):
-    return pytest.mark.skipif(not hasattr(jc, name), reason=f"the core has no {name}")
-
-
-@needs("inverse_dynamics_series")
 @every_model
 def test_series_of_the_inverse_dynamics_in_the_core(name):
     rng = np.random.default_rng(9)
@@ -291,10 +294,9 @@ def test_series_of_the_inverse_dynamics_in_the_core(name):
         found = mueller.inverse_dynamics_series(model, q, motion, f_ext)
         expected = jc.inverse_dynamics_series(model, q, motion, f_ext)
         for order in range(6):
-            assert_close(found[order], expected[order])
+            close(found[order], expected[order])
 
 
-@needs("body_motion_series")
 @every_twist
 @every_model
 def test_jerks_in_the_core(name, twist):
@@ -303,21 +305,19 @@ def test_jerks_in_the_core(name, twist):
         motion = np.stack([v, a, j])
         bodies = range(model.n_bodies)
         series = [jc.body_motion_series(model, q, motion, body, twist)[2] for body in bodies]
-        assert_close(found, series)
+        close(found, series)
 
 
-@needs("jacobian_partials")
 @every_twist
 @pytest.mark.parametrize("name", ONE_DOF_MODELS)
 def test_jacobian_partials_in_the_core(name, twist):
     for model, q, *_ in states(name):
         for order in (1, 2):
             found = mueller.jacobian_partials(model, q, model.n_bodies - 1, order, twist)
-            assert_close(found, jc.jacobian_partials(model, q, model.n_bodies - 1, order, twist))
+            close(found, jc.jacobian_partials(model, q, model.n_bodies - 1, order, twist))
 
 
-@needs("christoffel_symbols")
 @pytest.mark.parametrize("name", ONE_DOF_MODELS)
 def test_christoffel_symbols_in_the_core(name):
     for model, q, *_ in states(name):
-        assert_close(mueller.christoffel_symbols(model, q), jc.christoffel_symbols(model, q))
+        close(mueller.christoffel_symbols(model, q), jc.christoffel_symbols(model, q))

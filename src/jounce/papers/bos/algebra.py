@@ -23,7 +23,6 @@ from jounce.model import Model
 __all__ = [
     "State",
     "X",
-    "armature",
     "bar",
     "body_inertias",
     "cross",
@@ -33,6 +32,7 @@ __all__ = [
     "jcalcderv",
     "parents",
     "reorder",
+    "rotors",
     "state_of",
     "velocity_matrix",
 ]
@@ -144,14 +144,14 @@ def velocity_matrix(model: Model) -> Array:
     return T
 
 
-def armature(model: Model) -> Array:
-    """Return the constant matrix, (n, n), that jounce's rotor inertias add to M.
+def rotors(model: Model) -> tuple[Array, Array]:
+    """Return what jounce's rotor inertias add to M: the base's block (6, 6), the diagonal (n_J,).
 
     Deviation: bos has no rotor inertias.
     """
-    T_inv = np.linalg.inv(velocity_matrix(model))
-    out: Array = T_inv.T @ np.diag(model.armature) @ T_inv
-    return out
+    T_inv = lie.Ad(lie.inverse(model.nodes.alignment[0]))[:, _ORDER]
+    base: Array = T_inv.T @ np.diag(model.armature[:6]) @ T_inv
+    return base, model.armature[6:]
 
 
 class State(NamedTuple):

@@ -12,13 +12,13 @@ from jounce.model import Model
 from jounce.papers.bos.algebra import (
     State,
     X,
-    armature,
     body_inertias,
     cross,
     cross_dual,
     gravity,
     jcalc,
     parents,
+    rotors,
 )
 
 __all__ = ["FD", "ID", "EIDAmb", "Extended", "IMMAmb", "consistent_acceleration", "extended"]
@@ -105,7 +105,7 @@ def EIDAmb(
     """
     s, r, rdot, A_v, a_0 = (np.asarray(x) for x in (s, r, rdot, A_v, a_0))
     lam, n_B = parents(model), len(model.nodes.parent) - 1
-    rotor = armature(model)
+    base_rotors, joint_rotors = rotors(model)
     M = body_inertias(model)
     X_J, Gamma_J = jcalc(model, s)
     X_, Gamma, v_J = [X(lie.inverse(H))], [np.zeros(6)], [np.zeros(6)]  # 1-4
@@ -136,7 +136,7 @@ def EIDAmb(
     F: list[dict[int, Array]] = [{}]
     for i in range(1, n_B + 1):  # 29
         a_base.append(X_[i] @ a_base[lam[i]])  # 30
-        tau_rotor = rotor[i + 5, i + 5] * rdot[i - 1]
+        tau_rotor = joint_rotors[i - 1] * rdot[i - 1]
         tau.append(Gamma[i] @ (M_c[i] @ a_base[i] + b_c[i]) + tau_rotor)  # 31
         F.append({i: M_c[i] @ Gamma[i]})  # 32
         j = i  # 33
@@ -144,7 +144,7 @@ def EIDAmb(
             F[i][lam[j]] = X_[j].T @ F[i][j]
             j = lam[j]
     F_rdot = sum((F[i][0] * rdot[i - 1] for i in range(1, n_B + 1)), np.zeros(6))
-    tau_b = (M_c[0] + rotor[:6, :6]) @ a_0 + F_rdot + b_vp[0]  # 40
+    tau_b = (M_c[0] + base_rotors) @ a_0 + F_rdot + b_vp[0]  # 40
     return Extended(
         model, lam, s, rdot, X_, Gamma, M, v, v_J, a_r, a_vp, m, M_c, b_c, b_vp, a_base, F,
         tau_b, np.array(tau),
@@ -175,7 +175,7 @@ def consistent_acceleration(model: Model, state: State, rdot: npt.ArrayLike) -> 
     ``a_0 = -(M_B0^c)^-1 b_B0^c``, the remark after Table 4.
     """
     e = extended(model, state, np.zeros(6), rdot)
-    out: Array = -np.linalg.solve(e.M_c[0] + armature(model)[:6, :6], e.b_c[0])
+    out: Array = -np.linalg.solve(e.M_c[0] + rotors(model)[0], e.b_c[0])
     return out
 
 
@@ -196,7 +196,7 @@ def IMMAmb(model: Model, s: npt.ArrayLike) -> Array:
     s = np.asarray(s)
     lam, n = parents(model), model.nv
     n_B = n - 6
-    rotor = armature(model)
+    base_rotors, joint_rotors = rotors(model)
     dtype = np.result_type(s, float)
     X_J, Gamma_J = jcalc(model, s)  # 1-3
     X_, Gamma = [np.eye(6), *X_J], [np.zeros(6), *Gamma_J]
@@ -210,13 +210,13 @@ def IMMAmb(model: Model, s: npt.ArrayLike) -> Array:
         sub = subtree[i]
         subtree[lam[i]] += sub
         U[i] = M_A[i] @ Gamma[i]  # 7
-        D[i] = Gamma[i] @ U[i] + rotor[i + 5, i + 5]  # 8
+        D[i] = Gamma[i] @ U[i] + joint_rotors[i - 1]  # 8
         Minv[i + 5, i + 5] = 1 / D[i]  # 9
         Minv[i + 5, sub] -= Gamma[i] @ F[i][:, sub] / D[i]  # 10
         F[lam[i]][:, sub] += X_[i].T @ (F[i][:, sub] + np.outer(U[i], Minv[i + 5, sub]))  # 11
         M_a = M_A[i] - np.outer(U[i], U[i]) / D[i]  # 12
         M_A[lam[i]] += X_[i].T @ M_a @ X_[i]  # 13
-    base_inverse = np.linalg.inv(M_A[0] + rotor[:6, :6])
+    base_inverse = np.linalg.inv(M_A[0] + base_rotors)
     P[0][:, 6:] = -base_inverse @ F[0][:, 6:]  # 15
     for i in range(1, n_B + 1):  # 16
         after = slice(i + 5, n)

@@ -183,6 +183,9 @@ def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, 
 
     S_i = T^-1 dT/dq (the paper prints T^-1 dT^-1/dq), viewed in the frame of body i.
 
+    Multiplies the steps from the child's end: B is the pose of the child in step k. With
+    w = B^-1 dB/dt the columns of a step are S = Ad(B^-1) s, and S_dot = -ad(w) S (Corollary 1).
+
     Args:
         links: the robot.
         i: the joint.
@@ -192,14 +195,24 @@ def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, 
     Returns:
         T (4, 4), S (6, n_i), S_dot (6, n_i).
     """
-    T, _, S, S_dot, *_ = _steps(links, i, q, q_dot, None)
-    return T, S, S_dot
+    B, w = np.eye(4), np.zeros(6)
+    columns: list[Array] = []
+    for k in reversed(links.steps[i]):
+        s = _screws(links, k)
+        S = lie.Ad(lie.inverse(B)) @ s
+        columns.insert(0, np.stack([S, -lie.ad(w) @ S]))
+        w = w + S @ q_dot[links.v_slice[k]]
+        B = links.placement[k] @ _motion(links, k, q, s) @ B
+    S, S_dot = np.concatenate(columns, axis=-1)
+    return B, S, S_dot
 
 
 def joint_derivative(
     links: System, i: int, q: Array, q_dot: Array, p: Parameter
 ) -> tuple[Array, Array, Array]:
     """Derivatives of a joint by p: three of the quantities of eq. 64.
+
+    The recursion of `joint` with dh = B^-1 dB/dp beside it: dS = -ad(dh) S + Ad(B^-1) ds.
 
     Args:
         links: the robot.
@@ -212,34 +225,20 @@ def joint_derivative(
         dh/dp = T^-1 dT/dp (6,) (eq. 61), dS/dp (6, n_i), dS_dot/dp (6, n_i). For p = q_i^k the
         first is the k-th column of S_i (eq. 62), for p not of this joint it is zero (eq. 63).
     """
-    _, dh, _, _, dS, dS_dot = _steps(links, i, q, q_dot, p)
-    return dh, dS, dS_dot
-
-
-def _steps(
-    links: System, i: int, q: Array, q_dot: Array, p: Parameter | None
-) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Multiply the steps of joint i from the child's end: B is the pose of the child in step k.
-
-    With w = B^-1 dB/dt and b = B^-1 dB/dp, a step's columns are S = Ad(B^-1) s, and by Corollary 1
-    S_dot = -ad(w) S, dS = -ad(b) S + Ad(B^-1) ds.
-    """
-    B, w, b, dw = np.eye(4), np.zeros(6), np.zeros(6), np.zeros(6)
-    columns: list[list[Array]] = [[], [], [], []]
+    B, w, dh, dw = np.eye(4), np.zeros(6), np.zeros(6), np.zeros(6)
+    columns: list[Array] = []
     for k in reversed(links.steps[i]):
-        X, E, s = lie.Ad(lie.inverse(B)), _motion(links, k, q), _screws(links, k)
+        X, s = lie.Ad(lie.inverse(B)), _screws(links, k)
+        E = _motion(links, k, q, s)
         S, rate = X @ s, links.v_slice[k]
-        e, ds = (np.zeros(6), 0 * s) if p is None else _step_derivative(links, k, q, E, s, p)
-        dS = X @ ds - lie.ad(b) @ S
-        S_dot, dS_dot = -lie.ad(w) @ S, -lie.ad(dw) @ S - lie.ad(w) @ dS
-        for stack, column in zip(columns, (S, S_dot, dS, dS_dot), strict=True):
-            stack.insert(0, column)
-        b, w = b + X @ e, w + S @ q_dot[rate]
-        if p is not None:
-            dw = dw + dS @ q_dot[rate] + S @ p.q_dot[rate]
+        e, ds = _step_derivative(links, k, q, E, s, p)
+        dS = X @ ds - lie.ad(dh) @ S
+        columns.insert(0, np.stack([dS, -lie.ad(dw) @ S - lie.ad(w) @ dS]))
+        dh, w = dh + X @ e, w + S @ q_dot[rate]
+        dw = dw + dS @ q_dot[rate] + S @ p.q_dot[rate]
         B = links.placement[k] @ E @ B
-    S, S_dot, dS, dS_dot = (np.hstack(stack) for stack in columns)
-    return B, b, S, S_dot, dS, dS_dot
+    dS, dS_dot = np.concatenate(columns, axis=-1)
+    return dh, dS, dS_dot
 
 
 def _step_derivative(
@@ -262,11 +261,11 @@ def _screws(links: System, k: int) -> Array:
     return s
 
 
-def _motion(links: System, k: int, q: Array) -> Array:
-    """Pose that a step adds at its coordinates."""
+def _motion(links: System, k: int, q: Array, s: Array) -> Array:
+    """Pose that a step with screws s adds at its coordinates."""
     x, A = q[links.q_slice[k]], links.alignment[k]
     if links.kind[k] not in ("spherical", "free"):
-        return lie.exp(_screws(links, k)[:, 0] * x[0])
+        return lie.exp(s[:, 0] * x[0])
     G = np.eye(4, dtype=x.dtype)
     G[:3, :3] = lie.quat_to_matrix(x[:4])
     if links.kind[k] == "free":

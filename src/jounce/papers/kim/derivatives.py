@@ -22,7 +22,6 @@ from jounce.papers.kim.dynamics import (
     external,
     hybrid_dynamics,
     inverse_dynamics,
-    velocities,
 )
 
 Array = npt.NDArray[Any]
@@ -63,7 +62,8 @@ def inverse_dynamics_derivative(
         (nv,) dtau/dp.
     """
     links, q_ddot = system(model), np.asarray(q_ddot)
-    x, y = velocities(links, q, q_dot), inverse_dynamics(model, q, q_dot, q_ddot, F_ext)
+    y = inverse_dynamics(links, q, q_dot, q_ddot, F_ext)
+    x = y.velocities
     d = velocity_derivatives(links, x, q, q_dot, p)
     dV_dot, dF = np.zeros_like(d.dV), -external(links, p.F_ext, d.dV.dtype)
     dV_dot[-1] = p.V_0_dot
@@ -132,10 +132,10 @@ def hybrid_dynamics_derivative(
         (nv,) dq_ddot/dp and (nv,) dtau/dp, the given ones included.
     """
     links = system(model)
-    x = velocities(links, q, q_dot)
     y = hybrid_dynamics(links, q, q_dot, q_ddot, tau, a, F_ext)
+    x = y.velocities
     d = velocity_derivatives(links, x, q, q_dot, p)
-    dI_hat, dB_hat, dPsi = _backward(links, x, y, d, a, p)
+    dI_hat, dB_hat, dPsi = _backward(links, y, d, a, p)
     dV_dot, dF = np.zeros_like(d.dV), np.zeros_like(d.deta)
     dV_dot[-1] = p.V_0_dot
     dq_ddot, dtau = p.q_ddot.astype(d.dV.dtype), p.tau.astype(d.dV.dtype)
@@ -158,14 +158,10 @@ def hybrid_dynamics_derivative(
 
 
 def _backward(
-    links: System,
-    x: Velocities,
-    y: HybridDynamics,
-    d: VelocityDerivatives,
-    a: Collection[int],
-    p: Parameter,
+    links: System, y: HybridDynamics, d: VelocityDerivatives, a: Collection[int], p: Parameter
 ) -> tuple[Array, Array, list[Array]]:
     """Derivatives of articulated inertias, bias forces and Psi: backward recursion of Table 7."""
+    x = y.velocities
     dI_hat, dB_hat = np.zeros_like(y.I_hat), -external(links, p.F_ext, d.dV.dtype)
     dI_hat = dI_hat.astype(d.dV.dtype)
     dI_hat[:-1] = p.I

@@ -43,6 +43,8 @@ class InverseDynamics(NamedTuple):
     """(n+1, 6) component-wise derivatives of the velocities; the ground's is (0, -gravity)."""
     F: Array
     """(n+1, 6) wrenches on body i through joint i; the last row is minus that on the ground."""
+    velocities: Velocities
+    """The forward recursion before it."""
 
 
 class HybridDynamics(NamedTuple):
@@ -66,6 +68,8 @@ class HybridDynamics(NamedTuple):
     """(n, 6, 6)."""
     beta: Array
     """(n, 6)."""
+    velocities: Velocities
+    """The forward recursion before it."""
 
 
 def newton_euler(I: Array, V: Array, V_dot: Array) -> Array:  # noqa: E741
@@ -110,7 +114,7 @@ def inverse_dynamics(
         F[i] += newton_euler(links.I[i], x.V[i], V_dot[i])  # (41)
         tau[links.rates(i)] += x.S[i].T @ F[i]
         F[parent] += x.Ad[i].T @ F[i]
-    return InverseDynamics(tau, V_dot, F)
+    return InverseDynamics(tau, V_dot, F, x)
 
 
 def forward_dynamics(
@@ -171,7 +175,7 @@ def hybrid_dynamics(
         F[i] = I_hat[i] @ V_dot[i] + B_hat[i]  # (42)
         if i in a:
             tau[rates] = x.S[i].T @ F[i] + links.armature[rates] * q_ddot[rates]
-    return HybridDynamics(q_ddot, tau, V_dot, F, I_hat, B_hat, Psi, Pi, beta)
+    return HybridDynamics(q_ddot, tau, V_dot, F, I_hat, B_hat, Psi, Pi, beta, x)
 
 
 def _backward(

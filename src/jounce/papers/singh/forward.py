@@ -181,19 +181,21 @@ def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike)
     """Partial derivatives of forward dynamics by the chain rule on ABA (singh, Table II).
 
     Forward accumulation in body coordinates: beside every quantity x of ABA runs dx, whose first
-    axis is the direction in (q, qd, tau), 3n of them.
+    axis is the direction in (q, qd, tau), m = 3n of them. The three passes are those of `ABA`.
     """
-    qd, tau = np.asarray(qd), np.asarray(tau)
     A, n = articulated(model, q), model.nv
-    N, m, I_body = len(A.parent), 3 * n, inertia.matrix(model.nodes.parameters)
-    dtype = np.result_type(A.X, qd, tau)
-    v, p, a = (np.zeros((N + 1, 6), dtype) for _ in range(3))
-    dv, dp, da = (np.zeros((N + 1, m, 6), dtype) for _ in range(3))
-    dI = np.zeros((N + 1, m, 6, 6), dtype)
-    c, u = np.zeros((N, 6), dtype), np.zeros(n, dtype)
-    dc, du = np.zeros((N, m, 6), dtype), np.zeros((m, n), dtype)
-    empty: list[Array] = [np.zeros(0)] * N
-    dU, dD_inv = empty.copy(), empty.copy()
+    c, dc, p, dp = _bias_by_chain_rule(A, np.asarray(qd))
+    u, du, dU, dD_inv = _forces_by_chain_rule(A, np.asarray(tau), c, dc, p, dp)
+    out = _accelerations_by_chain_rule(A, c, dc, u, du, dU, dD_inv)
+    return ForwardPartials(out[:, :n], out[:, n : 2 * n], out[:, 2 * n :])
+
+
+def _bias_by_chain_rule(A: Articulated, qd: Array) -> tuple[Array, Array, Array, Array]:
+    """First pass: accelerations c (N, 6) and forces p (N + 1, 6) of the velocities, dc, dp."""
+    model, N, n = A.model, len(A.parent), A.model.nv
+    I_body, dtype = inertia.matrix(model.nodes.parameters), np.result_type(A.X, qd)
+    v, c, p = (np.zeros((N + 1, 6), dtype) for _ in range(3))
+    dv, dc, dp = (np.zeros((N + 1, 3 * n, 6), dtype) for _ in range(3))
     for i in range(N):
         P, k = A.parent[i], A.joint[i]
         S, kd = model.nodes.screws[:, k], slice(n + k.start, n + k.stop)
@@ -208,9 +210,21 @@ def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike)
         h = I_body[i] @ v[i]
         p[i] = cross_dual(v[i]) @ h
         dp[i] = dv[i] @ (bar(h) + cross_dual(v[i]) @ I_body[i]).T
+    return c, dc, p, dp
+
+
+def _forces_by_chain_rule(
+    A: Articulated, tau: Array, c: Array, dc: Array, p: Array, dp: Array
+) -> tuple[Array, Array, list[Array], list[Array]]:
+    """Second pass, inward: what is left of the joint forces, u (n,); du, dU_i and dD_i^-1."""
+    n, dtype = A.model.nv, np.result_type(p, tau)
+    N, m, p, dp = len(A.parent), 3 * n, p.astype(dtype), dp.astype(dtype)
+    u, du, dI = np.zeros(n, dtype), np.zeros((m, n), dtype), np.zeros((N + 1, m, 6, 6), dtype)
+    empty: list[Array] = [np.zeros(0)] * N
+    dU, dD_inv = empty.copy(), empty.copy()
     for i in range(N - 1, -1, -1):
         P, k = A.parent[i], A.joint[i]
-        S, U, D_inv, I_a = model.nodes.screws[:, k], A.U[i], A.D_inv[i], A.I_a[i]
+        S, U, D_inv, I_a = A.model.nodes.screws[:, k], A.U[i], A.D_inv[i], A.I_a[i]
         u[k] = tau[k] - S.T @ p[i]
         du[:, k] = -dp[i] @ S
         du[2 * n + k.start : 2 * n + k.stop, k] += np.eye(k.stop - k.start)
@@ -226,11 +240,24 @@ def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike)
         p[P] += A.X[i].T @ p_a
         dp[P] += dp_a @ A.X[i]
         dI[P] += A.X[i].T @ dI_a @ A.X[i]
-    a[-1, 3:] = -model.gravity
-    out = np.zeros((n, m), dtype)
-    for i in range(N):
-        P, k = A.parent[i], A.joint[i]
-        S, U, D_inv, moved = model.nodes.screws[:, k], A.U[i], A.D_inv[i], A.X[i] @ a[A.parent[i]]
+    return u, du, dU, dD_inv
+
+
+def _accelerations_by_chain_rule(
+    A: Articulated,
+    c: Array,
+    dc: Array,
+    u: Array,
+    du: Array,
+    dU: list[Array],
+    dD_inv: list[Array],
+) -> Array:
+    """Third pass, outward: dqdd (n, m)."""
+    a, da = np.zeros(c.shape, u.dtype), np.zeros(dc.shape, u.dtype)
+    a[-1, 3:] = -A.model.gravity
+    out = np.zeros(du.T.shape, u.dtype)
+    for i, (P, k) in enumerate(zip(A.parent, A.joint, strict=True)):
+        S, U, D_inv, moved = A.model.nodes.screws[:, k], A.U[i], A.D_inv[i], A.X[i] @ a[P]
         a[i] = moved + c[i]
         da[i] = da[P] @ A.X[i].T + dc[i]
         da[i][k] += (cross(moved) @ S).T
@@ -239,4 +266,4 @@ def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike)
         out[k] = (dD_inv[i] @ rest + d_rest @ D_inv.T).T
         a[i] += S @ (D_inv @ rest)
         da[i] += (S @ out[k]).T
-    return ForwardPartials(out[:, :n], out[:, n : 2 * n], out[:, 2 * n :])
+    return out
