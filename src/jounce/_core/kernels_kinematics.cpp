@@ -1,5 +1,6 @@
 // Poses, twists, accelerations, energies, momentum, and motion on the configuration manifold.
 #include "../../../core/dynamics/energy.hpp"
+#include "../../../core/dynamics/momentum.hpp"
 #include "../../../core/kinematics/bodies.hpp"
 #include "../../../core/kinematics/configuration.hpp"
 #include "../../../core/kinematics/jacobian.hpp"
