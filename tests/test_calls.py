@@ -23,6 +23,8 @@ KERNELS = {
     "center_of_mass": ("q",),
     "momentum": ("q", "v"),
     "centroidal_momentum": ("q", "v"),
+    "centroidal_momentum_matrix": ("q",),
+    "centroidal_momentum_matrix_derivative": ("q", "v"),
     "integrate": ("q", "dv"),
     "difference": ("q0", "q1"),
     "body_poses": ("q",),

@@ -321,6 +321,10 @@ FUNCTIONS = {
     "center_of_mass": lambda m, q, v, a: jc.center_of_mass(m, q),
     "momentum": lambda m, q, v, a: jc.momentum(m, q, v),
     "centroidal_momentum": lambda m, q, v, a: jc.centroidal_momentum(m, q, v),
+    "centroidal_momentum_matrix": lambda m, q, v, a: jc.centroidal_momentum_matrix(m, q),
+    "centroidal_momentum_matrix_derivative": lambda m, q, v, a: (
+        jc.centroidal_momentum_matrix_derivative(m, q, v)
+    ),
     "body_poses": lambda m, q, v, a: jc.body_poses(m, q),
     "body_twists": lambda m, q, v, a: jc.body_twists(m, q, v, "mixed"),
     "body_accelerations": lambda m, q, v, a: jc.body_accelerations(m, q, v, a, "spatial"),

@@ -64,6 +64,34 @@ JOUNCE_INLINE Motion<S> base_frame_screw(const Node<P>& node, int k, const Mat3<
   return k < 3 ? Motion<S>{axis, zero} : Motion<S>{zero, axis};
 }
 
+// Twists of all nodes along the axes of their roots, each about its own origin.
+template <class S, class P>
+JOUNCE_INLINE void base_frame_twists(const Tree<P>& tree, const S* v, const BaseFrameWork<S>& work,
+                                     Motion<S>* twist) {
+  for (int i = 0; i < tree.n; ++i) {
+    const Node<P>& node = tree.nodes[i];
+    const Mat3<S>& R = work.pose[i].R;
+    Motion<S>& me = twist[i];
+    me = Motion<S>::zero();
+    if (node.parent >= 0) {
+      me = moved(twist[node.parent], work.pose[i].p - work.pose[node.parent].p);
+    }
+    with_kind(node.kind, [&](auto kind) {
+      const Motion<S> joint = joint_motion<decltype(kind)::value>(node, v + node.v);
+      me += Motion<S>{R * joint.w, R * joint.v};
+    });
+  }
+}
+
+// A root's axes and the reference point of its tree, in the world.
+template <class S, class P>
+JOUNCE_INLINE Pose<S> base_frame_in_world(const Tree<P>& tree, int root, const S* q,
+                                          const BaseFrameWork<S>& work) {
+  Pose<S> at = joint_pose(tree.nodes[root], q, work.angles.sine, work.angles.cosine);
+  at.p -= at.R * work.pose[root].p;  // which is the root, seen from that point
+  return at;
+}
+
 // Whether screws of this kind have an angular and a linear part (along the root's axes).
 constexpr bool has_angular(Kind k) { return k != Kind::prismatic; }
 constexpr bool has_linear(Kind k) { return k != Kind::revolute && k != Kind::spherical; }

@@ -64,21 +64,6 @@ JOUNCE_INLINE Force<S> cross_dual(const Motion<S>& m, const Force<S>& x) {
 
 namespace partials {
 
-// Equation (2) for one body with momentum (L, p).
-template <class S>
-JOUNCE_INLINE Sym3<S> coriolis_part(const RigidInertia<S>& j, const Motion<S>& V) {
-  const Sym3<S>& I = j.I;
-  const Vec3<S>&w = V.w, &v = V.v, &h = j.h;
-  // columns of hat(w) I
-  const Vec3<S> x = cross(w, Vec3<S>{I.xx, I.xy, I.xz});
-  const Vec3<S> y = cross(w, Vec3<S>{I.xy, I.yy, I.yz});
-  const Vec3<S> z = cross(w, Vec3<S>{I.xz, I.yz, I.zz});
-  const S s = dot(v, h);
-  return {(x.x + s - h.x * v.x) * 2.0, x.y + y.x - h.x * v.y - h.y * v.x,
-          (y.y + s - h.y * v.y) * 2.0, x.z + z.x - h.x * v.z - h.z * v.x,
-          y.z + z.y - h.y * v.z - h.z * v.y, (z.z + s - h.z * v.z) * 2.0};
-}
-
 // Equation (3).
 template <class S>
 JOUNCE_INLINE Sym3<S> shifted(const Vec3<S>& d, const Sym3<S>& Y, const Vec3<S>& p) {
@@ -152,7 +137,7 @@ JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S*
     });
     me.I = work.base.inertia[i];
     me.momentum = me.I * me.V;
-    me.Y = coriolis_part(me.I, me.V);
+    me.Y = rotational_rate(me.I, me.V);  // (2)
     me.f = me.I * me.A;
     me.f += cross_dual(me.V, me.momentum);
     if (f_ext && node.body >= 0) {

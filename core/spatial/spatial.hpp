@@ -57,6 +57,12 @@ JOUNCE_INLINE auto to_child(const Pose<A>& t, const Force<B>& x) -> Force<Produc
   return {transposed(t.R, x.n - cross(t.p, x.f)), transposed(t.R, x.f)};
 }
 
+// The same motion about a point that lies at d from the old one.
+template <class S>
+JOUNCE_INLINE Motion<S> moved(const Motion<S>& m, const Vec3<S>& d) {
+  return {m.w, m.v + cross(m.w, d)};
+}
+
 // Mass m, first moment h = m c, rotational inertia I about the origin.
 template <class S>
 struct RigidInertia {
@@ -88,6 +94,22 @@ JOUNCE_INLINE auto shifted(const Vec3<A>& d, const RigidInertia<B>& j)
           {j.I.xx + 2.0 * (s - d.x * k.x), j.I.xy - d.x * k.y - d.y * k.x,
            j.I.yy + 2.0 * (s - d.y * k.y), j.I.xz - d.x * k.z - d.z * k.x,
            j.I.yz - d.y * k.z - d.z * k.y, j.I.zz + 2.0 * (s - d.z * k.z)}};
+}
+
+// Rate of the rotational inertia of a body with twist V, about a fixed point:
+//   hat(w) I - I hat(w) + 2 (v.h) 1 - h v^T - v h^T
+template <class S>
+JOUNCE_INLINE Sym3<S> rotational_rate(const RigidInertia<S>& j, const Motion<S>& V) {
+  const Sym3<S>& I = j.I;
+  const Vec3<S>&w = V.w, &v = V.v, &h = j.h;
+  // columns of hat(w) I
+  const Vec3<S> x = cross(w, Vec3<S>{I.xx, I.xy, I.xz});
+  const Vec3<S> y = cross(w, Vec3<S>{I.xy, I.yy, I.yz});
+  const Vec3<S> z = cross(w, Vec3<S>{I.xz, I.yz, I.zz});
+  const S s = dot(v, h);
+  return {(x.x + s - h.x * v.x) * 2.0, x.y + y.x - h.x * v.y - h.y * v.x,
+          (y.y + s - h.y * v.y) * 2.0, x.z + z.x - h.x * v.z - h.z * v.x,
+          y.z + z.y - h.y * v.z - h.z * v.y, (z.z + s - h.z * v.z) * 2.0};
 }
 
 // A symmetric 6x6 inertia: moment = A angular + B linear, force = B^T angular + C linear.

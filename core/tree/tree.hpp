@@ -50,6 +50,7 @@ template <class P = double>
 struct Tree {
   int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
   int n_moving = 0;
+  int heaviest = 0;              // root of the tree with the largest mass
   std::vector<Node<P>> nodes;
   std::vector<P> armature;       // (nv)
   std::vector<int> angle_q;      // coordinates that are angles
@@ -166,6 +167,12 @@ inline Tree<double> make_tree(const TreeData& data) {
       ++at;
     }
     t.nodes[at].recenter = i;
+  }
+  double most = 0.0;
+  for (int i = 0; i < data.n; i = t.nodes[i].end) {
+    double mass = 0.0;
+    for (int j = i; j < t.nodes[i].end; ++j) mass += t.nodes[j].inertia.m;
+    if (mass > most) t.heaviest = i, most = mass;
   }
   for (int b = 0; b < data.n_bodies; ++b) {
     const int i = t.body_node[b];

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce._out import deliver
-from jounce.christoffel import per_rate
-from jounce.dynamics import center_of_mass, centroidal_momentum, total_mass
-from jounce.joints import ELEMENTARY
-from jounce.kinematics import body_poses, body_twists
+from jounce._core import kernel
 from jounce.model import Model
-from jounce.rates import rate_nodes
 
 __all__ = ["centroidal_momentum_matrix", "centroidal_momentum_matrix_derivative"]
 
@@ -20,12 +14,14 @@ Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
 
 
+@kernel
 def centroidal_momentum_matrix(
     model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Centroidal momentum matrix A_G, (..., 6, nv).
 
-    A_G v is the momentum (angular, linear) about the center of mass, along the world's axes.
+    A_G v is the momentum (angular, linear) about the center of mass, along the world's axes. A
+    column is the inertia of the bodies that a rate moves times its screw, O(n).
 
     Args:
         model: the robot.
@@ -38,22 +34,19 @@ def centroidal_momentum_matrix(
 
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
-    columns = centroidal_momentum(model, per_rate(model, q), np.eye(model.nv), threads=threads)
-    return deliver(np.ascontiguousarray(columns.swapaxes(-1, -2)), out)
+    raise NotImplementedError
 
 
+@kernel
 def centroidal_momentum_matrix_derivative(
     model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Time derivative of the centroidal momentum matrix along v, (..., 6, nv).
 
-    With the body-fixed Jacobians J_l and inertias I_l of the bodies, their poses H_l relative to
-    the center of mass and the body twists V'_l of these,
-
-        A_G = sum_l Ad(H_l)^-T I_l J_l,
-        dA_G/dt = sum_l Ad(H_l)^-T (I_l dJ_l/dt - ad(V'_l)^T I_l J_l),
-
-    and dJ_l/dt from brackets of columns (mueller, eq. 12).
+    At a fixed point, the inertia I of the bodies that a joint moves changes by the rates of its
+    first moment and of its rotational part, and the joint's screw s with the twist V of its body,
+    so that the column I s of A_G changes by ``dI/dt s + I [V, s]`` (and by the motion of the center
+    of mass, which it refers to), O(n).
 
     Args:
         model: the robot.
@@ -68,36 +61,4 @@ def centroidal_momentum_matrix_derivative(
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_derivative @ v``,
     the sum of gravity and the external wrenches about the center of mass.
     """
-    V = body_twists(model, q, v, threads=threads)  # (..., n_bodies, 6)
-    q, rates = _near_the_origin(model, np.asarray(q, float)), np.asarray(v, float)
-    H = body_poses(model, q, threads=threads)
-    H[..., :3, 3] -= center_of_mass(model, q, threads=threads)[..., None, :]
-    # (..., n_bodies, 6, nv)
-    J = np.moveaxis(body_twists(model, q[..., None, :], np.eye(model.nv), threads=threads), -3, -1)
-    node = rate_nodes(model)
-    after = J * rates[..., None, None, :] @ (node[:, None] > node)  # [i, j]: i after j
-    dJ = np.einsum("...jab,...bj->...aj", lie.ad(J.swapaxes(-1, -2)), after)
-    inertias = inertia.matrix(model.inertias)
-    momenta = inertias @ J
-    drift = np.zeros((*V.shape[:-2], 1, 3))  # velocity of the center of mass
-    to_com = np.swapaxes(lie.Ad(lie.inverse(H)), -1, -2)
-    total = (to_com @ momenta).sum(-3)
-    if mass := total_mass(model):
-        drift[..., 0, :] = (total[..., 3:, :] @ rates[..., None])[..., 0] / mass
-    V[..., 3:] -= np.einsum("...lji,...lj->...li", H[..., :3, :3], drift)
-    turned = np.swapaxes(lie.ad(V), -1, -2) @ momenta
-    return deliver((to_com @ (inertias @ dJ - turned)).sum(-3), out)
-
-
-def _near_the_origin(model: Model, q: Array) -> Array:
-    """A robot with one free base brought to the origin: the result does not depend on where it is.
-
-    Positions far from the origin have fewer digits behind the point.
-    """
-    nodes = model.nodes
-    roots = np.flatnonzero(nodes.parent < 0)
-    if len(roots) != 1 or ELEMENTARY[nodes.kind[0]] != "free":
-        return q
-    near = q.copy()
-    near[..., 4:7] = 0.0
-    return near
+    raise NotImplementedError

@@ -7,13 +7,15 @@ have 2 nv rows at every attitude, and no chart of the rotations can become singu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from jounce import lie
+from jounce import _core
 from jounce._out import deliver_all
 from jounce.configuration import integrate
 from jounce.dynamics import forward_dynamics
@@ -26,6 +28,13 @@ __all__ = ["Linearization", "LinearizedStep", "linearize", "linearize_step"]
 Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
 Actuated = ArrayLike | Sequence[str] | None
+
+_integrate_derivatives: Callable[..., Any] = _core.raw("integrate_derivatives")
+
+_PORTION = 2**19
+"""Bytes of the derivatives of those states of a batch that are worked on at once."""
+_IDENTITY: Array = np.empty(0)
+"""Stands for derivatives of the start by itself, which need no products."""
 
 
 class Linearization(NamedTuple):
@@ -102,7 +111,7 @@ def linearize(
     A[..., nv:, :nv] = d.dq
     A[..., nv:, nv:] = d.dv
     B = np.zeros((*d.dq.shape[:-2], 2 * nv, len(inputs)))
-    B[..., nv:, :] = d.dtau[..., inputs]
+    B[..., nv:, :] = d.dtau[..., _as_slice(inputs)]
     return deliver_all(Linearization(A, B), out)
 
 
@@ -164,13 +173,20 @@ def linearize_step(
     inputs = _actuated(model, actuated)
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
-    step = _Step(model, tau, f_ext, _time_step(dt), inputs, threads)
-    end = _METHODS[method](step, step.start(q, v))
-    A, B = (
-        np.concatenate([x[..., columns] for x in (end.dq, end.dv)], axis=-2)
-        for columns in (slice(2 * model.nv), slice(2 * model.nv, None))
+    lead, states = _flat_states(model, q, v, tau, f_ext, _time_step(dt), threads)
+    nv, m, count = model.nv, len(inputs), len(states.q)
+    shapes = ((2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,))
+    A, B, next_q, next_v = (np.empty((count, *shape)) for shape in shapes)
+    for some in _portions(count, 8 * nv * (2 * nv + m), threads):
+        step = _Step(model, states.portion(some), _as_slice(inputs), threads)
+        next_q[some], next_v[some], *rows = _METHODS[method](step, step.start())
+        for at, d in zip((slice(nv), slice(nv, None)), rows, strict=True):
+            A[some, at] = d[..., : 2 * nv]
+            B[some, at] = d[..., 2 * nv :]
+    result = (
+        x.reshape(*lead, *shape) for x, shape in zip((A, B, next_q, next_v), shapes, strict=True)
     )
-    return deliver_all(LinearizedStep(A, B, end.q, end.v), out)
+    return deliver_all(LinearizedStep(*result), out)
 
 
 def _actuated(model: Model, actuated: Actuated) -> npt.NDArray[np.int64]:
@@ -199,13 +215,74 @@ def _time_step(dt: ArrayLike) -> Array:
     return np.asarray(array, float)[..., None]
 
 
+def _as_slice(indices: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
+    """Neighbors as a slice, which needs no copy."""
+    if len(indices) and indices[-1] - indices[0] == len(indices) - 1:
+        return slice(int(indices[0]), int(indices[-1]) + 1)
+    return indices
+
+
+class _States(NamedTuple):
+    """States in one row, with the length of their steps and their accelerations."""
+
+    q: Array
+    v: Array
+    tau: Array
+    f_ext: Array | None
+    dt: Array
+    """(n, 1)."""
+    a: Array
+
+    def portion(self, some: slice) -> _States:
+        """Return a slice of the states."""
+        return _States(*(None if x is None else x[some] for x in self))  # type: ignore[arg-type]
+
+
+def _flat_states(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    dt: Array,
+    threads: int,
+) -> tuple[tuple[int, ...], _States]:
+    """Check all arguments; return their leading axes and the states."""
+    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    try:
+        lead = np.broadcast_shapes(a.shape[:-1], dt.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"dt of shape {dt.shape[:-1]} does not broadcast with the leading axes "
+            f"{a.shape[:-1]} of the other arguments"
+        ) from None
+    count = math.prod(lead)
+
+    def flat(x: ArrayLike, axes: int = 1) -> Array:
+        array = np.asarray(x, float)
+        own = array.shape[array.ndim - axes :]
+        if array.shape != (*lead, *own):
+            array = np.broadcast_to(array, (*lead, *own))
+        return array.reshape(count, *own)
+
+    wrenches = None if f_ext is None else flat(f_ext, 2)
+    return lead, _States(flat(q), flat(v), flat(tau), wrenches, flat(dt), flat(a))
+
+
+def _portions(count: int, size: int, threads: int) -> Iterator[slice]:
+    """Cut a batch so that arrays of `size` bytes per state stay in the cache."""
+    workers = threads or os.cpu_count() or 1
+    most = max(8, _PORTION // max(size, 1) // 8 * 8) * workers  # full packs
+    return (slice(k, min(k + most, count)) for k in range(0, count, most))
+
+
 class _Carried(NamedTuple):
     """A state with its derivatives by (delta q, delta v, delta tau) at the start of the step."""
 
     q: Array
     v: Array
     dq: Array
-    """(..., nv, 2 nv + inputs), in the tangent space at q."""
+    """(n, nv, 2 nv + inputs), in the tangent space at q; or `_IDENTITY`."""
     dv: Array
 
 
@@ -219,98 +296,93 @@ class _Slope(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What stays constant during a step."""
+    """Steps of some states at once."""
 
     model: Model
-    tau: ArrayLike
-    f_ext: ArrayLike | None
-    dt: Array
-    """(..., 1)."""
-    inputs: npt.NDArray[np.int64]
+    states: _States
+    inputs: slice | npt.NDArray[np.int64]
     threads: int
 
-    def start(self, q: ArrayLike, v: ArrayLike) -> _Carried:
-        """Return the state with the derivatives of the identity."""
-        nv, m = self.model.nv, len(self.inputs)
-        seed = np.eye(2 * nv, 2 * nv + m)
-        # Checks all arguments and broadcasts their leading axes.
-        a = forward_dynamics(self.model, q, v, self.tau, self.f_ext, threads=self.threads)
-        try:
-            lead = np.broadcast_shapes(a.shape[:-1], self.dt.shape[:-1])
-        except ValueError:
-            raise ValueError(
-                f"dt of shape {self.dt.shape[:-1]} does not broadcast with the leading axes "
-                f"{a.shape[:-1]} of the other arguments"
-            ) from None
-        parts = np.asarray(q, float), np.asarray(v, float), seed[:nv], seed[nv:]
-        sizes = (1, 1, 2, 2)
-        return _Carried(
-            *(np.broadcast_to(x, (*lead, *x.shape[-n:])) for x, n in zip(parts, sizes, strict=True))
-        )
+    def start(self) -> _Carried:
+        """Return where the step starts."""
+        return _Carried(self.states.q, self.states.v, _IDENTITY, _IDENTITY)
 
-    def slope(self, x: _Carried, first: bool = False) -> _Slope:
-        """Return the vector field at x (bos, eq. 24) with its derivatives; `first` at the start."""
-        model, threads = self.model, self.threads
-        a = forward_dynamics(model, x.q, x.v, self.tau, self.f_ext, threads=threads)
-        d = forward_dynamics_derivatives(model, x.q, x.v, self.tau, self.f_ext, threads=threads)
-        if first:
-            da = np.concatenate([d.dq, d.dv, d.dtau[..., self.inputs]], axis=-1)
-            return _Slope(x.v, np.broadcast_to(a, x.v.shape), x.dv, da)
-        da = d.dq @ x.dq + d.dv @ x.dv
-        da[..., 2 * model.nv :] += d.dtau[..., self.inputs]
-        return _Slope(x.v, a, x.dv, da)
+    def slope(self, x: _Carried) -> _Slope:
+        """Return the vector field at x (bos, eq. 24) with its derivatives."""
+        at = self.model, x.q, x.v, self.states.tau, self.states.f_ext
+        d = forward_dynamics_derivatives(*at, threads=self.threads)
+        by_tau = d.dtau[..., self.inputs]
+        if x.dq is _IDENTITY:
+            return _Slope(x.v, self.states.a, x.dv, np.concatenate([d.dq, d.dv, by_tau], axis=-1))
+        da = d.dq @ x.dq
+        da += d.dv @ x.dv
+        da[..., 2 * self.model.nv :] += by_tau
+        return _Slope(x.v, forward_dynamics(*at, threads=self.threads), x.dv, da)
 
     def moved(self, x: _Carried, *terms: tuple[float, _Slope]) -> _Carried:
         """Return x moved by dt times the sum of weight times slope."""
-        u, v, du, dv = self.increment(terms)
+        nv, shape = self.model.nv, terms[0][1].da.shape
+        u, v, du, dv = np.zeros_like(x.v), x.v.copy(), np.zeros(shape), np.zeros(shape)
+        for weight, slope in terms:
+            h = weight * self.states.dt
+            u += h * slope.v
+            v += h * slope.a
+            _add(du, h, slope.dv, nv)
+            _add(dv, h, slope.da, nv)
+        _add(dv, 1.0, x.dv, nv)
         q, dq = self.transported(x.q, x.dq, u, du)
-        v += x.v
-        dv += x.dv
         return _Carried(q, v, dq, dv)
-
-    def increment(self, terms: tuple[tuple[float, _Slope], ...]) -> _Slope:
-        """Return dt times the weighted sum of slopes, in new arrays."""
-        (weight, first), *rest = terms
-        total = _Slope(*(weight * x for x in first))
-        for weight, slope in rest:
-            for x, y in zip(total, slope, strict=True):
-                np.add(x, weight * y, out=x)
-        for x in total:
-            np.multiply(x, self.dt if x.ndim == total.v.ndim else self.dt[..., None], out=x)
-        return total
 
     def transported(self, q: Array, dq: Array, u: Array, du: Array) -> tuple[Array, Array]:
         """Return q exp(u) and its derivatives ``Ad(exp(-u)) dq + dexp(-u) du``; overwrites du."""
+        blocks = group_blocks(self.model)
         turned = []
-        for block in group_blocks(self.model):
-            at, own = block.at, -u[..., block.at]
-            rows = lie.Ad(lie.exp(own)) @ dq[..., at, :] + lie.dexp(own) @ du[..., at, :]
+        if blocks:
+            Ad, dexp = _integrate_derivatives(self.model, u)
+        for block in blocks:
+            at = block.at
+            own = (..., slice(at.stop - at.start), at)
+            rows = dexp[own] @ du[..., at, :]
+            if dq is _IDENTITY:
+                rows[..., at] += Ad[own]
+            else:
+                rows += Ad[own] @ dq[..., at, :]
             turned.append((at, rows))
-        du += dq
+        _add(du, 1.0, dq, 0)
         for at, rows in turned:
             du[..., at, :] = rows
         return integrate(self.model, q, u, threads=self.threads), du
 
 
+def _add(total: Array, h: Array | float, d: Array, first: int) -> None:
+    """Add h times a derivative, whose identity starts at column `first`."""
+    if d is _IDENTITY:
+        diagonal = np.einsum("...ii->...i", total[..., first : first + total.shape[-2]])
+        diagonal += h
+    else:
+        total += h[..., None] * d if isinstance(h, np.ndarray) else d
+
+
 def _euler(step: _Step, x: _Carried) -> _Carried:
-    return step.moved(x, (1.0, step.slope(x, first=True)))
+    return step.moved(x, (1.0, step.slope(x)))
 
 
 def _semi_implicit_euler(step: _Step, x: _Carried) -> _Carried:
-    slope, dt = step.slope(x, first=True), step.dt
-    v, dv = x.v + dt * slope.a, dt[..., None] * slope.da
-    dv += x.dv
+    slope, dt = step.slope(x), step.states.dt
+    v, dv = x.v + dt * slope.a, slope.da
+    dv *= dt[..., None]
+    _add(dv, 1.0, x.dv, step.model.nv)
     q, dq = step.transported(x.q, x.dq, dt * v, dt[..., None] * dv)
     return _Carried(q, v, dq, dv)
 
 
 def _midpoint(step: _Step, x: _Carried) -> _Carried:
-    middle = step.moved(x, (0.5, step.slope(x, first=True)))
+    middle = step.moved(x, (0.5, step.slope(x)))
     return step.moved(x, (1.0, step.slope(middle)))
 
 
 def _commutator_free(step: _Step, x: _Carried) -> _Carried:
-    k1 = step.slope(x, first=True)
+    k1 = step.slope(x)
     second = step.moved(x, (1 / 2, k1))
     k2 = step.slope(second)
     k3 = step.slope(step.moved(x, (1 / 2, k2)))

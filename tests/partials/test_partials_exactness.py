@@ -8,9 +8,13 @@ import pytest
 from partials_oracle import in_q, in_x, relative
 
 import jounce as jc
+from jounce import lie
+from jounce._core import raw
 from jounce.papers import kim, singh
+from jounce.rates import group_blocks
 
 EXACT = 1e-10
+EPS = np.finfo(float).eps
 
 
 def test_the_oracle_is_the_dynamics_of_the_papers(case):
@@ -167,3 +171,19 @@ def test_linearization_has_the_derivatives_of_forward_dynamics(case):
         np.testing.assert_array_equal(A[:, nv:], np.concatenate([d.dq, d.dv], axis=-1))
         np.testing.assert_array_equal(B[:, nv:], d.dtau[..., columns])
         assert not B[:, :nv].any()
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1e-3, 1.0, 3.16, 3.17, 10.0])
+def test_moves_on_the_group_are_differentiated_as_by_lie(size):
+    """The blocks of `integrate_derivatives`, on both sides of the switch between its formulas."""
+    model = jc.models.random_tree(6, 2, ("revolute", "spherical", "free"))
+    u = np.random.default_rng(0).standard_normal((20, model.nv))
+    expected = np.zeros((2, 20, 6, model.nv))
+    expected[:, :, 0] = 1.0
+    for block in group_blocks(model):
+        u[:, block.at] *= size / np.linalg.norm(u[:, block.at][:, :3], axis=-1, keepdims=True)
+        n = block.at.stop - block.at.start
+        expected[0][:, :n, block.at] = lie.Ad(lie.exp(-u[:, block.at]))
+        expected[1][:, :n, block.at] = lie.dexp(-u[:, block.at])
+    got = raw("integrate_derivatives")(model, u)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=64 * EPS * (1 + size) ** 2)

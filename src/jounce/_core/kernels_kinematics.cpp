@@ -1,7 +1,9 @@
 // Poses, twists, accelerations, energies, momentum, and motion on the configuration manifold.
 #include "../../../core/dynamics/energy.hpp"
+#include "../../../core/dynamics/momentum.hpp"
 #include "../../../core/kinematics/bodies.hpp"
 #include "../../../core/kinematics/configuration.hpp"
+#include "../../../core/kinematics/differential.hpp"
 #include "../../../core/kinematics/jacobian.hpp"
 #include "engine.hpp"
 
@@ -164,11 +166,26 @@ struct Difference {
   }
 };
 
+struct IntegrateDerivatives {
+  static constexpr Signature signature{
+      "integrate_derivatives", 1, {{"dv", Shape::v}},
+      0, {}, 2, {Shape::six_by_v, Shape::six_by_v}, false};
+  template <class S>
+  using Work = NoWork<S>;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options&, const S* const* in, S* const* out,
+                 Work<S>&) {
+    integrate_derivatives(tree, in[0], out[0], out[1]);
+    return -1;
+  }
+};
+
 const Entry* const kEntries[] = {
     &entry_of<BodyPoses>,     &entry_of<BodyTwists>,       &entry_of<BodyAccelerations>,
     &entry_of<BodyPose>,      &entry_of<BodyTwist>,        &entry_of<KineticEnergy>,
     &entry_of<PotentialEnergy>, &entry_of<CenterOfMass>,   &entry_of<Momentum<false>>,
-    &entry_of<Momentum<true>>, &entry_of<Integrate>,       &entry_of<Difference>};
+    &entry_of<Momentum<true>>, &entry_of<Integrate>,       &entry_of<Difference>,
+    &entry_of<IntegrateDerivatives>};
 }  // namespace
 
 Entries kinematics_entries() { return {kEntries, int(std::size(kEntries))}; }

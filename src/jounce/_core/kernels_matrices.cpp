@@ -1,6 +1,7 @@
-// Mass matrix and its inverse, Jacobians.
+// Mass matrix and its inverse, Jacobians, the centroidal momentum matrix.
 #include "../../../core/dynamics/inverse_mass_matrix.hpp"
 #include "../../../core/dynamics/mass_matrix.hpp"
+#include "../../../core/dynamics/momentum.hpp"
 #include "engine.hpp"
 
 namespace jounce {
@@ -68,8 +69,37 @@ struct JacobianDerivative {
   }
 };
 
-const Entry* const kEntries[] = {&entry_of<MassMatrix>, &entry_of<InverseMassMatrix>,
-                                 &entry_of<Jacobian>, &entry_of<JacobianDerivative>};
+struct CentroidalMomentumMatrix {
+  static constexpr Signature signature{
+      "centroidal_momentum_matrix", 1, {{"q", Shape::q}}, 0, {}, 1, {Shape::six_by_v}};
+  template <class S>
+  using Work = CentroidalWork<S>;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options&, const S* const* in, S* const* out,
+                 Work<S>& work) {
+    centroidal_momentum_matrix(tree, in[0], (const S*)nullptr, out[0], (S*)nullptr, work);
+    return -1;
+  }
+};
+
+struct CentroidalMomentumMatrixDerivative {
+  static constexpr Signature signature{
+      "centroidal_momentum_matrix_derivative", 2, {{"q", Shape::q}, {"v", Shape::v}},
+      0, {}, 1, {Shape::six_by_v}};
+  template <class S>
+  using Work = CentroidalRateWork<S>;
+  template <class S>
+  static int run(const Tree<double>& tree, const Options&, const S* const* in, S* const* out,
+                 Work<S>& work) {
+    centroidal_momentum_matrix(tree, in[0], in[1], work.A, out[0], work);
+    return -1;
+  }
+};
+
+const Entry* const kEntries[] = {
+    &entry_of<MassMatrix>, &entry_of<InverseMassMatrix>, &entry_of<Jacobian>,
+    &entry_of<JacobianDerivative>, &entry_of<CentroidalMomentumMatrix>,
+    &entry_of<CentroidalMomentumMatrixDerivative>};
 }  // namespace
 
 Entries matrix_entries() { return {kEntries, int(std::size(kEntries))}; }
