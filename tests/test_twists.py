@@ -380,6 +380,27 @@ def test_unknown_representations_list_the_known_ones(name):
         twists.convert(np.zeros(6), np.eye(4), name, "body")
 
 
+@pytest.mark.parametrize("large", [1e200, 1e308])
+def test_results_that_no_double_can_hold_are_an_error(large):
+    T = lie.exp([0.3, -0.2, 0.5, 1.0, 2.0, 3.0])
+    series = np.full((3, 6), large)
+    calls = [
+        lambda: twists.convert_series(series, T, "body", "spatial"),
+        lambda: twists.convert_acceleration(series[1], series[0], T, "body", "hybrid"),
+        lambda: twists.convert_wrench_series(series, series, T, "body", "hybrid"),
+        lambda: twists.pose_series(T, series),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="result is not finite"):
+            call()
+    far = np.array(T)
+    far[:3, 3] = large
+    with pytest.raises(ValueError, match="result is not finite"):
+        twists.convert_wrench(series[0], far, "body", "spatial")
+    fine = twists.convert(series[0] * 1e-2, T, "body", "hybrid")  # large, but finite
+    assert np.isfinite(fine).all()
+
+
 def test_wrong_arguments_are_named():
     T, x = np.eye(4), np.zeros(6)
     cases = {

@@ -46,9 +46,13 @@ JOUNCE_INLINE Motion<S> represented_rate(Representation r, const Pose<S>& t, con
 }
 
 template <class S>
+JOUNCE_INLINE void store(const Vec3<S>& x, S* out, int stride = 1) {
+  out[0] = x.x; out[stride] = x.y; out[2 * stride] = x.z;
+}
+template <class S>
 JOUNCE_INLINE void store(const Motion<S>& m, S* out, int stride = 1) {
-  out[0] = m.w.x; out[stride] = m.w.y; out[2 * stride] = m.w.z;
-  out[3 * stride] = m.v.x; out[4 * stride] = m.v.y; out[5 * stride] = m.v.z;
+  store(m.w, out, stride);
+  store(m.v, out + 3 * stride, stride);
 }
 
 // Row-major 4x4.

@@ -1,27 +1,25 @@
 // Inverse, forward and hybrid dynamics as truncated Taylor series in time (ali, Algorithms 1-4 in
 // body frames).
 //
-// A quantity x(t) is held by its Taylor coefficients x_k = x^(k) / k!. In its own frame a node's
-// inertia is constant, so what is left are products of series: sums over j of x_j y_(k-j). The
-// recursion is that of inverse_dynamics.hpp, coefficient by coefficient:
+// In its own frame a node's inertia is constant, so what is left are products of series. The
+// recursion is that of inverse_dynamics.hpp, coefficient by coefficient (joint_series.hpp):
 //   (1) w     = Rj^T R0^T w_p + w_j                                     k = 0 ... r+1
 //   (2) alpha = w',  that is alpha_k = (k+1) w_(k+1)                     k = 0 ... r
 //   (3) B     = hat(alpha) + w w^T - |w|^2 1
 //   (4) a     = Rj^T R0^T (a_p + B_p p) + (2 w - w_j) x v_j + v_j'
 //   (5) f     = m a + B h,   n = I alpha + w x I w + h x a - external
 //   (6) tau   = screws^T (n, f) + armature v_j'
-// where the pose of the node in its parent is (R0 Rj(t), p = p0 + R0 pj(t)). A joint about z mixes
-// two components only; w x I w is linear in the products w w^T that (3) needs anyway.
+// where p = p0 + R0 pj. A joint about z mixes two components only; w x I w is linear in the
+// products w w^T that (3) needs anyway.
 //
 // The functions here compute coefficient k of one node from lower ones: inverse dynamics calls
 // them node by node, forward dynamics (series_solve.hpp) order by order.
 #pragma once
 
 #include "../dynamics/inverse_dynamics.hpp"
+#include "joint_series.hpp"
 
 namespace jounce {
-
-constexpr int kMostOrder = 100;  // 102! is far from overflow
 
 template <class S>
 struct SeriesWork {
@@ -37,18 +35,15 @@ struct SeriesWork {
     Vec3<S> a;
     Mat3<S> B;
   };
-  struct Moving {
-    Vec3<S> p;  // pj
-    Vec3<S> f;  // Rj f
-  };
   int r, rows;         // order; coefficients kept per node, r + 2
   Angles<S> angles;
   Row* row;            // [node][k]
   Outer* outer;        // [node][k]
   S *sine, *cosine;    // [angle][k]
   Mat3<S>* rotation;   // [group][k]: Rj
-  Moving* moving;      // [moving][k]
-  S *rate, *force;     // [k][nv]: coefficients of v and of tau
+  Vec3<S>* place;      // [moving][k]: pj
+  Vec3<S>* push;       // [moving][k]: Rj f
+  S* rate;             // [k][nv]: coefficients of v
 
   template <class P>
   SeriesWork(const Tree<P>& tree, int order, Arena& arena)
@@ -59,144 +54,45 @@ struct SeriesWork {
     sine = arena.take<S>(n * tree.angle_q.size());
     cosine = arena.take<S>(n * tree.angle_q.size());
     rotation = arena.take<Mat3<S>>(n * tree.quaternions.size());
-    moving = arena.take<Moving>(n * tree.n_moving);
+    place = arena.take<Vec3<S>>(n * tree.n_moving);
+    push = arena.take<Vec3<S>>(n * tree.n_moving);
     rate = arena.take<S>(n * tree.nv);
-    force = arena.take<S>(n * tree.nv);
   }
 };
 
 // One node, with its coefficients.
 template <class S, class P>
-struct SeriesNode {
+struct SeriesNode : JointSeries<S, P> {
   using Work = SeriesWork<S>;
   using Row = typename Work::Row;
   const Tree<P>& tree;
-  const Node<P>& node;
   const Work& work;
   Row* me;         // [k]
   Row* up;         // [k] of the parent, or null
   typename Work::Outer *outer, *up_outer;
-  S *sine, *cosine;
-  Mat3<S>* rotation;
-  typename Work::Moving* moving;
-  const S* rate;
+  Vec3<S>* push;
 
   JOUNCE_INLINE SeriesNode(const Tree<P>& t, const Work& w, int i)
-      : tree(t), node(t.nodes[i]), work(w) {
-    const std::size_t n = w.rows;
-    me = w.row + n * i;
-    up = node.parent >= 0 ? w.row + n * node.parent : nullptr;
-    outer = w.outer + n * i;
-    up_outer = node.parent >= 0 ? w.outer + n * node.parent : nullptr;
-    sine = w.sine + (node.angle >= 0 ? n * node.angle : 0);
-    cosine = w.cosine + (node.angle >= 0 ? n * node.angle : 0);
-    rotation = w.rotation + (node.group >= 0 ? n * node.group : 0);
-    moving = w.moving + (node.moving >= 0 ? n * node.moving : 0);
-    rate = w.rate + node.v;
+      : JointSeries<S, P>{t.nodes[i], w.rate + t.nodes[i].v, std::size_t(t.nv),
+                          w.sine + first(w, t.nodes[i].angle),
+                          w.cosine + first(w, t.nodes[i].angle),
+                          w.rotation + first(w, t.nodes[i].group),
+                          w.place + first(w, t.nodes[i].moving)},
+        tree(t), work(w) {
+    const int parent = this->node.parent;
+    me = w.row + first(w, i);
+    up = parent >= 0 ? w.row + first(w, parent) : nullptr;
+    outer = w.outer + first(w, i);
+    up_outer = parent >= 0 ? w.outer + first(w, parent) : nullptr;
+    push = w.push + first(w, this->node.moving);
   }
-  // Coefficient k of the joint's motion relative to the parent.
-  template <Kind K>
-  JOUNCE_INLINE Motion<S> joint(int k) const {
-    return joint_motion<K>(node, rate + std::size_t(k) * tree.nv);
+  // Where the coefficients begin that are at `position` among those of their kind.
+  static JOUNCE_INLINE std::size_t first(const Work& w, int position) {
+    return position >= 0 ? std::size_t(w.rows) * position : 0;
   }
 };
 
 namespace series {
-
-// Coefficient 0 of the joint's own pose.
-template <Kind K, class S, class P>
-JOUNCE_INLINE void start_joint(const SeriesNode<S, P>& s, const S* q) {
-  const S* x = q + s.node.q;
-  const S o(0.0);
-  if constexpr (turns(K)) {
-    s.sine[0] = s.work.angles.sine[s.node.angle];
-    s.cosine[0] = s.work.angles.cosine[s.node.angle];
-  }
-  if constexpr (is_group(K)) s.rotation[0] = rotation(x);
-  if constexpr (K == Kind::prismatic) s.moving[0].p = {o, o, x[0]};
-  if constexpr (K == Kind::helical) s.moving[0].p = {o, o, x[0] * s.node.pitch};
-  if constexpr (K == Kind::free) s.moving[0].p = {x[4], x[5], x[6]};
-}
-
-// Coefficient k > 0 of the joint's own pose from the rates 0 ... k-1:
-//   (cos, sin)' = (-sin, cos) v,   Rj' = Rj hat(w_j),   pj' = Rj v_j.
-template <Kind K, class S, class P>
-JOUNCE_INLINE void extend_joint(const SeriesNode<S, P>& s, int k) {
-  const double over_k = 1.0 / k;
-  const int nv = s.tree.nv;
-  if constexpr (turns(K)) {
-    S c(0.0), d(0.0);
-    for (int j = 0; j < k; ++j) {
-      c -= s.sine[k - 1 - j] * s.rate[j * nv];
-      d += s.cosine[k - 1 - j] * s.rate[j * nv];
-    }
-    s.cosine[k] = c * over_k;
-    s.sine[k] = d * over_k;
-  }
-  if constexpr (K == Kind::prismatic || K == Kind::helical) {
-    s.moving[k].p = s.template joint<K>(k - 1).v * over_k;
-  }
-  if constexpr (is_group(K)) {
-    Mat3<S> R{Vec3<S>::zero(), Vec3<S>::zero(), Vec3<S>::zero()};
-    Vec3<S> p = Vec3<S>::zero();
-    for (int j = 0; j < k; ++j) {
-      const Mat3<S>& Q = s.rotation[k - 1 - j];
-      const Motion<S> m = s.template joint<K>(j);
-      R.x += Q.y * m.w.z - Q.z * m.w.y;
-      R.y += Q.z * m.w.x - Q.x * m.w.z;
-      R.z += Q.x * m.w.y - Q.y * m.w.x;
-      if constexpr (K == Kind::free) p += Q * m.v;
-    }
-    s.rotation[k] = {R.x * over_k, R.y * over_k, R.z * over_k};
-    if constexpr (K == Kind::free) s.moving[k].p = p * over_k;
-  }
-}
-
-// Coefficient k of Rj^T x, where x(j) gives coefficient j of x.
-template <Kind K, class S, class P, class X>
-JOUNCE_INLINE Vec3<S> turn_in(const SeriesNode<S, P>& s, int k, X&& x) {
-  if constexpr (turns(K)) {
-    Vec3<S> sum{S(0.0), S(0.0), x(k).z};
-    for (int j = 0; j <= k; ++j) {
-      const Vec3<S>& v = x(j);
-      sum.x += s.cosine[k - j] * v.x + s.sine[k - j] * v.y;
-      sum.y += s.cosine[k - j] * v.y - s.sine[k - j] * v.x;
-    }
-    return sum;
-  } else if constexpr (is_group(K)) {
-    Vec3<S> sum = Vec3<S>::zero();
-    for (int j = 0; j <= k; ++j) sum += transposed(s.rotation[k - j], x(j));
-    return sum;
-  } else {
-    return x(k);
-  }
-}
-
-// Coefficient k of Rj applied to both parts of the wrenches x(j).
-template <Kind K, class S, class P, class X>
-JOUNCE_INLINE Force<S> turn_out(const SeriesNode<S, P>& s, int k, X&& x) {
-  if constexpr (turns(K)) {
-    Force<S> sum{{S(0.0), S(0.0), x(k).n.z}, {S(0.0), S(0.0), x(k).f.z}};
-    for (int j = 0; j <= k; ++j) {
-      const Force<S>& v = x(j);
-      const S c = s.cosine[k - j], d = s.sine[k - j];
-      sum.n.x += c * v.n.x - d * v.n.y;
-      sum.n.y += c * v.n.y + d * v.n.x;
-      sum.f.x += c * v.f.x - d * v.f.y;
-      sum.f.y += c * v.f.y + d * v.f.x;
-    }
-    return sum;
-  } else if constexpr (is_group(K)) {
-    Force<S> sum = Force<S>::zero();
-    for (int j = 0; j <= k; ++j) {
-      const Mat3<S>& R = s.rotation[k - j];
-      sum += Force<S>{R * x(j).n, R * x(j).f};
-    }
-    return sum;
-  } else {
-    return x(k);
-  }
-}
 
 // Coefficient k of w, equation (1); k up to r+1.
 template <Kind K, class S, class P>
@@ -246,7 +142,7 @@ template <Kind K, class S, class P>
 JOUNCE_INLINE Vec3<S> carried_acceleration(const SeriesNode<S, P>& s, int k) {
   Vec3<S> sum = s.up_outer[k].a + s.up_outer[k].B * s.node.placement.p;
   if constexpr (moves(K)) {
-    for (int j = 0; j <= k; ++j) sum += s.up_outer[k - j].B * (s.node.placement.R * s.moving[j].p);
+    for (int j = 0; j <= k; ++j) sum += s.up_outer[k - j].B * (s.node.placement.R * s.place[j]);
   }
   return sum;
 }
@@ -309,8 +205,8 @@ JOUNCE_INLINE void pass_wrench(const SeriesNode<S, P>& s, int k, Force<S>& paren
   const Pose<P>& at = s.node.placement;
   Force<S> F = turn_out<K>(s, k, [&](int j) -> const Force<S>& { return me[j].F; });
   if constexpr (moves(K)) {
-    s.moving[k].f = F.f;
-    for (int j = 0; j <= k; ++j) F.n += cross(s.moving[k - j].p, s.moving[j].f);
+    s.push[k] = F.f;
+    for (int j = 0; j <= k; ++j) F.n += cross(s.place[k - j], s.push[j]);
   }
   parent += to_parent(at, F);
 }
@@ -323,15 +219,13 @@ JOUNCE_INLINE S rate_force(const SeriesNode<S, P>& s, int k, int i) {
   return along<K>(s.node, i, s.me[k].F) + y * s.tree.armature[at];
 }
 
-// Coefficients of v from derivatives (orders 0 ... count-1), or zero past them.
+// Taylor coefficients from derivatives 0 ... rows-1 of nv numbers.
 template <class S>
-JOUNCE_INLINE void to_coefficients(const S* derivatives, int count, int rows, int nv, S* out) {
+JOUNCE_INLINE void to_coefficients(const S* derivatives, int rows, int nv, S* out) {
   double over_factorial = 1.0;
   for (int k = 0; k < rows; ++k) {
     if (k > 1) over_factorial /= k;
-    for (int i = 0; i < nv; ++i) {
-      out[k * nv + i] = k < count ? derivatives[k * nv + i] * over_factorial : S(0.0);
-    }
+    for (int i = 0; i < nv; ++i) out[k * nv + i] = derivatives[k * nv + i] * over_factorial;
   }
 }
 
@@ -345,12 +239,12 @@ void inverse_dynamics_series(const Tree<P>& tree, const S* q, const S* motion, c
   using namespace series;
   const int r = work.r, nv = tree.nv;
   work.angles.compute(tree, q);
-  to_coefficients(motion, r + 2, r + 2, nv, work.rate);
+  to_coefficients(motion, r + 2, nv, work.rate);
   for (int i = 0; i < tree.n; ++i) {
     const SeriesNode<S, P> s(tree, work, i);
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      start_joint<K>(s, q);
+      start_joint<K>(s, q, work.angles);
       for (int k = 0; k <= r + 1; ++k) angular_velocity<K>(s, k);
       double over_factorial = 1.0;
       for (int k = 0; k <= r; ++k) {

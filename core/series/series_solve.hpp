@@ -29,12 +29,14 @@ struct SeriesSolveWork {
     S inverse_D, D, u;
   };
   SeriesWork<S> series;
+  S* force;  // [k][nv]: coefficients of tau
   Node* node;
   Rate* rate;
 
   template <class P>
   SeriesSolveWork(const Tree<P>& tree, int order, Arena& arena)
       : series(tree, order, arena),
+        force(arena.take<S>((order + 1) * std::size_t(tree.nv))),
         node(arena.take<Node>(tree.n)),
         rate(arena.take<Rate>(tree.nv)) {}
 };
@@ -85,7 +87,7 @@ JOUNCE_INLINE void bias_outward(const Tree<P>& tree, int k, const S* f_ext, doub
 // Bias wrenches to the root, and the right-hand side of (1) with them.
 template <class S, class P, class Mask>
 JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, SeriesSolveWork<S>& work) {
-  const S* tau = work.series.force + std::size_t(k) * tree.nv;
+  const S* tau = work.force + std::size_t(k) * tree.nv;
   for (int i = 0; i < tree.n; ++i) work.node[i].F0 = Force<S>::zero();
   for (int i = tree.n - 1; i >= 0; --i) {
     const SeriesNode<S, P> s(tree, work.series, i);
@@ -111,7 +113,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
                                  SeriesSolveWork<S>& work) {
   const double next = k + 1, over_next = 1.0 / next;
   S* rates_next = work.series.rate + std::size_t(k + 1) * tree.nv;
-  S* tau = work.series.force + std::size_t(k) * tree.nv;
+  S* tau = work.force + std::size_t(k) * tree.nv;
   for (int i = 0; i < tree.n; ++i) {
     const SeriesNode<S, P> s(tree, work.series, i);
     auto& me = work.node[i];
@@ -141,7 +143,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
     s.me[k].F += added;
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      if constexpr (moves(K)) s.moving[k].f += turn_out<K>(s, 0, [&](int) { return added; }).f;
+      if constexpr (moves(K)) s.push[k] += turn_out<K>(s, 0, [&](int) { return added; }).f;
       for (int j = 0; j < rates(K); ++j) {
         if (prescribed(s.node.v + j)) tau[s.node.v + j] = rate_force<K>(s, k, j);
       }
@@ -162,7 +164,7 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
   const int r = w.r, nv = tree.nv;
   const std::size_t wrenches = 6 * std::size_t(tree.n_bodies);
   w.angles.compute(tree, q);
-  to_coefficients(tau, r + 1, r + 1, nv, w.force);
+  to_coefficients(tau, r + 1, nv, work.force);
   for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
   double over_factorial = 1.0;
   for (int k = 0; k <= r; ++k) {
@@ -176,7 +178,7 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
     const SeriesNode<S, P> s(tree, w, i);
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      start_joint<K>(s, q);
+      start_joint<K>(s, q, w.angles);
       angular_velocity<K>(s, 0);
     });
   }
@@ -190,7 +192,7 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
       const int at = k * nv + i;
       const bool given = prescribed(i);
       acc_out[at] = given ? acc[at] : w.rate[at + nv] * (factorial * (k + 1));
-      if (tau_out) tau_out[at] = given ? w.force[at] * factorial : tau[at];
+      if (tau_out) tau_out[at] = given ? work.force[at] * factorial : tau[at];
     }
   }
   return singular;

@@ -74,13 +74,14 @@ namespace detail {
 inline Pose<double> pose_from(const double* m) {
   return {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
 }
+inline bool same(const Vec3<double>& a, const Vec3<double>& b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+inline bool same(const Mat3<double>& a, const Mat3<double>& b) {
+  return same(a.x, b.x) && same(a.y, b.y) && same(a.z, b.z);
+}
 inline bool is_identity(const Pose<double>& t) {
-  const double d[] = {t.R.x.x - 1, t.R.y.y - 1, t.R.z.z - 1, t.R.x.y, t.R.x.z, t.R.y.x,
-                      t.R.y.z,     t.R.z.x,     t.R.z.y,     t.p.x,   t.p.y,   t.p.z};
-  for (double x : d) {
-    if (x != 0.0) return false;
-  }
-  return true;
+  return same(t.R, Mat3<double>::identity()) && same(t.p, Vec3<double>::zero());
 }
 // The inertia in the frame `to`, which is given in the inertia's own frame.
 inline RigidInertia<double> seen_from(const Pose<double>& to, const double* parameters) {
@@ -140,8 +141,13 @@ inline Tree<double> make_tree(const TreeData& data) {
     node.pitch = data.pitch[i];
     node.alignment = detail::pose_from(data.alignment + 16 * i);
     node.aligned = detail::is_identity(node.alignment);
-    const Pose<double> own = detail::pose_from(data.placement + 16 * i) * node.alignment;
+    const Pose<double> given = detail::pose_from(data.placement + 16 * i);
+    const Pose<double> own = given * node.alignment;
     node.placement = p < 0 ? own : inverse(t.nodes[p].alignment) * own;
+    if (p >= 0 && detail::same(given.R, Mat3<double>::identity()) &&
+        detail::same(node.alignment.R, t.nodes[p].alignment.R)) {
+      node.placement.R = Mat3<double>::identity();  // parallel axes stay so to the last bit
+    }
     node.inertia = detail::seen_from(node.alignment, data.parameters + 10 * i);
   }
   for (int i = data.n - 1; i >= 0; --i) {

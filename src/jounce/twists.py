@@ -48,7 +48,9 @@ All arrays may have leading batch axes, which broadcast. Real and complex number
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +69,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+_Arguments = ParamSpec("_Arguments")
 
 
 class _Representation(NamedTuple):
@@ -94,6 +97,20 @@ _NAMES_ELSEWHERE = {
 }
 
 
+def _finite(function: Callable[_Arguments, Array]) -> Callable[_Arguments, Array]:
+    """Make numbers that no double can hold an error, as in the core."""
+
+    @functools.wraps(function)
+    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = function(*args, **kwargs)
+        if not np.isfinite(result).all():
+            raise ValueError("the result is not finite: an input or its order is too large")
+        return result
+
+    return checked
+
+
 def convert(x: npt.ArrayLike, T: npt.ArrayLike, source: str, target: str) -> Array:
     """Convert the twist of a body with pose T from one representation to another.
 
@@ -107,7 +124,8 @@ def convert(x: npt.ArrayLike, T: npt.ArrayLike, source: str, target: str) -> Arr
         (..., 6), equal to ``matrix(T, source, target) @ x``.
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, or an unknown representation.
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
     """
     return convert_series(_numbers("x", x, (6,))[..., None, :], T, source, target)[..., 0, :]
 
@@ -123,6 +141,10 @@ def convert_wrench(w: npt.ArrayLike, T: npt.ArrayLike, source: str, target: str)
 
     Returns:
         (..., 6), equal to ``matrix(T, target, source).T @ w`` (Mueller 2018, eq. 120).
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
     """
     wrenches = _numbers("w", w, (6,))[..., None, :]
     return convert_wrench_series(wrenches, np.zeros((0, 6)), T, source, target)[..., 0, :]
@@ -143,6 +165,10 @@ def convert_acceleration(
     Returns:
         (..., 6) time derivative of the twist's components in the target representation. From body
         to spatial it is Ad(T) a, without a further term, since [x, x] = 0 (Mueller 2018, eq. 117).
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
     """
     pair = np.broadcast_arrays(_numbers("x", x, (6,)), _numbers("a", a, (6,)))
     return convert_series(np.stack(pair, axis=-2), T, source, target)[..., 1, :]
@@ -163,6 +189,7 @@ def matrix(T: npt.ArrayLike, source: str, target: str) -> Array:
     return np.array(columns.swapaxes(-1, -2))
 
 
+@_finite
 def convert_series(series: npt.ArrayLike, T: npt.ArrayLike, source: str, target: str) -> Array:
     """Convert a twist and its component-wise time derivatives of any order.
 
@@ -178,6 +205,10 @@ def convert_series(series: npt.ArrayLike, T: npt.ArrayLike, source: str, target:
 
     Returns:
         (..., r+1, 6) twist and its derivatives of order 1 to r in the target representation.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
     """
     old, new = _representation("source", source), _representation("target", target)
     twists = _taylor(_series("series", series))
@@ -187,10 +218,14 @@ def convert_series(series: npt.ArrayLike, T: npt.ArrayLike, source: str, target:
     return _derivatives(_change(twists, R, p, old, new, shifted=_LINEAR), batch)
 
 
+@_finite
 def convert_wrench_series(
     wrenches: npt.ArrayLike, twists: npt.ArrayLike, T: npt.ArrayLike, source: str, target: str
 ) -> Array:
-    """Convert a wrench and its component-wise time derivatives of any order.
+    """Convert a wrench and its component-wise time derivatives of any order (ali, E5).
+
+    From "body" to "spatial" it is E5, Leibniz' rule on the coadjoint matrix Ad(T^-1)^T times the
+    wrench; here between any two representations, as products of Taylor series.
 
     Args:
         wrenches: (..., k+1, 6) wrench and its derivatives of order 1 to k in the source
@@ -203,6 +238,10 @@ def convert_wrench_series(
 
     Returns:
         (..., k+1, 6) wrench and its derivatives of order 1 to k in the target representation.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
     """
     old, new = _representation("source", source), _representation("target", target)
     loads = _taylor(_series("wrenches", wrenches))
@@ -214,6 +253,7 @@ def convert_wrench_series(
     return _derivatives(_change(loads, R, p, old, new, shifted=_ANGULAR), batch)
 
 
+@_finite
 def pose_series(T: npt.ArrayLike, series: npt.ArrayLike, source: str = "body") -> Array:
     """The time derivatives of a pose matrix from those of the twist (Ali 2026, Remark 1).
 
@@ -226,6 +266,10 @@ def pose_series(T: npt.ArrayLike, series: npt.ArrayLike, source: str = "body") -
 
     Returns:
         (..., r+2, 4, 4) derivatives of order 0 to r+1 of T.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
     """
     rep = _representation("source", source)
     twists = _taylor(_series("series", series))

@@ -1,12 +1,15 @@
-// Runs the kernels on dual numbers and compares tangents with the analytic partial derivatives.
+// Runs the kernels on dual numbers and compares tangents with the analytic partial derivatives
+// and with each other.
 // Prints the largest relative difference of each comparison.
 #include <cstdio>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "../../core/dynamics/articulated.hpp"
 #include "../../core/partials/forward_partials.hpp"
 #include "../../core/scalar/dual.hpp"
+#include "../../core/series/jacobian_series.hpp"
 #include "../../core/series/series_solve.hpp"
 
 using namespace jounce;
@@ -67,55 +70,153 @@ std::vector<D> duals(const std::vector<double>& x, int seed) {
   return y;
 }
 
+// Coordinates that move along rate `seed`: a quaternion x by x (e, 0) / 2, a free origin by R e.
+std::vector<D> moved(const Tree<double>& tree, const std::vector<double>& q, int seed) {
+  std::vector<D> y = duals(q, -1);
+  for (const auto& node : tree.nodes) {
+    const int k = seed - node.v;
+    if (k < 0 || k >= node.nv) continue;
+    D* x = &y[node.q];
+    if (node.nv == 1) {
+      x[0].d = 1.0;
+      continue;
+    }
+    const Vec3<double> e{k % 3 == 0 ? 1.0 : 0.0, k % 3 == 1 ? 1.0 : 0.0, k % 3 == 2 ? 1.0 : 0.0};
+    if (k < 3) {
+      const Vec3<double> u{x[0].x, x[1].x, x[2].x}, du = (e * x[3].x + cross(u, e)) * 0.5;
+      x[0].d = du.x, x[1].d = du.y, x[2].d = du.z, x[3].d = -0.5 * dot(u, e);
+    } else {
+      const Vec3<double> dp = rotation(&q[node.q]) * e;
+      x[4].d = dp.x, x[5].d = dp.y, x[6].d = dp.z;
+    }
+  }
+  return y;
+}
+
+const D* none = nullptr;
+const double* no_wrench = nullptr;
+
+// A state with derivatives of the rates and of forces, rows 0 ... r+1 and 0 ... r.
+struct State {
+  static constexpr int r = 2;
+  Tree<double> tree = make_robot();
+  int nv = tree.nv;
+  std::vector<double> q, v, a, motion, forces;
+
+  State() : q(tree.nq), motion((r + 2) * nv), forces((r + 1) * nv) {
+    for (auto* x : {&q, &motion, &forces}) {
+      for (double& y : *x) y = uniform();
+    }
+    for (int at : tree.quaternions) {
+      q[at] = q[at + 1] = q[at + 2] = 0.1;
+      q[at + 3] = std::sqrt(0.97);
+    }
+    v.assign(motion.begin(), motion.begin() + nv);
+    a.assign(motion.begin() + nv, motion.begin() + 2 * nv);
+  }
+};
+
+void compare_inverse(const State& s) {
+  const int nv = s.nv;
+  std::vector<double> dq(nv * nv), dv(nv * nv), M(nv * nv);
+  Room<PartialsWork<double>> partials(s.tree);
+  inverse_dynamics_partials(s.tree, s.q.data(), s.v.data(), s.a.data(), no_wrench, dq.data(),
+                            dv.data(), M.data(), partials.work);
+  Room<InverseDynamicsWork<D>> inverse(s.tree);
+  Room<SeriesWork<D>, int> series(s.tree, s.r);
+  std::vector<D> tau(nv), tau_series((s.r + 1) * nv);
+  const auto run = [&](const char* name, const std::vector<double>& expected, auto inputs) {
+    for (int j = 0; j < nv; ++j) {
+      const auto [q, motion] = inputs(j);
+      const D *x = motion.data(), *v = x, *a = x + nv;
+      inverse_dynamics(s.tree, q.data(), v, a, none, tau.data(), inverse.work);
+      inverse_dynamics_series(s.tree, q.data(), x, none, tau_series.data(), series.work);
+      for (int i = 0; i < nv; ++i) {
+        compare(tau[i].d, expected[i * nv + j]);
+        compare(tau_series[i].d, expected[i * nv + j]);
+      }
+    }
+    report(name);
+  };
+  const auto q0 = duals(s.q, -1), motion0 = duals(s.motion, -1);
+  run("inverse_dq", dq, [&](int j) { return std::tuple(moved(s.tree, s.q, j), motion0); });
+  run("inverse_dv", dv, [&](int j) { return std::tuple(q0, duals(s.motion, j)); });
+  run("inverse_da", M, [&](int j) { return std::tuple(q0, duals(s.motion, nv + j)); });
+}
+
+void compare_forward(const State& s) {
+  const int nv = s.nv;
+  std::vector<double> dq(nv * nv), dv(nv * nv), N(nv * nv);
+  Room<ForwardPartialsWork<double>> partials(s.tree);
+  forward_dynamics_partials(s.tree, PartialsMethod::automatic, s.q.data(), s.v.data(),
+                            s.forces.data(), no_wrench, dq.data(), dv.data(), N.data(),
+                            partials.work);
+  Room<ArticulatedWork<D>> forward(s.tree);
+  Room<SeriesSolveWork<D>, int> solve(s.tree, s.r);
+  std::vector<D> a(nv), acc((s.r + 1) * nv);
+  const auto run = [&](const char* name, const std::vector<double>& expected, auto inputs) {
+    for (int j = 0; j < nv; ++j) {
+      const auto [q, v, tau] = inputs(j);
+      forward_dynamics(s.tree, q.data(), v.data(), tau.data(), none, a.data(), forward.work);
+      solve_series(s.tree, NoneMask{}, q.data(), v.data(), none, tau.data(), none, acc.data(),
+                   (D*)nullptr, solve.work);
+      for (int i = 0; i < nv; ++i) {
+        compare(a[i].d, expected[i * nv + j]);
+        compare(acc[i].d, expected[i * nv + j]);
+      }
+    }
+    report(name);
+  };
+  const auto q0 = duals(s.q, -1), v0 = duals(s.v, -1), tau0 = duals(s.forces, -1);
+  run("forward_dq", dq, [&](int j) { return std::tuple(moved(s.tree, s.q, j), v0, tau0); });
+  run("forward_dv", dv, [&](int j) { return std::tuple(q0, duals(s.v, j), tau0); });
+  run("forward_dtau", N, [&](int j) { return std::tuple(q0, v0, duals(s.forces, j)); });
+}
+
+// Forward after inverse series: the tangents of all derivatives of the motion return.
+void compare_series(const State& s) {
+  const int nv = s.nv, r = s.r;
+  Room<SeriesWork<D>, int> inverse(s.tree, r);
+  Room<SeriesSolveWork<D>, int> solve(s.tree, r);
+  std::vector<D> tau((r + 1) * nv), back((r + 1) * nv);
+  const std::vector<D> q0 = duals(s.q, -1);
+  for (int j = 0; j < (r + 2) * nv; ++j) {
+    const auto motion = duals(s.motion, j);
+    inverse_dynamics_series(s.tree, q0.data(), motion.data(), none, tau.data(), inverse.work);
+    solve_series(s.tree, NoneMask{}, q0.data(), motion.data(), none, tau.data(), none, back.data(),
+                 (D*)nullptr, solve.work);
+    for (int i = 0; i < (r + 1) * nv; ++i) compare(back[i].d, motion[nv + i].d);
+  }
+  report("series");
+}
+
+// Poses and twists of a frame: their tangents are the columns of its Jacobian.
+void compare_motion(const State& s) {
+  const int nv = s.nv, r = s.r;
+  const FrameAt frame{s.tree.n - 1, {Mat3<double>::identity(), {0.1, -0.2, 0.3}}};
+  Room<MotionSeriesWork<double>, int> plain(s.tree, r);
+  Room<MotionSeriesWork<D>, int> dual(s.tree, r);
+  std::vector<double> J((r + 3) * 6 * nv);
+  std::vector<D> poses((r + 3) * 16), twists((r + 2) * 6);
+  const auto hybrid = Representation::hybrid;
+  jacobian_series(s.tree, frame, hybrid, s.q.data(), s.motion.data(), J.data(), plain.work);
+  const std::vector<D> q0 = duals(s.q, -1), m0 = duals(s.motion, -1);
+  for (int j = 0; j < nv; ++j) {
+    pose_series(s.tree, frame, moved(s.tree, s.q, j).data(), m0.data(), poses.data(), dual.work);
+    for (int i = 0; i < 3; ++i) compare(poses[4 * i + 3].d, J[(3 + i) * nv + j]);
+    const auto m = duals(s.motion, (r + 1) * nv + j);  // the highest derivative
+    twist_series(s.tree, frame, hybrid, q0.data(), m.data(), twists.data(), dual.work);
+    for (int i = 0; i < 6; ++i) compare(twists[(r + 1) * 6 + i].d, J[i * nv + j]);
+  }
+  report("motion_series");
+}
+
 }  // namespace
 
 int main() {
-  const Tree<double> tree = make_robot();
-  const int nv = tree.nv, r = 2;
-  std::vector<double> q(tree.nq), v(nv), a(nv), motion((r + 2) * nv), dq(nv * nv), dv(nv * nv), M(nv * nv);
-  for (double& x : q) x = uniform();
-  for (int at : tree.quaternions) {
-    q[at] = q[at + 1] = q[at + 2] = 0.1;
-    q[at + 3] = std::sqrt(0.97);
-  }
-  for (double& x : motion) x = uniform();
-  for (int i = 0; i < nv; ++i) v[i] = motion[i], a[i] = motion[nv + i];
-  Room<PartialsWork<double>> partials(tree);
-  inverse_dynamics_partials(tree, q.data(), v.data(), a.data(), (const double*)nullptr, dq.data(),
-                            dv.data(), M.data(), partials.work);
-  Room<InverseDynamicsWork<D>> inverse(tree);
-  Room<ArticulatedWork<D>> forward(tree);
-  Room<SeriesWork<D>, int> series(tree, r);
-  Room<SeriesSolveWork<D>, int> solve(tree, r);
-  const std::vector<D> q0 = duals(q, -1);
-  std::vector<D> tau(nv), back(nv), tau_series((r + 1) * nv), back_series((r + 1) * nv);
-  const D* none = nullptr;
-  for (int j = 0; j < nv; ++j) {
-    const auto vj = duals(v, j), aj = duals(a, -1);
-    inverse_dynamics(tree, q0.data(), vj.data(), aj.data(), none, tau.data(), inverse.work);
-    for (int i = 0; i < nv; ++i) compare(tau[i].d, dv[i * nv + j]);
-  }
-  report("inverse_dv");
-  for (int j = 0; j < nv; ++j) {  // forward after inverse: the tangent of a returns
-    const auto vj = duals(v, j), aj = duals(a, j);
-    inverse_dynamics(tree, q0.data(), vj.data(), aj.data(), none, tau.data(), inverse.work);
-    forward_dynamics(tree, q0.data(), vj.data(), tau.data(), none, back.data(), forward.work);
-    for (int i = 0; i < nv; ++i) compare(back[i].d, i == j ? 1.0 : 0.0);
-  }
-  report("forward_inverse");
-  for (int j = 0; j < (r + 2) * nv; ++j) {
-    const auto m = duals(motion, j);
-    inverse_dynamics_series(tree, q0.data(), m.data(), none, tau_series.data(), series.work);
-    if (j < nv) {
-      for (int i = 0; i < nv; ++i) compare(tau_series[i].d, dv[i * nv + j]);
-    }
-    if (j >= (r + 1) * nv) {  // the highest derivative enters through the mass matrix
-      for (int i = 0; i < nv; ++i) compare(tau_series[r * nv + i].d, M[i * nv + j - (r + 1) * nv]);
-    }
-    solve_series(tree, NoneMask{}, q0.data(), m.data(), none, tau_series.data(), none,
-                 back_series.data(), (D*)nullptr, solve.work);
-    for (int i = 0; i < (r + 1) * nv; ++i) compare(back_series[i].d, m[nv + i].d);
-  }
-  report("series");
-  return 0;
+  const State state;
+  compare_inverse(state);
+  compare_forward(state);
+  compare_series(state);
+  compare_motion(state);
 }

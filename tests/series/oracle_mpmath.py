@@ -88,6 +88,19 @@ def exact(array: np.ndarray) -> np.ndarray:
     return np.vectorize(lambda x: mpf(float(x)), otypes=[object])(np.asarray(array, float))
 
 
+def exact_pose(T: np.ndarray) -> np.ndarray:
+    """The pose nearest to a matrix of doubles, whose columns are orthonormal only to rounding.
+
+    Taken as they are, they would turn axes that are parallel by 1e-17 against each other, and high
+    derivatives of a rotation magnify that. Newton's iteration squares the error each time.
+    """
+    out = exact(T)
+    for _ in range(3):
+        R = out[:3, :3]
+        out[:3, :3] = R @ (3 * exact(np.eye(3)) - R.T @ R) / 2
+    return out
+
+
 def rounded(array: np.ndarray) -> np.ndarray:
     return np.vectorize(float, otypes=[float])(array)
 
@@ -256,13 +269,13 @@ class Robot:
         self.pose: list[Series] = []
         self.joint: list[Series] = []  # pose of the joint's own frame, which moves with the node
         for i, parent in enumerate(nodes.parent):
-            alignment = exact(nodes.alignment[i])
+            alignment = exact_pose(nodes.alignment[i])
             back = inverse_pose(constant(alignment))[0]
             at, size = nodes.v_index[i], self.sizes[i]
             own_q = exact(q[nodes.q_index[i] :])
             own_q = own_q[: {1: 1, 3: 4, 6: 7}[size]]
             own = joint_pose(self.kinds[i], self.pitch[i], own_q, self.v.part(slice(at, at + size)))
-            placement = exact(nodes.placement[i])
+            placement = exact_pose(nodes.placement[i])
             if parent >= 0:
                 carrier = self.pose[parent] @ (placement @ alignment)
                 self.joint.append(carrier @ own)
@@ -408,18 +421,16 @@ def forward_series(model: Model, q, v, tau, f_ext=None) -> np.ndarray:
 def pose_and_twist_series(model: Model, q, motion, body: int):
     """Pose (r+3, 4, 4) of a body along a motion (r+2, nv), and its twist (r+2, 6) in four ways.
 
-    The twist comes from the pose and its rate alone. Rotations that are so only to the rounding of
-    a model's placements have no transpose for an inverse, so the inverse is solved for.
+    The twist comes from the pose and its rate alone.
     """
     with mp.workdps(DIGITS):
         robot = Robot(model, q, coefficients(motion))
         T = robot.pose[int(np.flatnonzero(model.nodes.body == body)[0])]
         R, p = T.part(slice(3), slice(3)), T.part(slice(3), 3)
-        back = inverse_matrix(R)
-        spin, world_spin = vee(back @ R.rate), vee(R.rate @ back)
+        spin, world_spin = vee(R.T @ R.rate), vee(R.rate @ R.T)
         velocity, lever = p.rate, Series(lambda k: cross_product(p, world_spin, k))
         twists = {
-            "body": (spin, back @ velocity),
+            "body": (spin, R.T @ velocity),
             "spatial": (world_spin, velocity + lever),
             "hybrid": (world_spin, velocity),
             "mixed": (spin, velocity),
@@ -429,17 +440,6 @@ def pose_and_twist_series(model: Model, q, motion, body: int):
             name: scaled([np.concatenate([w[k], v[k]]) for k in orders], 0)
             for name, (w, v) in twists.items()
         }
-
-
-def inverse_matrix(A: Series) -> Series:
-    """B with A B = 1: B_k = -B_0 (A_1 B_(k-1) + ... + A_k B_0)."""
-    start = np.array(mpmath.inverse(mpmath.matrix(A[0].tolist())).tolist(), dtype=object)
-
-    def rule(k: int) -> np.ndarray:
-        return -start @ sum(A[j] @ B[k - j] for j in range(1, k + 1)) if k else start
-
-    B = Series(rule)
-    return B
 
 
 def vee(W: Series) -> Series:

@@ -49,30 +49,55 @@ def bodies(model: Model) -> set[int]:
 
 @every_robot
 def test_poses_and_twists_equal_60_digits(name):
+    """By the size of each order: a twist may be far smaller than the pose's derivatives."""
     model, order = robot(name), 10
     q, motion, _ = given_motion(name, order, ())
     for body in bodies(model):
         poses, twists = exact(name, order, body)
-        sizes = size_of_orders(poses)
-        assert_orders_close(jc.body_pose_series(model, q, motion, body), poses, sizes)
+        actual = jc.body_pose_series(model, q, motion, body)
+        assert_orders_close(actual, poses, size_of_orders(poses))
         for twist, expected in twists.items():
             actual = jc.body_motion_series(model, q, motion, body, twist)
-            # dT/dt = T hat(x): what cancels in x of order k is of the size of T of order k + 1.
-            assert_orders_close(actual, expected, sizes[1:])
+            assert_orders_close(actual, expected, size_of_orders(expected))
 
 
-@every_robot
-def test_twists_in_the_body_equal_60_digits_by_their_own_size(name):
-    """Nothing cancels in body frames: the first body's twist of order 10 is as exact as its rates.
+@pytest.mark.parametrize("joint", ["revolute", "helical", "cylindrical"])
+def test_an_axis_that_is_fixed_in_the_world_stays_so(joint):
+    """Parallel joints, then one that stands still: angular velocities along one fixed axis.
 
-    Its pose has far larger derivatives, which a way through the world would leave the rounding of.
+    The body's rotation has derivatives some 1e6 times larger, which must leave no rounding.
     """
-    model, order = robot(name), 10
-    q, motion, _ = given_motion(name, order, ())
-    for body in bodies(model):
-        expected = exact(name, order, body)[1]["body"]
-        actual = jc.body_motion_series(model, q, motion, body)
-        assert_orders_close(actual, expected, size_of_orders(expected))
+    rng, order = np.random.default_rng(4), 10
+    axis, start = np.array([2.0, -1.0, 2.0]) / 3, lie.exp(rng.uniform(-1, 1, 6))
+    solid = {"mass": 1.0, "inertia": (1, 1, 1), "pitch": 0.2 if joint == "helical" else 0.0}
+    beside = np.eye(4)
+    beside[:3, 3] = rng.uniform(-1, 1, 3)
+    builder = jc.ModelBuilder()
+    builder.add_body("a", joint=joint, axis=axis, placement=start, **solid)
+    builder.add_body("b", "a", joint=joint, axis=axis, placement=beside, **solid)
+    builder.add_body("c", "b", joint=joint, axis=axis, placement=beside, **solid)
+    solid["pitch"] = 0.0
+    builder.add_body(
+        "still", "c", joint="spherical", placement=lie.exp(rng.uniform(-1, 1, 6)), **solid
+    )
+    model = builder.build()
+    q = jc.random_configuration(model, rng)
+    motion = 3 * rng.standard_normal((order + 2, model.nv))
+    motion[:, model.v_slice(3)] = 0
+    angles = motion[:, [model.v_slice(k).start for k in range(3)]]
+    expected = angles.sum(-1)[:, None] * (start[:3, :3] @ axis)
+    for twist in ("spatial", "hybrid"):
+        actual = jc.body_motion_series(model, q, motion, "still", twist)[:, :3]
+        assert_orders_close(actual, expected, np.abs(angles).max(-1))
+
+
+def test_a_constant_twist_of_the_base_is_constant_in_the_world():
+    model, rng = robot("aerial manipulator"), np.random.default_rng(0)
+    q, motion = jc.random_configuration(model, rng), np.zeros((12, model.nv))
+    motion[0, :6] = 3 * rng.standard_normal(6)
+    for body in (0, model.n_bodies - 1):  # the arms stand still: all move as one
+        assert not jc.body_motion_series(model, q, motion, body, "spatial")[1:].any()
+        assert not jc.body_motion_series(model, q, motion, body, "hybrid")[1:, :3].any()
 
 
 def test_poses_and_twists_of_order_30_equal_60_digits():
@@ -195,20 +220,32 @@ SERIES = {
 every_series = pytest.mark.parametrize("series", SERIES.values(), ids=SERIES)
 
 
+@every_robot
 @every_series
-def test_batches_threads_and_out_do_not_change_a_bit(series):
+def test_batch_equals_single_states(series, name):
+    model = robot(name)
+    q, motion, _ = given_motion(name)
+    for body in bodies(model):
+        batch = series(model, q, motion, body)
+        for k in (0, BATCH // 2, BATCH - 1):
+            single = series(model, q[k], motion[k], body)
+            sizes = size_of_orders(single) + size_of_orders(motion[k]).max()
+            assert_orders_close(batch[k], single, sizes)
+
+
+@every_series
+def test_threads_out_and_shared_inputs_do_not_change_a_bit(series):
     model = robot("tree 0")
     q, motion, _ = given_motion("tree 0")
     batch = series(model, q, motion, "body8")
-    for k in (0, BATCH - 1):
-        np.testing.assert_array_equal(series(model, q[k], motion[k], "body8"), batch[k])
     np.testing.assert_array_equal(series(model, q, motion, "body8", threads=2), batch)
     out = np.full_like(batch, np.nan)
     assert series(model, q, motion, "body8", out=out) is out
     np.testing.assert_array_equal(out, batch)
     assert series(model, q[:0], motion[:0], "body8").shape == (0, *batch.shape[1:])
     shared = series(model, q[0], motion, "body8")
-    np.testing.assert_array_equal(shared[1], series(model, q[0], motion[1], "body8"))
+    repeated = series(model, np.stack([q[0]] * BATCH), motion, "body8")
+    np.testing.assert_array_equal(shared, repeated)
 
 
 @every_series

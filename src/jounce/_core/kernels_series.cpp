@@ -1,4 +1,5 @@
-// Time derivatives of inverse, forward and hybrid dynamics.
+// Time derivatives of inverse, forward and hybrid dynamics, and of the motion of frames.
+#include "../../../core/series/jacobian_series.hpp"
 #include "../../../core/series/motion_series.hpp"
 #include "../../../core/series/series.hpp"
 #include "../../../core/series/series_solve.hpp"
@@ -59,9 +60,9 @@ struct HybridDynamicsSeries {
 struct BodyPoseSeries {
   static constexpr Signature signature{
       "body_pose_series", 2, {{"q", Shape::q}, {"motion", Shape::motion}},
-      1, {Option::frame}, 1, {Shape::pose_series}, false};
+      1, {Option::frame}, 1, {Shape::pose_series}};
   template <class S>
-  using Work = MotionSeriesWork;
+  using Work = MotionSeriesWork<S>;
   template <class S>
   static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
                  Work<S>& work) {
@@ -73,9 +74,9 @@ struct BodyPoseSeries {
 struct BodyMotionSeries {
   static constexpr Signature signature{
       "body_motion_series", 2, {{"q", Shape::q}, {"motion", Shape::motion}},
-      2, {Option::frame, Option::representation}, 1, {Shape::twist_series}, false};
+      2, {Option::frame, Option::representation}, 1, {Shape::twist_series}};
   template <class S>
-  using Work = MotionSeriesWork;
+  using Work = MotionSeriesWork<S>;
   template <class S>
   static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
                  Work<S>& work) {
@@ -87,9 +88,9 @@ struct BodyMotionSeries {
 struct JacobianSeries {
   static constexpr Signature signature{
       "jacobian_series", 2, {{"q", Shape::q}, {"motion", Shape::motion}},
-      2, {Option::frame, Option::representation}, 1, {Shape::jacobian_series}, false};
+      2, {Option::frame, Option::representation}, 1, {Shape::jacobian_series}};
   template <class S>
-  using Work = MotionSeriesWork;
+  using Work = MotionSeriesWork<S>;
   template <class S>
   static int run(const Tree<double>& tree, const Options& o, const S* const* in, S* const* out,
                  Work<S>& work) {
