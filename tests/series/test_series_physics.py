@@ -144,7 +144,7 @@ def test_forces_superpose_the_external_wrenches(name):
     twice = jc.inverse_dynamics_series(model, q, motion, 2 * f_ext)
     size = sum(np.abs(x).max(-1, keepdims=True) for x in (without, once, twice))
     error = (twice - once) - (once - without)
-    assert (np.abs(error) <= 20 * np.finfo(float).eps * size).all()
+    assert (np.abs(error) <= 100 * np.finfo(float).eps * size).all()  # binomials up to 10
     last = f_ext.copy()
     last[:, :-1] = 0
     alone = jc.inverse_dynamics_series(model, q, motion, last)
