@@ -45,22 +45,22 @@ struct BaseFactorWork {
   }
 };
 
-// Factors rate k of node i. Returns whether its D vanishes.
+// Factors rate k of a node with the axes R. Returns whether its D vanishes.
 template <Kind K, class S, class P>
-JOUNCE_INLINE bool factor_rate(const Tree<P>& tree, int i, int k, bool prescribed,
-                               BaseFactorWork<S>& work) {
-  const Node<P>& node = tree.nodes[i];
-  auto& me = work.row[i];
-  auto& rate = work.rate[node.v + k];
-  rate.s = base_frame_screw<K>(node, k, work.base.pose[i].R);
+JOUNCE_INLINE bool factor_rate(const Tree<P>& tree, const Node<P>& node, int k, bool prescribed,
+                               const Mat3<S>& R, typename BaseFactorWork<S>::Row& me,
+                               typename BaseFactorWork<S>::Rate& rate) {
+  rate.s = base_frame_screw<K>(node, k, R);
   rate.U = times_screw<K>(me.J, rate.s);
   if (prescribed) return false;
   const S D = along<K>(rate.U.n, rate.U.f, rate.s) + tree.armature[node.v + k];
+  const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
+  const bool singular =
+      vanishes(D, slides ? me.linear_scale
+                         : me.angular_scale + me.linear_scale * (node.pitch * node.pitch));
   rate.inverse_D = S(1.0) / D;
   if (node.parent >= 0 || k > 0) me.J.eliminate(rate.U, rate.U * rate.inverse_D);
-  const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
-  return vanishes(D, slides ? me.linear_scale
-                            : me.angular_scale + me.linear_scale * (node.pitch * node.pitch));
+  return singular;
 }
 
 // Adds a node's inertia, after its eliminations, to its parent's; the scale is that before them.
@@ -82,10 +82,13 @@ JOUNCE_INLINE int factor(const Tree<P>& tree, Mask prescribed, BaseFactorWork<S>
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
     const S angular = trace(me.J.A), linear = trace(me.J.C);
+    const Mat3<S>& R = work.base.pose[i].R;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
-        if (factor_rate<K>(tree, i, k, prescribed(node.v + k), work) && singular < 0) singular = i;
+        const int r = node.v + k;
+        const bool bad = factor_rate<K, S>(tree, node, k, prescribed(r), R, me, work.rate[r]);
+        if (bad && singular < 0) singular = i;
       }
     });
     if (node.parent < 0) continue;

@@ -171,12 +171,13 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
     }
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     const Vec3<S> d = work.offset(tree, i);
+    const Mat3<S>& R = work.base.pose[i].R;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
         const int r = node.v + k;
-        if (factor_rate<K>(tree, i, k, false, work) && singular < 0) singular = i;
-        const auto& rate = work.rate[r];
+        auto& rate = work.rate[r];
+        if (factor_rate<K, S>(tree, node, k, false, R, me, rate) && singular < 0) singular = i;
         const Force<S> U_over_D = rate.U * rate.inverse_D;
         const Vec3<S> shift = k == 0 ? d : Vec3<S>::zero();  // after the last rate
         inward_columns<K>(rate.s, rate.U, rate.inverse_D, shift, r + 1, node.v_end, F, N + r * nv);

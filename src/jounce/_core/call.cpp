@@ -112,15 +112,14 @@ class BatchRun {
     Clock::time_point checked = Clock::now();
     int listens = -1;  // unknown
     bool raised = false;
-    const std::ptrdiff_t pieces = (groups_ + at_once_ - 1) / at_once_;
-    const int helpers = int(threads < pieces ? threads : pieces) - 1;
-    if (threads > 1 && at_once_ > groups_ / (32 * threads)) {
-      at_once_ = groups_ / (32 * threads) < 1 ? 1 : groups_ / (32 * threads);
-    }
+    const std::ptrdiff_t enough = (groups_ + at_once_ - 1) / at_once_;
+    const int helpers = int(threads < enough ? threads : enough) - 1;
+    if (threads > 1) at_once_ = std::clamp<std::ptrdiff_t>(groups_ / (32 * threads), 1, at_once_);
+    pieces_ = (groups_ + at_once_ - 1) / at_once_;
     run_parallel(helpers, [&](bool caller) {
       try {
         char* block = thread_workspace().reserve(bytes_);
-        while (take(block)) {
+        while (take(caller, block)) {
           if (!caller || !listens || Clock::now() - checked < kSignalPeriod) continue;
           PyEval_RestoreThread(state);
           if (listens < 0) listens = is_main_thread();
@@ -148,11 +147,14 @@ class BatchRun {
   Failure failure() const { return failure_; }
 
  private:
-  // Computes the next groups; false when there are none. Groups are handed out in order, so all
-  // below a failing one are computed.
-  bool take(char* block) {
-    const std::ptrdiff_t first = next_.fetch_add(at_once_);
-    for (std::ptrdiff_t g = first; g < first + at_once_ && g < lowest_failure_; ++g) {
+  // Computes the next piece of groups; false when there is none. The calling thread goes forward
+  // from the first, the others backward from the last: so each writes to the memory that it wrote
+  // to in the call before. A failure ends its piece and all above it.
+  bool take(bool caller, char* block) {
+    if (taken_.fetch_add(1) >= pieces_ || stop_.load(std::memory_order_relaxed)) return false;
+    const std::ptrdiff_t piece = caller ? front_++ : pieces_ - 1 - back_.fetch_add(1);
+    const std::ptrdiff_t last = (piece + 1) * at_once_;
+    for (std::ptrdiff_t g = piece * at_once_; g < last && g < lowest_failure_; ++g) {
       if (stop_.load(std::memory_order_relaxed)) return false;
       const std::ptrdiff_t state = g * group_;
       const std::ptrdiff_t left = call_.states - state;
@@ -163,16 +165,16 @@ class BatchRun {
         lowest_failure_ = g;
         failure_ = bad;
       }
-      return false;
     }
-    return first + at_once_ < lowest_failure_;
+    return true;
   }
 
   const Entry& entry_;
   const Call& call_;
-  std::ptrdiff_t group_ = 1, groups_, at_once_;
+  std::ptrdiff_t group_ = 1, groups_, at_once_, pieces_ = 0;
   std::size_t bytes_;
-  std::atomic<std::ptrdiff_t> next_{0}, lowest_failure_{0};
+  std::ptrdiff_t front_ = 0;
+  std::atomic<std::ptrdiff_t> back_{0}, taken_{0}, lowest_failure_{0};
   std::atomic<bool> stop_{false}, no_memory_{false};
   std::mutex failing_;
   Failure failure_;

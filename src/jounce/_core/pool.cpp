@@ -16,8 +16,9 @@ namespace jounce {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Threads that wait for each other look this long before they sleep: waking one takes as much.
-constexpr std::chrono::microseconds kLook(100);
+// Threads that wait for each other look this long before they sleep: waking one takes tens of
+// microseconds, as long as a small batch, and batches come in rows.
+constexpr std::chrono::microseconds kLook(1000);
 
 // Whether `ready` became true while looking.
 template <class Ready>
