@@ -24,7 +24,7 @@ from bench.timing import Call, Effort, Ratio, geometric_mean, measure, ratio
 from jounce._core import raw
 
 BRANCHINGS = (1, 2, 5)
-PRODUCT_RATES = 150
+PRODUCT_RATES = 125
 """As in core/partials/forward_partials.hpp."""
 
 

@@ -11,7 +11,7 @@ namespace jounce {
 
 // Measured cross-over (`make bench`): products of M^-1 while a rate is related to so many others in
 // the mean (all, in a chain), solves above.
-constexpr int kProductRates = 150;
+constexpr int kProductRates = 125;
 
 namespace partials {
 
