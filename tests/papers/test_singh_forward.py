@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import pytest
 from papers_cases import close, in_q, in_v, robot, samples, with_rotors
+from singh_chain import chain_about_z, rms
 
 import jounce as jc
 from jounce import inertia, lie
@@ -83,27 +84,6 @@ def test_unknown_method_is_refused():
     model = jc.models.chain(2)
     with pytest.raises(ValueError, match="method must be 'DMM' or 'AZA', got 'LU'"):
         singh.FDSVA(model, np.zeros(2), np.zeros(2), np.zeros(2), method="LU")
-
-
-def chain_about_z(n):
-    """The chain of Sec. V: every joint revolute about its local z axis."""
-    builder = jc.ModelBuilder()
-    for i in range(n):
-        builder.add_body(
-            f"link{i}",
-            f"link{i - 1}" if i else None,
-            joint="revolute",
-            placement=(1, 0, 0) if i else (0, 0, 0),
-            mass=1.0,
-            com=(0.5, 0, 0),
-            inertia=(0.01, 0.1, 0.1),
-        )
-    return builder.build()
-
-
-def rms(x, y):
-    """Root mean square error over the root mean square value."""
-    return np.sqrt(np.mean((x - y) ** 2) / np.mean(y**2))
 
 
 def test_accuracy_at_100_links_is_that_of_section_V_A(record_property):

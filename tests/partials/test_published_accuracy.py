@@ -8,6 +8,7 @@ import numpy as np
 import partials_oracle as oracle
 import pytest
 from partials_oracle import in_q, in_x
+from singh_chain import chain_about_z, rms
 
 import jounce as jc
 from jounce import lie
@@ -89,27 +90,6 @@ def test_bos_section_5_against_the_exact_oracle(record_property):
     record_property("largest", largest)
     assert max(largest) < 1e-10
     assert max(average) < 1e-12
-
-
-def rms(ours, exact):
-    """Root mean square error over the root mean square value (singh, Sec. V-A)."""
-    return float(np.sqrt(np.mean((ours - exact) ** 2) / np.mean(exact**2)))
-
-
-def chain_about_z(n):
-    """The chain of singh, Sec. V: every joint revolute about its local z axis."""
-    builder = jc.ModelBuilder()
-    for i in range(n):
-        builder.add_body(
-            f"link{i}",
-            f"link{i - 1}" if i else None,
-            joint="revolute",
-            placement=(1, 0, 0) if i else (0, 0, 0),
-            mass=1.0,
-            com=(0.5, 0, 0),
-            inertia=(0.01, 0.1, 0.1),
-        )
-    return builder.build()
 
 
 CHAINS = {"about_z": lambda: chain_about_z(100), "all_axes": lambda: jc.models.chain(100)}
