@@ -110,6 +110,17 @@ def test_inertia_matrices(body):
     close(at_com, np.trace(theta) / 2 * np.eye(3) - theta)
 
 
+@every_model
+def test_inertia_matrices_of_a_robot(name):
+    """Those of its bodies, moved from the centers of mass (eq. 39, 40)."""
+    model = robot(name)
+    M = mueller.inertia_matrices(model)[mueller.nodes_of_bodies(model)]
+    at_com = mueller.com_inertia(model.inertias)
+    placement = mueller.com_placement(model.inertias)
+    close(mueller.inertia_in_frame(at_com, lie.inverse(placement)), M)
+    close(jc.inertia.matrix(model.inertias), M)
+
+
 @every_body
 def test_spatial_equation_is_the_rate_of_the_spatial_momentum(body):
     def momentum(C, V):
