@@ -168,7 +168,7 @@ def first_pass(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.Array
 def torque_terms(g: Ground) -> tuple[Array, Array, Array]:
     """Return ``M qdd``, ``C qd`` and the gravity forces, (n,) each (singh, eq. 12 to 14).
 
-    Rotor inertias belong to the first.
+    Without rotor inertias, as in the paper: ``model.armature * qdd`` is no part of the first.
     """
     N = len(g.parent)
     a_0 = g.a[-1]
