@@ -126,6 +126,7 @@ def rotation(*changes):
 BODIES = [
     ({"name": ""}, "name must be a non-empty string, got ''"),
     ({"name": 3}, "name must be a non-empty string, got 3"),
+    ({"joint_name": 3}, "a joint's name must be a string, got 3"),
     ({"parent": "nobody"}, "body 'b': there is no parent named 'nobody'"),
     ({"parent": "A"}, "there is no parent named 'A'; did you mean 'a'?"),
     ({"parent": "world"}, "there is no parent named 'world'; the world is not a body, it is"),
@@ -221,3 +222,10 @@ def test_families_refuse_what_they_do_not_know(base):
     for n in (0, -1, 2.0, True):
         with pytest.raises(ValueError, match="n must be an integer of at least 1"):
             jc.models.chain(n)
+
+
+@pytest.mark.parametrize("name", ["", 3, None])
+def test_a_frame_needs_a_name(name):
+    builder = jc.ModelBuilder().add_body("a", None, "free", mass=1)
+    with pytest.raises(jc.ModelError, match="a frame's name must be a non-empty string"):
+        builder.add_frame(name, "a")

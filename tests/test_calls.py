@@ -355,6 +355,10 @@ def read_only_out(shape):
     return x
 
 
+def misaligned_out(shape):
+    return np.zeros(8 * np.prod(shape) + 1, np.uint8)[1:].view(float).reshape(shape)
+
+
 BAD_OUT = {
     "too short": (lambda s: np.zeros((s[0], s[1] - 1)), r"of shape \(9, 6\), got .*\(9, 5\)"),
     "too few axes": (lambda s: np.zeros(s[1]), r"got .*\(6,\)"),
@@ -364,6 +368,7 @@ BAD_OUT = {
     "Fortran order": (lambda s: np.zeros(s, order="F"), "got a non-contiguous float64 array"),
     "strided": (lambda s: np.zeros((s[0], 2 * s[1]))[:, ::2], "got a non-contiguous"),
     "read-only": (read_only_out, "got a read-only float64 array"),
+    "misaligned": (misaligned_out, "got a misaligned float64 array"),
     "list": (lambda s: np.zeros(s).tolist(), "got list"),
     "number": (lambda s: 3.0, "got float"),
     "tuple": (lambda s: (np.zeros(s),), "got tuple"),

@@ -121,6 +121,19 @@ def test_check_names_what_is_wrong(urdf, capsys, change, expected):
     assert "1 problem" in printed
 
 
+def test_check_names_what_mjcf_leaves_out_once(tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "spring.xml"
+    path.write_text(
+        '<mujoco><worldbody><body><joint name="j" stiffness="3"/><geom size=".1"/></body>'
+        "</worldbody></mujoco>"
+    )
+    assert cli.main(["check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("joint springs ('j')") == 1
+    assert "1 problem\n" in printed
+
+
 def test_check_lists_every_joint_that_moves_nothing(tmp_path, capsys):
     joint = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/></joint>'
     path = tmp_path / "massless.urdf"

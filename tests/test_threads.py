@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import threading
 import time
@@ -250,6 +251,30 @@ np.testing.assert_array_equal(got, expected)
 """,
         method,
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cannot keep threads to a core")
+def test_a_thread_without_a_core_is_not_waited_for(python):
+    """Where others keep the cores busy, two threads take about as long as one, not a time slice."""
+    one, two = python(
+        PRELUDE
+        + """
+model = jc.models.chain(6)
+q, out = np.zeros((2, 4096, 6))
+def times(threads, calls=101):
+    marks = [time.perf_counter()]
+    for _ in range(calls):
+        jc.inverse_dynamics(model, q, q, q, out=out, threads=threads)
+        marks.append(time.perf_counter())
+    return np.diff(marks)
+times(2)
+core = min(os.sched_getaffinity(0))
+for thread in os.listdir("/proc/self/task"):
+    os.sched_setaffinity(int(thread), {core})
+print(np.median(times(1)), np.median(times(2)))
+"""
+    ).split()
+    assert float(two) < 4 * float(one)
 
 
 def test_too_few_threads_are_no_error(python):

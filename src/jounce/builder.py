@@ -101,11 +101,11 @@ class ModelBuilder:
 
         Returns:
             The builder itself, so that calls can be chained.
+
+        Inertias that no body can have are taken as they are, unlike in model files;
+        `jounce.inertia.violation` tells them.
         """
-        if not isinstance(name, str) or not name:
-            raise ModelError(f"a body's name must be a non-empty string, got {name!r}")
-        if name in self._links or name in self._frames:
-            raise ModelError(f"two bodies or frames are named {name!r}")
+        self._check_name("body", name)
         self._links[name] = _Link(
             name,
             parent,
@@ -119,8 +119,7 @@ class ModelBuilder:
         self, name: str, body: str | None, placement: npt.ArrayLike | None = None
     ) -> ModelBuilder:
         """Add a named frame fixed to a body (None: to the world), with its pose in it."""
-        if name in self._links or name in self._frames:
-            raise ModelError(f"two bodies or frames are named {name!r}")
+        self._check_name("frame", name)
         self._frames[name] = (body, _pose(f"frame {name!r}: placement", placement))
         return self
 
@@ -152,6 +151,12 @@ class ModelBuilder:
             base = frames[parent] if parent is not None else _WORLD
             frames[name] = Frame(base.body, _compose(base.placement, placement))
         return Model(self.name, self.gravity, bodies, frames, self._visuals)
+
+    def _check_name(self, kind: str, name: object) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a {kind}'s name must be a non-empty string, got {name!r}")
+        if name in self._links or name in self._frames:
+            raise ModelError(f"two bodies or frames are named {name!r}")
 
     def _depth_first(self) -> list[_Link]:
         children: dict[str | None, list[_Link]] = {}
@@ -259,6 +264,8 @@ def _joints(
     for item in chain:
         if not isinstance(item, Joint):
             raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
+        if not isinstance(item.name, str):
+            raise ModelError(f"body {body!r}: a joint's name must be a string, got {item.name!r}")
     if len(chain) == 1 and chain[0].type != "fixed":
         return (chain[0].named(f"{body}_joint"),)
     if all(item.type == "fixed" for item in chain):

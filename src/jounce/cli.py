@@ -267,8 +267,9 @@ def _listed(message: str) -> str:
 
 def _same(error: str, warning: str) -> bool:
     """Whether the strict error only repeats the warning."""
-    finding = error.rpartition(">: ")[2]
-    return finding in warning
+    for words in (">: ", "the model cannot hold "):  # what stands before the finding
+        error = error.rpartition(words)[2]
+    return error in warning
 
 
 def _unmovable(model: Model) -> list[str]:

@@ -15,7 +15,9 @@ dual to twists: where a twist moves by ``Ad(T) @ x``, a wrench moves by ``Ad(inv
 (Mueller 2018, eq. 120); `jounce.twists.convert_wrench` does this for batches.
 
 Everything except `log`, `matrix_to_quat` and `quat_log` is analytic in its arguments and accepts
-complex arrays, so a complex step through these functions gives exact derivatives.
+complex arrays, so a complex step through these functions gives exact derivatives. Numbers that are
+not finite pass through these functions as they do in NumPy; `log` and `matrix_to_quat`, which
+check that a matrix is a rotation, refuse them.
 
 References: A. Mueller, "Screw and Lie Group Theory in Multibody Dynamics", 2018 (appendices A, B).
 A. Ali et al., "Lie Group Formulation of Recursive Dynamics Algorithms of Higher Order for

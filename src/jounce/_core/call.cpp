@@ -218,8 +218,9 @@ void wrong_output(PyObject* given, const Py_ssize_t* dims, int axes) {
   }
   auto* array = reinterpret_cast<PyArrayObject*>(given);
   PyObject* got = PyObject_GetAttrString(given, "shape");
-  PyErr_Format(PyExc_ValueError, "%s %s, got a %s%s%S array of shape %S", must, want.c_str(),
+  PyErr_Format(PyExc_ValueError, "%s %s, got a %s%s%s%S array of shape %S", must, want.c_str(),
                PyArray_ISWRITEABLE(array) ? "" : "read-only ",
+               PyArray_ISALIGNED(array) ? "" : "misaligned ",
                PyArray_IS_C_CONTIGUOUS(array) ? "" : "non-contiguous ", PyArray_DESCR(array),
                got ? got : Py_None);
   Py_XDECREF(got);

@@ -43,16 +43,19 @@ class Pool {
       std::lock_guard<std::mutex> lock(state_);
       helpers = grow(helpers);
       job_ = &job;
-      wanted_ = pending_ = helpers;
+      wanted_ = helpers;
       looks_ = helpers < hardware_threads();  // each thread has a core
       ++round_;
     }
     start_.notify_all();
     job(true);
-    if (looks_) look_for([this] { return pending_ == 0; });
+    {  // nothing is left to begin: a thread that found no core so far is not waited for
+      std::lock_guard<std::mutex> lock(state_);
+      job_ = nullptr;
+    }
+    if (looks_) look_for([this] { return running_ == 0; });
     std::unique_lock<std::mutex> lock(state_);
-    done_.wait(lock, [this] { return pending_ == 0; });
-    job_ = nullptr;
+    done_.wait(lock, [this] { return running_ == 0; });
     lock.unlock();
     busy_ = false;
     return true;
@@ -77,13 +80,15 @@ class Pool {
       if (looks_) look_for([&] { return round_ != seen; });
       {
         std::unique_lock<std::mutex> lock(state_);
-        start_.wait(lock, [&] { return round_ != seen && job_ && index < wanted_; });
+        start_.wait(lock, [&] { return round_ != seen && index < wanted_; });
         seen = round_;
+        if (!job_) continue;  // the others have done it all
         job = job_;
+        ++running_;
       }
       (*job)(false);
       std::lock_guard<std::mutex> lock(state_);
-      if (--pending_ == 0) done_.notify_one();
+      if (--running_ == 0) done_.notify_one();
     }
   }
 
@@ -94,7 +99,7 @@ class Pool {
   int threads_ = 0;
   const std::function<void(bool)>* job_ = nullptr;
   int wanted_ = 0;
-  std::atomic<int> pending_{0};
+  std::atomic<int> running_{0};
   std::atomic<unsigned long> round_{0};
   std::atomic<bool> looks_{false};
 };

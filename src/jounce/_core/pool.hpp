@@ -5,7 +5,8 @@
 
 namespace jounce {
 
-// Runs `job` on `helpers` further threads and on the calling one, and waits for all.
+// Runs `job` on the calling thread and on up to `helpers` further ones, and waits for those that
+// began. The job ends for the calling thread when nothing is left that another could begin.
 void run_parallel(int helpers, const std::function<void(bool caller)>& job);
 
 int hardware_threads();
