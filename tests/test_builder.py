@@ -229,3 +229,15 @@ def test_a_frame_needs_a_name(name):
     builder = jc.ModelBuilder().add_body("a", None, "free", mass=1)
     with pytest.raises(jc.ModelError, match="a frame's name must be a non-empty string"):
         builder.add_frame(name, "a")
+
+
+def test_inertias_that_no_body_has_are_named_in_one_warning():
+    builder = jc.ModelBuilder()
+    builder.add_body("good", joint="revolute", mass=1.0, inertia=(1, 1, 1))
+    builder.add_body("flat", "good", joint="revolute", mass=1.0, inertia=(-1, 1, 1))
+    builder.add_body("long", "good", joint="fixed", mass=1.0, inertia=(1, 1, 3))
+    with pytest.warns(jc.ModelWarning, match=r"body 'flat': .*body 'long': ") as caught:
+        model = builder.build()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert builder.build(warn=False) == model

@@ -102,8 +102,7 @@ class ModelBuilder:
         Returns:
             The builder itself, so that calls can be chained.
 
-        Inertias that no body can have are taken as they are, unlike in model files;
-        `jounce.inertia.violation` tells them.
+        Inertias that no body can have are taken with a `ModelWarning` when the model is built.
         """
         self._check_name("body", name)
         self._links[name] = _Link(
@@ -128,12 +127,19 @@ class ModelBuilder:
         self._visuals.extend(visuals)
         return self
 
-    def build(self) -> Model:
-        """Check the tree, merge fixed joints, sort depth first and make the model."""
+    def build(self, *, warn: bool = True) -> Model:
+        """Check the tree, merge fixed joints, sort depth first and make the model.
+
+        Args:
+            warn: issue one `ModelWarning` that names bodies with inertias that no body has.
+        """
         bodies: list[Body] = []
         frames: dict[str, Frame] = {}
         links = self._depth_first()
-        for link, parameters in zip(links, _parameters(links), strict=True):
+        rows = _parameters(links)
+        if warn:
+            inertia_.warn_of_violations([link.name for link in links], rows, stacklevel=2)
+        for link, parameters in zip(links, rows, strict=True):
             base = frames[link.parent] if link.parent is not None else _WORLD
             pose = _compose(base.placement, link.placement)
             if not link.joints:

@@ -351,7 +351,8 @@ class Model(_core.Tree):  # type: ignore[misc]
             return "Model (not initialized)"
         gravity = ", ".join(f"{g:g}" for g in self.gravity)
         lines = [
-            f"Model {self.name!r}: {self.n_bodies} bodies, {len(self.joints)} joints, "
+            f"Model {self.name!r}: {_count(self.n_bodies, 'body', 'bodies')}, "
+            f"{_count(len(self.joints), 'joint', 'joints')}, "
             f"nq = {self.nq}, nv = {self.nv}, gravity ({gravity})",
             "  q: 1-DoF joints one number; spherical quaternion (x, y, z, w); "
             "free quaternion (x, y, z, w), position",
@@ -446,3 +447,7 @@ def _index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str
             f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
         )
     raise KeyError(f"{kind} must be a name or an index, got {key!r}")
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

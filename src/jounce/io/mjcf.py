@@ -181,7 +181,7 @@ def _build(compiled: Any, base: str, gravity: npt.ArrayLike | None) -> Model:
             parameters=parameters[i],
         )
     _add_sites(builder, compiled, names)
-    return builder.build()
+    return builder.build(warn=False)
 
 
 _DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY

@@ -104,7 +104,7 @@ def _load(
     try:
         builder.add_body(root.name, None, joint, parameters=parameters[root.name])
         _add_joints(builder, robot.joints, parameters, {j.name for j in lost}, lock)
-        model = builder.build()
+        model = builder.build(warn=False)
     except ModelError as error:
         raise ModelError(f"{doc.name}: {error}") from None
     findings = [check.report(doc, impossible, most=10)] if impossible else []
