@@ -8,23 +8,11 @@ import time
 
 import numpy as np
 import pytest
+from test_model import ARRAYS
 
 import jounce as jc
 from jounce import inertia, lie
 
-ARRAYS = [
-    "parents",
-    "gravity",
-    "inertias",
-    "actuated",
-    "armature",
-    "damping",
-    "friction",
-    "lower",
-    "upper",
-    "velocity_limit",
-    "effort_limit",
-]
 VALUES = ARRAYS[4:]
 
 

@@ -34,7 +34,6 @@ def centroidal_momentum_matrix(
 
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
-    raise NotImplementedError
 
 
 @kernel
@@ -61,4 +60,3 @@ def centroidal_momentum_matrix_derivative(
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_derivative @ v``,
     the sum of gravity and the external wrenches about the center of mass.
     """
-    raise NotImplementedError

@@ -110,7 +110,7 @@ def test_axis_defaults_to_x_and_is_normalized():
 
 @pytest.mark.parametrize("kind", ["fixed", "floating", "spherical"])
 def test_axis_is_ignored_where_it_has_no_meaning(kind):
-    load_urdf(single(kind, '<axis xyz="0 0 0"/>'))
+    assert load_urdf(single(kind, '<axis xyz="0 0 0"/>')) == load_urdf(single(kind))
 
 
 def test_joint_origin_by_angles_and_by_quaternion():
@@ -264,7 +264,8 @@ def test_point_masses_and_flat_bodies_are_possible():
     joints = joint("ja", "continuous", "base", "a"), joint("jb", "continuous", "a", "b")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        load_urdf(robot(*links, *joints))
+        model = load_urdf(robot(*links, *joints))
+    np.testing.assert_array_equal(model.inertias[:, 9], [2, 0])
 
 
 def test_extensions_of_vendors_are_accepted():
