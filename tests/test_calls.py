@@ -24,7 +24,7 @@ KERNELS = {
     "momentum": ("q", "v"),
     "centroidal_momentum": ("q", "v"),
     "centroidal_momentum_matrix": ("q",),
-    "centroidal_momentum_matrix_derivative": ("q", "v"),
+    "centroidal_momentum_matrix_rate": ("q", "v"),
     "integrate": ("q", "dv"),
     "difference": ("q0", "q1"),
     "body_poses": ("q",),
@@ -33,14 +33,14 @@ KERNELS = {
     "body_pose": ("q",),
     "body_twist": ("q", "v"),
     "jacobian": ("q",),
-    "jacobian_derivative": ("q", "v"),
+    "jacobian_rate": ("q", "v"),
     "hybrid_dynamics": ("q", "v", "a", "tau", "f_ext"),
 }
 OPTIONS = {
     "body_pose": lambda model: {"body": model.body_names[-1]},
     "body_twist": lambda model: {"body": model.body_names[-1], "twist": "hybrid"},
     "jacobian": lambda model: {"body": model.body_names[-1], "twist": "spatial"},
-    "jacobian_derivative": lambda model: {"body": model.body_names[-1], "twist": "mixed"},
+    "jacobian_rate": lambda model: {"body": model.body_names[-1], "twist": "mixed"},
     "hybrid_dynamics": lambda model: {"prescribed": np.arange(model.nv) % 3 == 0},
 }
 EPS = np.finfo(float).eps

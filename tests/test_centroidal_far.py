@@ -49,7 +49,7 @@ def test_matrix_and_derivative_do_not_depend_on_where_the_robot_stands(base, lea
     before = far.copy()
     for call in (
         lambda q: jc.centroidal_momentum_matrix(model, q),
-        lambda q: jc.centroidal_momentum_matrix_derivative(model, q, v),
+        lambda q: jc.centroidal_momentum_matrix_rate(model, q, v),
     ):
         expected = call(near)
         scale = np.abs(expected).max()

@@ -264,7 +264,7 @@ def test_jacobians_give_twists_and_accelerations(case, twist):
     assert_close(jc.body_twists(model, q, v, twist)[:, index], x, slack * size)
     converted = jc.twists.convert(jc.body_twist(model, q, v, body), T, "body", twist)
     assert_close(converted, x, slack * size * 8)
-    dJ = jc.jacobian_derivative(model, q, v, body, twist)
+    dJ = jc.jacobian_rate(model, q, v, body, twist)
     rate = product(J, a) + product(dJ, v)
     size = np.abs(J).max() * np.abs(a).max() + np.abs(dJ).max() * np.abs(v).max() + 1
     size = size * model.nv * (1 + np.abs(T[:, :3, 3]).max())
@@ -322,14 +322,14 @@ FUNCTIONS = {
     "momentum": lambda m, q, v, a: jc.momentum(m, q, v),
     "centroidal_momentum": lambda m, q, v, a: jc.centroidal_momentum(m, q, v),
     "centroidal_momentum_matrix": lambda m, q, v, a: jc.centroidal_momentum_matrix(m, q),
-    "centroidal_momentum_matrix_derivative": lambda m, q, v, a: (
-        jc.centroidal_momentum_matrix_derivative(m, q, v)
+    "centroidal_momentum_matrix_rate": lambda m, q, v, a: (
+        jc.centroidal_momentum_matrix_rate(m, q, v)
     ),
     "body_poses": lambda m, q, v, a: jc.body_poses(m, q),
     "body_twists": lambda m, q, v, a: jc.body_twists(m, q, v, "mixed"),
     "body_accelerations": lambda m, q, v, a: jc.body_accelerations(m, q, v, a, "spatial"),
     "jacobian": lambda m, q, v, a: jc.jacobian(m, q, 0, "hybrid"),
-    "jacobian_derivative": lambda m, q, v, a: jc.jacobian_derivative(m, q, v, m.n_bodies - 1),
+    "jacobian_rate": lambda m, q, v, a: jc.jacobian_rate(m, q, v, m.n_bodies - 1),
     "integrate": lambda m, q, v, a: jc.integrate(m, q, v),
     "difference": lambda m, q, v, a: jc.difference(m, jc.neutral(m), q),
 }
@@ -415,6 +415,6 @@ def test_frames_fixed_to_the_world_do_not_move():
     q, v = np.zeros((5, 1)), np.ones((5, 1))
     for twist in TWISTS:
         assert not jc.jacobian(model, q, "ground", twist).any()
-        assert not jc.jacobian_derivative(model, q, v, "ground", twist).any()
+        assert not jc.jacobian_rate(model, q, v, "ground", twist).any()
         assert not jc.body_twist(model, q, v, "ground", twist).any()
     np.testing.assert_array_equal(jc.body_pose(model, q, "ground")[..., :3, 3], [(1, 2, 3)] * 5)

@@ -17,7 +17,7 @@ from jounce._core import core_info
 from jounce.builder import ModelBuilder
 from jounce.centroidal import (
     centroidal_momentum_matrix,
-    centroidal_momentum_matrix_derivative,
+    centroidal_momentum_matrix_rate,
 )
 from jounce.christoffel import (
     christoffel_symbols,
@@ -59,7 +59,7 @@ from jounce.kinematics import (
     body_twist,
     body_twists,
     jacobian,
-    jacobian_derivative,
+    jacobian_rate,
 )
 from jounce.linearization import linearize, linearize_step
 from jounce.model import Frame, Model
@@ -116,7 +116,7 @@ __all__ = [
     "center_of_mass",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
-    "centroidal_momentum_matrix_derivative",
+    "centroidal_momentum_matrix_rate",
     "christoffel_symbols",
     "core_info",
     "coriolis_matrix",
@@ -136,7 +136,7 @@ __all__ = [
     "inverse_mass_matrix",
     "inverse_mass_matrix_derivatives",
     "jacobian",
-    "jacobian_derivative",
+    "jacobian_rate",
     "jacobian_partials",
     "jacobian_series",
     "kinetic_energy",

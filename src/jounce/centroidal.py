@@ -8,7 +8,7 @@ import numpy.typing as npt
 from jounce._core import kernel
 from jounce.model import Model
 
-__all__ = ["centroidal_momentum_matrix", "centroidal_momentum_matrix_derivative"]
+__all__ = ["centroidal_momentum_matrix", "centroidal_momentum_matrix_rate"]
 
 Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
@@ -37,7 +37,7 @@ def centroidal_momentum_matrix(
 
 
 @kernel
-def centroidal_momentum_matrix_derivative(
+def centroidal_momentum_matrix_rate(
     model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Time derivative of the centroidal momentum matrix along v, (..., 6, nv).
@@ -57,6 +57,6 @@ def centroidal_momentum_matrix_derivative(
     Raises:
         ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
 
-    Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_derivative @ v``,
+    Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_rate @ v``,
     the sum of gravity and the external wrenches about the center of mass.
     """

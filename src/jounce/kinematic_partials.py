@@ -101,7 +101,7 @@ def jacobian_partials(
         ValueError: a negative order, an unknown representation, a wrong shape or bad numbers.
         KeyError: an unknown body.
 
-    Identity: ``jacobian_partials(model, q, body, 1) @ v`` is `jacobian_derivative`.
+    Identity: ``jacobian_partials(model, q, body, 1) @ v`` is `jacobian_rate`.
     """
     order = _order(order)
     J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist, threads=threads)

@@ -24,7 +24,7 @@ __all__ = [
     "body_twist",
     "body_twists",
     "jacobian",
-    "jacobian_derivative",
+    "jacobian_rate",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ _body_twist: Kernel = _core.raw("body_twist")
 _body_twists: Kernel = _core.raw("body_twists")
 _body_accelerations: Kernel = _core.raw("body_accelerations")
 _jacobian: Kernel = _core.raw("jacobian")
-_jacobian_derivative: Kernel = _core.raw("jacobian_derivative")
+_jacobian_rate: Kernel = _core.raw("jacobian_rate")
 
 
 def body_twists(
@@ -169,7 +169,7 @@ def jacobian(
     )
 
 
-def jacobian_derivative(
+def jacobian_rate(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
@@ -181,7 +181,7 @@ def jacobian_derivative(
 ) -> Array:
     """Time derivative of the Jacobian along v, (..., 6, nv).
 
-    Identity: the derivative of the twist's components is ``J a + jacobian_derivative(...) v``.
+    Identity: the derivative of the twist's components is ``J a + jacobian_rate(...) v``.
 
     Args:
         model: the robot.
@@ -194,6 +194,6 @@ def jacobian_derivative(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    return _jacobian_derivative(
+    return _jacobian_rate(
         model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
     )

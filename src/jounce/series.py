@@ -105,7 +105,7 @@ def hybrid_dynamics_series(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
-    acc: ArrayLike,
+    a: ArrayLike,
     tau: ArrayLike,
     prescribed: ArrayLike,
     f_ext: ArrayLike | None = None,
@@ -122,7 +122,7 @@ def hybrid_dynamics_series(
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
-        acc: (..., r+1, nv) dv/dt and its derivatives; read where prescribed, ignored elsewhere.
+        a: (..., r+1, nv) dv/dt and its derivatives; read where prescribed, ignored elsewhere.
         tau: (..., r+1, nv) forces and their derivatives; read where not prescribed.
         prescribed: (nv,) bool mask over the rates, the same for the whole batch.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches on the bodies and their derivatives.
@@ -130,7 +130,7 @@ def hybrid_dynamics_series(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        (acc, tau), both (..., r+1, nv) and complete.
+        (a, tau), both (..., r+1, nv) and complete.
 
     Raises:
         ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
@@ -256,7 +256,7 @@ def jacobian_series(
             representation.
         KeyError: an unknown body or frame.
 
-    Identity: row 1 is `jacobian_derivative`; J v, differentiated by Leibniz' rule, is
+    Identity: row 1 is `jacobian_rate`; J v, differentiated by Leibniz' rule, is
     `body_motion_series`.
     """
     series: Array = _jacobian_series(

@@ -183,5 +183,5 @@ def test_frames(path, base):
             J, dJ = columns[name, twist]
             ours = s.there.to_v(q[:, None], jc.jacobian(s.model, q, name, twist))
             assert relative_error(ours, J) < RELATIVE
-            ours = s.there.to_v(q[:, None], jc.jacobian_derivative(s.model, q, v, name, twist))
+            ours = s.there.to_v(q[:, None], jc.jacobian_rate(s.model, q, v, name, twist))
             assert relative_error(ours, dJ, 1.0) < RELATIVE

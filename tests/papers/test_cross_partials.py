@@ -108,7 +108,7 @@ def test_jacobian_partials(robot, twist):
             found = mueller.jacobian_partials(model, s.q, body, order, twist)
             agree(jc.jacobian_partials(model, s.q, body, order, twist), {"mueller": found})
         rate = mueller.jacobian_partials(model, s.q, body, 1, twist) @ s.v
-        agree(jc.jacobian_derivative(model, s.q, s.v, body, twist), {"mueller": rate})
+        agree(jc.jacobian_rate(model, s.q, s.v, body, twist), {"mueller": rate})
 
 
 def test_christoffel_symbols(robot):

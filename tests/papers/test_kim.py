@@ -103,7 +103,7 @@ def test_joint_jacobian_is_inverse_pose_times_its_derivative(model):
             _, S, S_dot = kim.joint(links, i, q, v)
             columns = np.s_[:, links.rates(i)]
             close(S, jc.jacobian(model, q, body)[columns])
-            close(S_dot, jc.jacobian_derivative(model, q, v, body)[columns], floor=1.0)
+            close(S_dot, jc.jacobian_rate(model, q, v, body)[columns], floor=1.0)
 
 
 def test_compound_joints_have_a_varying_jacobian():

@@ -128,7 +128,7 @@ def eq_26():
     printed = sum(bracket(JH[:, j], linear(JH[:, k])) * V0[k] for k in range(j + 1))
     outward = sum(JH[:, k] * V0[k] for k in range(j + 1, N))
     corrected = bracket(JH[:, j], linear(outward)) + bracket(angular(VH[j]), JH[:, j])
-    exact = jc.jacobian_derivative(MODEL, Q0, V0, LAST, "hybrid")[:, j]
+    exact = jc.jacobian_rate(MODEL, Q0, V0, LAST, "hybrid")[:, j]
     return relative(printed, exact), relative(corrected, exact)
 
 
@@ -139,7 +139,7 @@ def eq_27():
     dr = VH[:, 3:]
     printed = Ad_r(r[j - 1] - r[LAST]) @ (lie.ad(VS[j]) - ad_v(dr[LAST])) @ X
     corrected = Ad_r(r[j] - r[LAST]) @ (lie.ad(VH[j]) - ad_v(dr[LAST])) @ X
-    exact = jc.jacobian_derivative(MODEL, Q0, V0, LAST, "hybrid")[:, j]
+    exact = jc.jacobian_rate(MODEL, Q0, V0, LAST, "hybrid")[:, j]
     return relative(printed, exact), relative(corrected, exact)
 
 
@@ -149,8 +149,8 @@ def _mixed(hybrid):
 
 def eq_33_jacobian():
     """Mixed Jacobian rate converted from the hybrid one."""
-    exact = jc.jacobian_derivative(MODEL, Q0, V0, LAST, "mixed")
-    printed = _mixed(jc.jacobian_derivative(MODEL, Q0, V0, LAST, "hybrid"))
+    exact = jc.jacobian_rate(MODEL, Q0, V0, LAST, "mixed")
+    printed = _mixed(jc.jacobian_rate(MODEL, Q0, V0, LAST, "hybrid"))
     corrected = mueller.system_jacobian_rate(MODEL, Q0, V0, "mixed")[LAST]
     return relative(printed, exact), relative(corrected, exact)
 

@@ -91,7 +91,7 @@ def check_exactness(s):
     A = jc.centroidal_momentum_matrix(s.model, s.q)
     assert relative(A, matrix(s.q)) < 1e-13
     assert relative(oracle.times(A, s.v), jc.centroidal_momentum(s.model, s.q, s.v)) < 1e-13
-    dA = jc.centroidal_momentum_matrix_derivative(s.model, s.q, s.v)
+    dA = jc.centroidal_momentum_matrix_rate(s.model, s.q, s.v)
     exact = in_q(s.model, s.q, matrix) @ s.v[:, None, :, None]
     assert relative(dA, exact[..., 0]) < 1e-13
 
@@ -103,7 +103,7 @@ def test_a_thousand_kilometers_away_nothing_changes(base, count):
     calls = {
         "momentum": lambda q, v: jc.centroidal_momentum(s.model, q, v),
         "matrix": lambda q, v: jc.centroidal_momentum_matrix(s.model, q),
-        "derivative": lambda q, v: jc.centroidal_momentum_matrix_derivative(s.model, q, v),
+        "derivative": lambda q, v: jc.centroidal_momentum_matrix_rate(s.model, q, v),
         "energy": lambda q, v: jc.kinetic_energy(s.model, q, v),
     }
     for name, call in calls.items():

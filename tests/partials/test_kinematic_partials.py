@@ -42,7 +42,7 @@ def test_first_partials_of_jacobians(case, twist):
         exact = in_q(model, case.q, oracle_jacobian(model, body, twist))
         got = jc.jacobian_partials(model, case.q, body, 1, twist)
         assert relative(got, exact) < EXACT
-        exact = jc.jacobian_derivative(model, case.q, case.v, body, twist)
+        exact = jc.jacobian_rate(model, case.q, case.v, body, twist)
         assert relative((got @ case.v[:, None, :, None])[..., 0], exact) < EXACT
 
 
@@ -95,7 +95,7 @@ def test_frames_and_the_world():
     q, v = jc.random_configuration(model, 0, 5), np.ones((5, model.nv))
     for twist in twists.REPRESENTATIONS:
         got = jc.jacobian_partials(model, q, "tool", 1, twist) @ v[:, None, :, None]
-        exact = jc.jacobian_derivative(model, q, v, "tool", twist)
+        exact = jc.jacobian_rate(model, q, v, "tool", twist)
         np.testing.assert_allclose(got[..., 0], exact, atol=1e-12)
         by_q = np.einsum("...ajk,...j->...ak", jc.jacobian_partials(model, q, "tool", 1, twist), v)
         d = jc.body_twist_derivatives(model, q, v, "tool", twist)
@@ -158,7 +158,7 @@ def test_centroidal_momentum_matrix(case):
     assert relative(A, matrix(case.q)) < EXACT
     momentum = jc.centroidal_momentum(model, case.q, case.v)
     assert relative(oracle.times(A, case.v), momentum) < EXACT
-    dA = jc.centroidal_momentum_matrix_derivative(model, case.q, case.v)
+    dA = jc.centroidal_momentum_matrix_rate(model, case.q, case.v)
     exact = in_q(model, case.q, matrix) @ case.v[:, None, :, None]
     assert relative(dA, exact[..., 0]) < EXACT
 
@@ -170,7 +170,7 @@ def test_momentum_changes_by_gravity_and_external_wrenches(free_root):
     tau[:, :6] = 0.0
     a = jc.forward_dynamics(model, s.q, s.v, tau, s.f_ext)
     A = jc.centroidal_momentum_matrix(model, s.q)
-    dA = jc.centroidal_momentum_matrix_derivative(model, s.q, s.v)
+    dA = jc.centroidal_momentum_matrix_rate(model, s.q, s.v)
     rate = oracle.times(A, a) + oracle.times(dA, s.v)
     H = jc.body_poses(model, s.q)
     H[..., :3, 3] -= jc.center_of_mass(model, s.q)[:, None]

@@ -80,7 +80,7 @@ def test_coordinates_must_be_real_numbers(q):
         lambda: jc.jacobian_partials(MODEL, q, "B2", 1),
         lambda: jc.body_twist_derivatives(MODEL, q, ZERO, "B2"),
         lambda: jc.centroidal_momentum_matrix(MODEL, q),
-        lambda: jc.centroidal_momentum_matrix_derivative(MODEL, q, ZERO),
+        lambda: jc.centroidal_momentum_matrix_rate(MODEL, q, ZERO),
     )
     for call in calls:
         with pytest.raises(ValueError, match="q must be an array of real numbers"):
@@ -149,7 +149,7 @@ def test_a_robot_without_bodies_is_no_special_case():
     assert jc.christoffel_symbols(model, none).shape == (0, 0, 0)
     assert jc.mass_matrix_derivatives(model, none).shape == (0, 0, 0)
     assert jc.centroidal_momentum_matrix(model, none).shape == (6, 0)
-    assert jc.centroidal_momentum_matrix_derivative(model, none, none).shape == (6, 0)
+    assert jc.centroidal_momentum_matrix_rate(model, none, none).shape == (6, 0)
     assert jc.kinetic_energy_derivatives(model, none, none).dq.shape == (0,)
     got = jc.hybrid_dynamics_derivatives(model, none, none, none, none, np.zeros(0, bool))
     assert got.a_dq.shape == (0, 0)

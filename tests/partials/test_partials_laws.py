@@ -145,7 +145,7 @@ def test_far_from_the_origin_nothing_changes(free_root):
         "acceleration": lambda q: jc.body_acceleration_derivatives(model, q, s.v, s.a, body),
         "centroidal": lambda q: [
             jc.centroidal_momentum_matrix(model, q),
-            jc.centroidal_momentum_matrix_derivative(model, q, s.v),
+            jc.centroidal_momentum_matrix_rate(model, q, s.v),
         ],
     }
     for name, call in calls.items():
@@ -213,7 +213,7 @@ CALLS = {
     "body_twist_derivatives": ("q", "v"),
     "body_acceleration_derivatives": ("q", "v", "a"),
     "centroidal_momentum_matrix": ("q",),
-    "centroidal_momentum_matrix_derivative": ("q", "v"),
+    "centroidal_momentum_matrix_rate": ("q", "v"),
 }
 OPTIONS = {
     "hybrid_dynamics_derivatives": lambda s: {"prescribed": s.mask},

@@ -72,7 +72,7 @@ def check_centroidal_momentum(s):
     if jc.total_mass(s.model) == 0:
         return
     A = jc.centroidal_momentum_matrix(s.model, s.q)
-    ours = A, A, jc.centroidal_momentum_matrix_derivative(s.model, s.q, s.v)
+    ours = A, A, jc.centroidal_momentum_matrix_rate(s.model, s.q, s.v)
     theirs = []
     for q, v in zip(s.pin_q, s.pin_v, strict=True):
         first = pin.ccrba(s.pin, s.data, q, v)[LINEAR_LAST]

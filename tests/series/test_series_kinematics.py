@@ -158,7 +158,7 @@ def test_first_rows_are_plain_kinematics(name, twist):
         J = jc.jacobian_series(model, q, motion, body, twist)
         pose = jc.body_pose_series(model, q, motion, body)[:, 0]
         accelerations = jc.body_accelerations(model, q, v, a, twist)[:, body]
-        rate = jc.jacobian_derivative(model, q, v, body, twist)
+        rate = jc.jacobian_rate(model, q, v, body, twist)
         pairs = [
             (twists[:, 0], jc.body_twist(model, q, v, body, twist)),
             (twists[:, 1], accelerations),

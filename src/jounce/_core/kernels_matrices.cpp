@@ -55,9 +55,9 @@ struct JacobianRateWork : JacobianWork<S> {
       : JacobianWork<S>(tree, arena), J(arena.take<S>(6 * std::size_t(tree.nv))) {}
 };
 
-struct JacobianDerivative {
+struct JacobianRate {
   static constexpr Signature signature{
-      "jacobian_derivative", 2, {{"q", Shape::q}, {"v", Shape::v}},
+      "jacobian_rate", 2, {{"q", Shape::q}, {"v", Shape::v}},
       2, {Option::frame, Option::representation}, 1, {Shape::six_by_v}};
   template <class S>
   using Work = JacobianRateWork<S>;
@@ -82,9 +82,9 @@ struct CentroidalMomentumMatrix {
   }
 };
 
-struct CentroidalMomentumMatrixDerivative {
+struct CentroidalMomentumMatrixRate {
   static constexpr Signature signature{
-      "centroidal_momentum_matrix_derivative", 2, {{"q", Shape::q}, {"v", Shape::v}},
+      "centroidal_momentum_matrix_rate", 2, {{"q", Shape::q}, {"v", Shape::v}},
       0, {}, 1, {Shape::six_by_v}};
   template <class S>
   using Work = CentroidalRateWork<S>;
@@ -98,8 +98,8 @@ struct CentroidalMomentumMatrixDerivative {
 
 const Entry* const kEntries[] = {
     &entry_of<MassMatrix>, &entry_of<InverseMassMatrix>, &entry_of<Jacobian>,
-    &entry_of<JacobianDerivative>, &entry_of<CentroidalMomentumMatrix>,
-    &entry_of<CentroidalMomentumMatrixDerivative>};
+    &entry_of<JacobianRate>, &entry_of<CentroidalMomentumMatrix>,
+    &entry_of<CentroidalMomentumMatrixRate>};
 }  // namespace
 
 Entries matrix_entries() { return {kEntries, int(std::size(kEntries))}; }

@@ -43,7 +43,7 @@ struct ForwardDynamicsSeries {
 struct HybridDynamicsSeries {
   static constexpr Signature signature{
       "hybrid_dynamics_series",
-      5, {{"q", Shape::q}, {"v", Shape::v}, {"acc", Shape::series, false, Reads::prescribed},
+      5, {{"q", Shape::q}, {"v", Shape::v}, {"a", Shape::series, false, Reads::prescribed},
           {"tau", Shape::series, false, Reads::unprescribed},
           {"f_ext", Shape::wrench_series, true}},
       1, {Option::prescribed}, 2, {Shape::series, Shape::series}};
