@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find core src/jounce/_core -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
+SOURCES := $(shell find core bindings cmake -name '*.hpp' -o -name '*.h' -o -name '*.cpp' -o -name '*.cmake') CMakeLists.txt pyproject.toml
 # "native" while developing; "all" builds every instruction set, as wheels do.
 ISA ?= native
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)

@@ -5,32 +5,28 @@
 //   (1) F = J x + F0
 // with x = X x_parent + c + sum_k s_k y_k, where y_k are the accelerations of the joint's rates
 // and c its velocity-dependent part. Rates are eliminated one at a time, the last first, also
-// within a multi-DoF joint, so that each may be prescribed or free. With U = J s, D = s^T U +
-// armature:
-//   free:       (2) u = tau - s^T F0,  y = (u - U^T x) / D,  J -= U U^T / D,  F0 += U u / D
+// within a multi-DoF joint, so that each may be prescribed or free. With U, D and J of factor.hpp:
+//   free:       (2) u = tau - s^T F0,  y = (u - U^T x) / D,  F0 += U u / D
 //   prescribed: (3) F0 += U y,  and later tau = U^T x + D y + s^T F0
-// where x holds the parent's part and the rates before k. D must not vanish: it is compared with
-// the inertia before the eliminations below it, whose rounding errors it carries.
+// where x holds the parent's part and the rates before k.
 #pragma once
 
-#include "inverse_dynamics.hpp"
+#include "jounce/dynamics/factor.hpp"
+#include "jounce/dynamics/inverse_dynamics.hpp"
 
 namespace jounce {
 
 template <class S>
 struct ArticulatedWork {
-  struct Row {
-    Pose<S> pose;
+  struct Row : ArticulatedNode<S> {
+    Pose<S> in_parent;
     Vec3<S> w;
     Motion<S> c;
-    ArticulatedInertia<S> J;
     Force<S> F0;
     Motion<S> x;
-    S angular_scale, linear_scale;
   };
-  struct Rate {
-    Force<S> U;
-    S inverse_D, D, u;
+  struct Rate : ArticulatedRate<S> {
+    S u;
   };
   Angles<S> angles;
   Row* row;
@@ -41,79 +37,37 @@ struct ArticulatedWork {
       : angles(tree, arena), row(arena.take<Row>(tree.n)), rate(arena.take<Rate>(tree.nv)) {}
 };
 
-// Which joints' accelerations are given: none, all that a mask says.
-struct NoneMask {
-  JOUNCE_INLINE bool operator()(int) const { return false; }
-};
-struct SomeMask {
-  const unsigned char* prescribed;
-  JOUNCE_INLINE bool operator()(int k) const { return prescribed[k] != 0; }
-};
-
-constexpr double kSingular = 64 * kEpsilon;
-
-// Whether a pivot is within rounding errors of zero, negative or not a number.
-template <class S>
-JOUNCE_INLINE bool vanishes(const S& pivot, const S& scale) {
-  return !all(value(pivot) > value(scale * kSingular));
-}
-
 // Velocities, velocity-dependent accelerations and wrenches, own inertias.
 template <class S, class P>
 JOUNCE_INLINE void articulated_outward(const Tree<P>& tree, const S* q, const S* v, const S* f_ext,
                                        ArticulatedWork<S>& work) {
-  using Row = typename ArticulatedWork<S>::Row;
   work.angles.compute(tree, q);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    Row& me = work.row[i];
-    me.pose = joint_pose(node, q, work.angles.sine, work.angles.cosine);
+    auto& me = work.row[i];
+    me.in_parent = joint_pose(node, q, work.angles.sine, work.angles.cosine);
     me.w = Vec3<S>::zero();
     me.c = Motion<S>::zero();
     if (node.parent >= 0) {
-      const Row& up = work.row[node.parent];
-      me.w = transposed(me.pose.R, up.w);
-      me.c.v = transposed(me.pose.R, cross(up.w, cross(up.w, me.pose.p)));
+      const Mat3<S>& R = me.in_parent.R;
+      const Vec3<S>& parent_w = work.row[node.parent].w;
+      me.w = transposed(R, parent_w);
+      me.c.v = transposed(R, cross(parent_w, cross(parent_w, me.in_parent.p)));
     }
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       const Motion<S> j = joint_motion<K>(node, v + node.v);
-      if constexpr (K != Kind::revolute && K != Kind::spherical) {
-        me.c.v += cross(me.w * 2.0 + j.w, j.v);
-      }
-      if constexpr (K != Kind::prismatic) {
+      if constexpr (moves(K)) me.c.v += cross(me.w * 2.0 + j.w, j.v);
+      if constexpr (rotates(K)) {
         me.c.w = cross(me.w, j.w);
         me.w += j.w;
       }
     });
     const RigidInertia<P>& I = node.inertia;
-    me.J = ArticulatedInertia<S>::of(I);
+    me.start(I);
     me.F0 = {cross(me.w, I.I * me.w), cross(me.w, cross(me.w, I.h))};
     if (f_ext && node.body >= 0) me.F0 -= external_wrench(node, f_ext);
-    me.angular_scale = S(trace(I.I));
-    me.linear_scale = S(I.m);
   }
-}
-
-// Factors the inertia of a node: eliminates its free rates from J, the last first, into `rate`.
-// Returns whether a D vanishes.
-template <Kind K, class S, class P, class Row, class Rate, class Mask>
-JOUNCE_INLINE bool factor_node(const Tree<P>& tree, const Node<P>& node, Mask prescribed, Row& me,
-                               Rate* rate) {
-  bool singular = false;
-  for (int k = rates(K) - 1; k >= 0; --k) {
-    Rate& r = rate[node.v + k];
-    r.U = times_screw<K>(me.J, node, k);
-    r.D = along<K>(node, k, r.U) + tree.armature[node.v + k];
-    if (prescribed(node.v + k)) continue;
-    const bool slides = K == Kind::prismatic || (K == Kind::free && k >= 3);
-    const S scale = slides ? me.linear_scale
-                           : me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
-    if (vanishes(r.D, scale)) singular = true;
-    r.inverse_D = S(1.0) / r.D;
-    if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
-  }
-  return singular;
 }
 
 // Equations (2) and (3) for the bias wrench F0 of a factored node.
@@ -132,33 +86,22 @@ JOUNCE_INLINE void reduce_node(const Node<P>& node, Mask prescribed, const S* a,
   }
 }
 
-// Adds an eliminated node's inertia and scale to its parent's.
-template <class Row, class S>
-JOUNCE_INLINE void pass_inertia(const Row& me, Row& up, S angular, S linear) {
-  up.J += shifted(me.pose.p, rotated(me.pose.R, me.J));
-  up.angular_scale += angular + dot(me.pose.p, me.pose.p) * linear;
-  up.linear_scale += linear;
-}
-
 // Eliminates the rates from the leaves to the root. Returns the node with a vanishing D, or -1.
 template <class S, class P, class Mask>
 JOUNCE_INLINE int articulated_inward(const Tree<P>& tree, const S* a, const S* tau, Mask prescribed,
                                      ArticulatedWork<S>& work) {
   int singular = -1;
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const Node<P>& node = tree.nodes[i];
-    auto& me = work.row[i];
-    me.F0 += me.J * me.c;
-    const S angular = trace(me.J.A), linear = trace(me.J.C);
-    with_kind(node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      if (factor_node<K, S>(tree, node, prescribed, me, work.rate) && singular < 0) singular = i;
-      reduce_node<K>(node, prescribed, a, tau, me.F0, work.rate);
-    });
-    if (node.parent < 0) continue;
-    pass_inertia(me, work.row[node.parent], angular, linear);
-    work.row[node.parent].F0 += to_parent(me.pose, me.F0);
-  }
+  factor_inward<S>(
+      tree, prescribed, NodeAxes{}, work.row, work.rate, singular,
+      [](int, auto& me) {
+        me.F0 += me.J * me.c;
+        return true;
+      },
+      [&](auto kind, int i, auto& me) {
+        const Node<P>& node = tree.nodes[i];
+        reduce_node<decltype(kind)::value>(node, prescribed, a, tau, me.F0, work.rate);
+        if (node.parent >= 0) work.row[node.parent].F0 += to_parent(me.in_parent, me.F0);
+      });
   return singular;
 }
 
@@ -170,9 +113,9 @@ JOUNCE_INLINE void articulated_solve(const Tree<P>& tree, const S* a, const S* t
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
     if (node.parent < 0) {
-      me.x = {Vec3<S>::zero(), -transposed(me.pose.R, tree.gravity)};
+      me.x = {Vec3<S>::zero(), -transposed(me.in_parent.R, tree.gravity)};
     } else {
-      me.x = to_child(me.pose, work.row[node.parent].x);
+      me.x = to_child(me.in_parent, work.row[node.parent].x);
     }
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;

@@ -1,7 +1,7 @@
 // Energies and the center of mass.
 #pragma once
 
-#include "../kinematics/bodies.hpp"
+#include "jounce/kinematics/bodies.hpp"
 
 namespace jounce {
 
@@ -45,8 +45,7 @@ void center_of_mass(const Tree<P>& tree, const S* q, S* out, BodiesWork<S>& work
   Vec3<S> h;
   bodies_outward(tree, q, (const S*)nullptr, (const S*)nullptr, work);
   const S m = first_moment(tree, work, h);
-  const Vec3<S> c = h * (S(1.0) / select(value(m) > value(S(0.0)), m, S(1.0)));
-  out[0] = c.x; out[1] = c.y; out[2] = c.z;
+  store(h * inverse_mass(m), out);
 }
 
 }  // namespace jounce

@@ -12,8 +12,8 @@
 // A free root is solved as one 6x6 block.
 #pragma once
 
-#include "../vec/columns.hpp"
-#include "base_factor.hpp"
+#include "jounce/vec/columns.hpp"
+#include "jounce/dynamics/base_factor.hpp"
 
 namespace jounce {
 
@@ -67,8 +67,8 @@ JOUNCE_INLINE void outward_columns(const Motion<S>& s, const Force<S>& U, const 
     c.store(N, x);
     if (!keep) return;
     auto angular = w, linear = v + cross(w, d);
-    if constexpr (has_angular(K)) angular += Vec3{x * s.w.x, x * s.w.y, x * s.w.z};
-    if constexpr (has_linear(K)) linear += Vec3{x * s.v.x, x * s.v.y, x * s.v.z};
+    if constexpr (rotates(K)) angular += Vec3{x * s.w.x, x * s.w.y, x * s.w.z};
+    if constexpr (moves(K)) linear += Vec3{x * s.v.x, x * s.v.y, x * s.v.z};
     me.set_angular(c, angular);
     me.set_linear(c, linear);
   });
@@ -94,7 +94,7 @@ JOUNCE_INLINE bool is_free_root(const Node<P>& node) {
 // The rates are eliminated one at a time, the last first. Returns whether a pivot vanishes.
 template <class S, class P>
 JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node,
-                               const typename InverseMassMatrixWork<S>::Row& me, S (&inverse)[6][6]) {
+                               const ArticulatedNode<S>& me, S (&inverse)[6][6]) {
   S m[6][6], pivot[6];
   bool singular = false;
   for (int k = 0; k < 6; ++k) {
@@ -104,9 +104,7 @@ JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node,
     m[k][k] += tree.armature[node.v + k];
   }
   for (int k = 5; k >= 0; --k) {  // m = L^T D L, L unit lower triangular, stored below D
-    if (vanishes(m[k][k], k < 3 ? me.angular_scale : me.linear_scale)) {
-      singular = true;
-    }
+    if (vanishes(m[k][k], pivot_scale<Kind::free>(node, k, me))) singular = true;
     pivot[k] = S(1.0) / m[k][k];
     for (int i = k - 1; i >= 0; --i) {
       const S l = m[k][i] * pivot[k];
@@ -155,40 +153,39 @@ JOUNCE_INLINE bool free_root(const Tree<P>& tree, const Node<P>& node,
   return singular;
 }
 
+// Equation (1) at a factored node, whose wrenches are then seen from its parent.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void inward_node(const Tree<P>& tree, int i, const SixRows<S>& F, S* N,
+                               const InverseMassMatrixWork<S>& work) {
+  const Node<P>& node = tree.nodes[i];
+  const std::size_t nv = tree.nv;
+  for (int k = rates(K) - 1; k >= 0; --k) {
+    const std::size_t r = node.v + k;
+    const auto& rate = work.rate[r];
+    const Force<S> U_over_D = rate.U * rate.inverse_D;
+    const Vec3<S> d = k == 0 ? work.offset(tree, i) : Vec3<S>::zero();  // after the last rate
+    inward_columns<K>(rate.s, rate.U, rate.inverse_D, d, int(r) + 1, node.v_end, F, N + r * nv);
+    N[r * nv + r] = rate.inverse_D;
+    for (std::size_t c = node.v_end; c < nv; ++c) N[r * nv + c] = S(0.0);
+    F.set_angular(Columns<S, S>{int(r)}, shifted_moment(U_over_D.n, U_over_D.f, d));
+    F.set_linear(Columns<S, S>{int(r)}, U_over_D.f);
+  }
+}
+
 // Factors the articulated inertias and runs equation (1). Returns a singular node or -1.
 template <class S, class P>
 JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatrixWork<S>& work) {
-  const int nv = tree.nv;
   int singular = -1;
-  const SixRows<S> F(work.columns, nv);
+  const SixRows<S> F(work.columns, tree.nv);
   work.reset(tree.n);
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const Node<P>& node = tree.nodes[i];
-    auto& me = work.row[i];
-    if (is_free_root(node)) {
-      if (free_root(tree, node, work, N) && singular < 0) singular = i;
-      continue;
-    }
-    const S angular = trace(me.J.A), linear = trace(me.J.C);
-    const Vec3<S> d = work.offset(tree, i);
-    const Mat3<S>& R = work.base.pose[i].R;
-    with_kind(node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      for (int k = rates(K) - 1; k >= 0; --k) {
-        const int r = node.v + k;
-        auto& rate = work.rate[r];
-        if (factor_rate<K, S>(tree, node, k, false, R, me, rate) && singular < 0) singular = i;
-        const Force<S> U_over_D = rate.U * rate.inverse_D;
-        const Vec3<S> shift = k == 0 ? d : Vec3<S>::zero();  // after the last rate
-        inward_columns<K>(rate.s, rate.U, rate.inverse_D, shift, r + 1, node.v_end, F, N + r * nv);
-        N[r * nv + r] = rate.inverse_D;
-        for (int c = node.v_end; c < nv; ++c) N[r * nv + c] = S(0.0);
-        F.set_angular(Columns<S, S>{r}, shifted_moment(U_over_D.n, U_over_D.f, shift));
-        F.set_linear(Columns<S, S>{r}, U_over_D.f);
-      }
-    });
-    if (node.parent >= 0) pass_inertia(d, me, angular, linear, work.row[node.parent]);
-  }
+  factor_inward<S>(
+      tree, NoneMask{}, RootAxes<S, P>{tree, work}, work.row, work.rate, singular,
+      [&](int i, auto&) {
+        if (!is_free_root(tree.nodes[i])) return true;
+        if (free_root(tree, tree.nodes[i], work, N) && singular < 0) singular = i;
+        return false;
+      },
+      [&](auto kind, int i, auto&) { inward_node<decltype(kind)::value>(tree, i, F, N, work); });
   return singular;
 }
 
@@ -229,10 +226,9 @@ JOUNCE_INLINE void inverse_mass_outward(const Tree<P>& tree, int first, int last
   }
 }
 
-// N is nv x nv, row-major.
+// At the configuration of work.base; N is nv x nv, row-major.
 template <class S, class P>
-int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrixWork<S>& work) {
-  base_frame(tree, q, work.base);
+JOUNCE_INLINE int inverse_mass_matrix(const Tree<P>& tree, S* N, InverseMassMatrixWork<S>& work) {
   const int singular = inverse_mass_inward(tree, N, work);
   for (int first = 0; first < tree.nv; first += work.kBlock) {
     const int last = first + work.kBlock;
@@ -240,6 +236,12 @@ int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrix
   }
   mirror_upper(tree.nv, N, tree.nv, N);
   return singular;
+}
+
+template <class S, class P>
+int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrixWork<S>& work) {
+  base_frame(tree, q, work.base);
+  return inverse_mass_matrix(tree, N, work);
 }
 
 }  // namespace jounce

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "../kinematics/base_frame.hpp"
-#include "../vec/columns.hpp"
+#include "jounce/kinematics/base_frame.hpp"
+#include "jounce/vec/columns.hpp"
 
 namespace jounce {
 
@@ -75,7 +75,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
   base_frame(tree, q, work.base);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
-    const Pose<S>& pose = work.base.pose[i];
+    const Pose<S>& pose = work.base.in_root[i];
     const RigidInertia<S>& composite = work.base.inertia[i];
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
@@ -95,7 +95,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
       }
     });
     if (node.parent >= 0) {
-      const Vec3<S> d = pose.p - work.base.pose[node.parent].p;
+      const Vec3<S> d = pose.p - work.base.in_root[node.parent].p;
       work.base.inertia[node.parent] += shifted(d, composite);
     }
   }

@@ -15,9 +15,8 @@
 
 #include <algorithm>
 
-#include "../kinematics/base_frame.hpp"
-#include "../kinematics/bodies.hpp"
-#include "../vec/columns.hpp"
+#include "jounce/kinematics/base_frame.hpp"
+#include "jounce/vec/columns.hpp"
 
 namespace jounce {
 
@@ -30,12 +29,6 @@ struct MomentumWork {
   MomentumWork(const Tree<P>& tree, Arena& arena)
       : base(tree, arena), twist(arena.take<Motion<S>>(tree.n)) {}
 };
-
-// One over the mass; one for a massless robot, whose center of mass is taken where it is seen from.
-template <class S>
-JOUNCE_INLINE S inverse_mass(const S& m) {
-  return S(1.0) / select(value(m) > value(S(0.0)), m, S(1.0));
-}
 
 // Where all trees are seen from.
 template <class S, class P>
@@ -61,7 +54,7 @@ void momentum(const Tree<P>& tree, bool centroidal, const S* q, const S* v, S* o
     S own_m(0.0);
     for (int i = root; i < tree.nodes[root].end; ++i) {
       const RigidInertia<S>& I = work.base.inertia[i];
-      const Vec3<S>& p = work.base.pose[i].p;
+      const Vec3<S>& p = work.base.in_root[i].p;
       const Force<S> x = I * work.twist[i];
       own += Force<S>{x.n + cross(p, x.f), x.f};
       own_h += I.h + p * I.m;
@@ -131,14 +124,14 @@ template <class S, class P>
 JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>& A,
                            const SixRows<S>* dA, CentroidalWork<S>& work) {
   const Node<P>& node = tree.nodes[i];
-  const Vec3<S>& p = work.base.pose[at].p;
-  const Vec3<S> d = p - work.base.pose[i].p;
+  const Vec3<S>& p = work.base.in_root[at].p;
+  const Vec3<S> d = p - work.base.in_root[i].p;
   const RigidInertia<S>& I = work.base.inertia[i];
   with_kind(node.kind, [&](auto kind) {
     constexpr Kind K = decltype(kind)::value;
     for (int k = 0; k < rates(K); ++k) {
       const Columns<S, S> c{node.v + k};
-      Motion<S> s = base_frame_screw<K>(node, k, work.base.pose[i].R);
+      Motion<S> s = base_frame_screw<K>(node, k, work.base.in_root[i].R);
       if (i != at) s = moved(s, d);
       const Force<S> x = I * s;
       A.set_angular(c, x.n);
@@ -212,9 +205,9 @@ void centroidal_momentum_matrix(const Tree<P>& tree, const S* q, const S* v, S* 
       const Motion<S>& V = work.twist[i];
       work.rate[i] = {S(0.0), V.v * I.m - cross(I.h, V.w), rotational_rate(I, V)};
     }
-    sum_subtrees(tree, base.pose, work.rate);
+    sum_subtrees(tree, base.in_root, work.rate);
   }
-  sum_subtrees(tree, base.pose, base.inertia);
+  sum_subtrees(tree, base.in_root, base.inertia);
   const Vec3<S> origin = common_origin(tree, q, base);
   const Center<S> all = center(tree, q, origin, work);
   for (int root = 0; root < tree.n; root = tree.nodes[root].end) {

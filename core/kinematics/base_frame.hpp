@@ -6,20 +6,20 @@
 // reference point.
 #pragma once
 
-#include "../tree/joint.hpp"
+#include "jounce/tree/joint.hpp"
 
 namespace jounce {
 
 template <class S>
 struct BaseFrameWork {
   Angles<S> angles;
-  Pose<S>* pose;             // of each node in its root node
+  Pose<S>* in_root;          // of each node
   RigidInertia<S>* inertia;  // own inertia, about the node's origin
 
   template <class P>
   BaseFrameWork(const Tree<P>& tree, Arena& arena)
       : angles(tree, arena),
-        pose(arena.take<Pose<S>>(tree.n)),
+        in_root(arena.take<Pose<S>>(tree.n)),
         inertia(arena.take<RigidInertia<S>>(tree.n)) {}
 };
 
@@ -29,26 +29,27 @@ JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>&
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     const RigidInertia<P>& own = node.inertia;
-    Pose<S>& me = work.pose[i];
+    Pose<S>& in_root = work.in_root[i];
     if (node.parent < 0) {
-      me = {Mat3<S>::identity(), Vec3<S>::zero()};
+      in_root = {Mat3<S>::identity(), Vec3<S>::zero()};
       const Sym3<P>& I = own.I;
       work.inertia[i] = {S(own.m), Vec3<S>::zero() + own.h,
                          {S(I.xx), S(I.xy), S(I.yy), S(I.xz), S(I.yz), S(I.zz)}};
       continue;
     }
-    const Pose<S>& up = work.pose[node.parent];
+    const Pose<S>& parent_in_root = work.in_root[node.parent];
     if (node.kind == Kind::revolute) {
-      me.R = turned(up.R * node.placement.R, work.angles.sine[node.angle],
-                    work.angles.cosine[node.angle]);
-      me.p = up.R * node.placement.p + up.p;
+      const Mat3<S>& R = parent_in_root.R;
+      in_root.R = turned(R * node.placement.R, work.angles.sine[node.angle],
+                         work.angles.cosine[node.angle]);
+      in_root.p = R * node.placement.p + parent_in_root.p;
     } else {
-      me = up * joint_pose(node, q, work.angles.sine, work.angles.cosine);
+      in_root = parent_in_root * joint_pose(node, q, work.angles.sine, work.angles.cosine);
     }
-    work.inertia[i] = {S(own.m), me.R * own.h, rotated(me.R, own.I)};
+    work.inertia[i] = {S(own.m), in_root.R * own.h, rotated(in_root.R, own.I)};
     if (node.recenter >= 0) {
-      const Vec3<S> origin = me.p;
-      for (int j = node.recenter; j <= i; ++j) work.pose[j].p -= origin;
+      const Vec3<S> origin = in_root.p;
+      for (int j = node.recenter; j <= i; ++j) work.in_root[j].p -= origin;
     }
   }
 }
@@ -70,15 +71,14 @@ JOUNCE_INLINE void base_frame_twists(const Tree<P>& tree, const S* v, const Base
                                      Motion<S>* twist) {
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    const Mat3<S>& R = work.pose[i].R;
-    Motion<S>& me = twist[i];
-    me = Motion<S>::zero();
+    const Mat3<S>& R = work.in_root[i].R;
+    twist[i] = Motion<S>::zero();
     if (node.parent >= 0) {
-      me = moved(twist[node.parent], work.pose[i].p - work.pose[node.parent].p);
+      twist[i] = moved(twist[node.parent], work.in_root[i].p - work.in_root[node.parent].p);
     }
     with_kind(node.kind, [&](auto kind) {
       const Motion<S> joint = joint_motion<decltype(kind)::value>(node, v + node.v);
-      me += Motion<S>{R * joint.w, R * joint.v};
+      twist[i] += Motion<S>{R * joint.w, R * joint.v};
     });
   }
 }
@@ -88,25 +88,21 @@ template <class S, class P>
 JOUNCE_INLINE Pose<S> base_frame_in_world(const Tree<P>& tree, int root, const S* q,
                                           const BaseFrameWork<S>& work) {
   Pose<S> at = joint_pose(tree.nodes[root], q, work.angles.sine, work.angles.cosine);
-  at.p -= at.R * work.pose[root].p;  // which is the root, seen from that point
+  at.p -= at.R * work.in_root[root].p;  // which is the root, seen from that point
   return at;
 }
-
-// Whether screws of this kind have an angular and a linear part (along the root's axes).
-constexpr bool has_angular(Kind k) { return k != Kind::prismatic; }
-constexpr bool has_linear(Kind k) { return k != Kind::revolute && k != Kind::spherical; }
 
 // Inertia times such a screw, and a wrench along it.
 template <Kind K, class S>
 JOUNCE_INLINE Force<S> times_screw(const ArticulatedInertia<S>& j, const Motion<S>& s) {
-  if constexpr (!has_linear(K)) return {j.A * s.w, transposed(j.B, s.w)};
-  if constexpr (!has_angular(K)) return {j.B * s.v, j.C * s.v};
+  if constexpr (!moves(K)) return {j.A * s.w, transposed(j.B, s.w)};
+  if constexpr (!rotates(K)) return {j.B * s.v, j.C * s.v};
   return j * s;
 }
 template <Kind K, class A, class S>
 JOUNCE_INLINE A along(const Vec3<A>& n, const Vec3<A>& f, const Motion<S>& s) {
-  if constexpr (!has_linear(K)) return dot(n, s.w);
-  if constexpr (!has_angular(K)) return dot(f, s.v);
+  if constexpr (!moves(K)) return dot(n, s.w);
+  if constexpr (!rotates(K)) return dot(f, s.v);
   return dot(n, s.w) + dot(f, s.v);
 }
 

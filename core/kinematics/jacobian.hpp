@@ -1,4 +1,4 @@
-// Pose, twist and Jacobian of one frame, and the Jacobian's time derivative, by a walk from the
+// Pose, twist, acceleration and Jacobian of one frame, and the Jacobian's rate, by a walk from the
 // frame to the root: only the ancestors are visited.
 //
 // With T the pose of the frame in an ancestor j, the column of a screw s of j is Ad(T)^-1 s; it
@@ -6,9 +6,8 @@
 // way, so its derivative is -ad(V_j) column (mueller, eq. 12 and 14).
 #pragma once
 
-#include "../tree/joint.hpp"
-#include "bodies.hpp"
-#include "representation.hpp"
+#include "jounce/kinematics/representation.hpp"
+#include "jounce/tree/joint.hpp"
 
 namespace jounce {
 
@@ -19,11 +18,21 @@ struct FrameAt {
 };
 
 template <class S>
-struct JacobianWork {
+struct FrameWork {
   Angles<S> angles;
 
   template <class P>
-  JacobianWork(const Tree<P>& tree, Arena& arena) : angles(tree, arena) {}
+  FrameWork(const Tree<P>& tree, Arena& arena) : angles(tree, arena) {}
+};
+
+// With room for the Jacobian, which its rate needs.
+template <class S>
+struct JacobianRateWork : FrameWork<S> {
+  S* J;
+
+  template <class P>
+  JacobianRateWork(const Tree<P>& tree, Arena& arena)
+      : FrameWork<S>(tree, arena), J(arena.take<S>(6 * std::size_t(tree.nv))) {}
 };
 
 template <class S>
@@ -36,7 +45,7 @@ JOUNCE_INLINE Pose<S> widened(const Pose<double>& t) {
 // Returns the frame's pose in the world.
 template <class S, class P, class Visit>
 JOUNCE_INLINE Pose<S> walk_to_root(const Tree<P>& tree, const FrameAt& frame, const S* q,
-                                   JacobianWork<S>& work, Visit&& visit) {
+                                   FrameWork<S>& work, Visit&& visit) {
   work.angles.compute(tree, q);
   Pose<S> T = widened<S>(frame.pose);
   for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) {
@@ -56,34 +65,45 @@ JOUNCE_INLINE Motion<S> screw(const Node<P>& node, int k) {
 
 template <class S, class P>
 void frame_pose(const Tree<P>& tree, const FrameAt& frame, const S* q, S* pose,
-                JacobianWork<S>& work) {
+                FrameWork<S>& work) {
   store(walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {}), pose);
-}
-
-// Body-fixed twist of the frame and its pose.
-template <class S, class P>
-JOUNCE_INLINE Pose<S> walk_twist(const Tree<P>& tree, const FrameAt& frame, const S* q, const S* v,
-                                 Motion<S>& twist, JacobianWork<S>& work) {
-  twist = Motion<S>::zero();
-  return walk_to_root(tree, frame, q, work, [&](const Node<P>& node, const Pose<S>& T) {
-    with_kind(node.kind, [&](auto kind) {
-      twist += to_child(T, joint_motion<decltype(kind)::value>(node, v + node.v));
-    });
-  });
 }
 
 template <class S, class P>
 void frame_twist(const Tree<P>& tree, const FrameAt& frame, Representation representation,
-                 const S* q, const S* v, S* out, JacobianWork<S>& work) {
-  Motion<S> twist;
-  const Pose<S> world = walk_twist(tree, frame, q, v, twist, work);
+                 const S* q, const S* v, S* out, FrameWork<S>& work) {
+  Motion<S> twist = Motion<S>::zero();
+  const Pose<S> world =
+      walk_to_root(tree, frame, q, work, [&](const Node<P>& node, const Pose<S>& T) {
+        with_kind(node.kind, [&](auto kind) {
+          twist += to_child(T, joint_motion<decltype(kind)::value>(node, v + node.v));
+        });
+      });
   store(represented(representation, world, twist), out);
+}
+
+// The derivative of the twist's components: J a + dJ v.
+template <class S, class P>
+void frame_acceleration(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+                        const S* q, const S* v, const S* a, S* out, FrameWork<S>& work) {
+  Motion<S> twist = Motion<S>::zero(), acceleration = twist;
+  const Pose<S> world =
+      walk_to_root(tree, frame, q, work, [&](const Node<P>& node, const Pose<S>& T) {
+        with_kind(node.kind, [&](auto kind) {
+          constexpr Kind K = decltype(kind)::value;
+          const Motion<S> joint = to_child(T, joint_motion<K>(node, v + node.v));
+          acceleration += bracket(joint, twist);  // of what is nearer to the frame
+          acceleration += to_child(T, joint_motion<K>(node, a + node.v));
+          twist += joint;
+        });
+      });
+  store(represented_rate(representation, world, twist, twist, acceleration), out);
 }
 
 // J and dJ are 6 x nv, row-major; dJ needs v, and may be null.
 template <class S, class P>
 void jacobian(const Tree<P>& tree, const FrameAt& frame, Representation representation, const S* q,
-              const S* v, S* J, S* dJ, JacobianWork<S>& work) {
+              const S* v, S* J, S* dJ, FrameWork<S>& work) {
   const int nv = tree.nv;
   for (int k = 0; k < 6 * nv; ++k) {
     J[k] = S(0.0);

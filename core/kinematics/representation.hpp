@@ -6,7 +6,7 @@
 //   mixed   (w, R v)                angular part along the body's axes, linear along the world's
 #pragma once
 
-#include "../spatial/spatial.hpp"
+#include "jounce/spatial/spatial.hpp"
 
 namespace jounce {
 
@@ -30,8 +30,7 @@ JOUNCE_INLINE Motion<S> represented_rate(Representation r, const Pose<S>& t, con
   Motion<S> x = dm;
   switch (r) {
     case Representation::spatial:  // d/dt (Ad m) = Ad (dm + ad_twist m)
-      x.w += cross(twist.w, m.w);
-      x.v += cross(twist.w, m.v) + cross(twist.v, m.w);
+      x += bracket(twist, m);
       break;
     case Representation::hybrid:
       x.w += cross(twist.w, m.w);
@@ -43,24 +42,6 @@ JOUNCE_INLINE Motion<S> represented_rate(Representation r, const Pose<S>& t, con
     default: break;
   }
   return represented(r, t, x);
-}
-
-template <class S>
-JOUNCE_INLINE void store(const Vec3<S>& x, S* out, int stride = 1) {
-  out[0] = x.x; out[stride] = x.y; out[2 * stride] = x.z;
-}
-template <class S>
-JOUNCE_INLINE void store(const Motion<S>& m, S* out, int stride = 1) {
-  store(m.w, out, stride);
-  store(m.v, out + 3 * stride, stride);
-}
-
-// Row-major 4x4.
-template <class S>
-JOUNCE_INLINE void store(const Pose<S>& t, S* m) {
-  const S rows[] = {t.R.x.x, t.R.y.x, t.R.z.x, t.p.x, t.R.x.y, t.R.y.y, t.R.z.y, t.p.y,
-                    t.R.x.z, t.R.y.z, t.R.z.z, t.p.z, S(0.0),  S(0.0),  S(0.0),  S(1.0)};
-  for (int k = 0; k < 16; ++k) m[k] = rows[k];
 }
 
 }  // namespace jounce

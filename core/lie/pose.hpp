@@ -1,7 +1,7 @@
 // Rotations and poses.
 #pragma once
 
-#include "../vec/vec3.hpp"
+#include "jounce/vec/vec3.hpp"
 
 namespace jounce {
 
@@ -19,6 +19,17 @@ JOUNCE_INLINE auto operator*(const Pose<A>& a, const Pose<B>& b) -> Pose<Product
 template <class A>
 JOUNCE_INLINE Pose<A> inverse(const Pose<A>& a) {
   return {transpose(a.R), -transposed(a.R, a.p)};
+}
+
+// Row-major 4x4 matrices.
+template <class S>
+JOUNCE_INLINE void store(const Pose<S>& t, S* m) {
+  const S rows[] = {t.R.x.x, t.R.y.x, t.R.z.x, t.p.x, t.R.x.y, t.R.y.y, t.R.z.y, t.p.y,
+                    t.R.x.z, t.R.y.z, t.R.z.z, t.p.z, S(0.0),  S(0.0),  S(0.0),  S(1.0)};
+  for (int k = 0; k < 16; ++k) m[k] = rows[k];
+}
+inline Pose<double> pose_from(const double* m) {
+  return {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
 }
 
 // Rotation matrix of a unit quaternion (x, y, z, w).

@@ -9,7 +9,7 @@
 // with the wrenches F on the way inward (1) and the accelerations A on the way outward (2).
 #pragma once
 
-#include "../dynamics/inverse_mass_matrix.hpp"
+#include "jounce/dynamics/inverse_mass_matrix.hpp"
 
 namespace jounce {
 namespace partials {
@@ -100,9 +100,8 @@ JOUNCE_INLINE void inward_prescribed(const Rate& rate, const SixRows<S>& F, int 
 // Equation (2) at a prescribed rate: `up` holds the accelerations before it, whose origin sees the
 // node's at d.
 template <Kind K, class S, class Rate>
-JOUNCE_INLINE void outward_prescribed(const Rate& rate, const S& armature, const Vec3<S>& d,
-                                      const SixRows<S>& up, const SixRows<S>& me, int width,
-                                      int unit, S* row) {
+JOUNCE_INLINE void outward_prescribed(const Rate& rate, const Vec3<S>& d, const SixRows<S>& up,
+                                      const SixRows<S>& me, int width, int unit, S* row) {
   for_columns<S>(0, width, [&](auto c) {
     const auto w = up.angular(c), v = up.linear(c) + cross(w, d);
     c.store(row, c.load(row) + dot(w, rate.U.n) + dot(v, rate.U.f));
@@ -111,7 +110,7 @@ JOUNCE_INLINE void outward_prescribed(const Rate& rate, const S& armature, const
   });
   if (unit < 0) return;
   const Columns<S, S> c{unit};
-  row[unit] += along<K>(rate.U.n, rate.U.f, rate.s) + armature;
+  row[unit] += rate.D;
   me.set_angular(c, me.angular(c) + rate.s.w);
   me.set_linear(c, me.linear(c) + rate.s.v);
 }
@@ -169,8 +168,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, Mask prescribed, const S* 
         const auto& rate = work.rate[r];
         S* row = X + r * block.stride;
         if (prescribed(r)) {
-          const S armature(tree.armature[r]);
-          outward_prescribed<K>(rate, armature, d, up, me, width, block.column_of(r), row);
+          outward_prescribed<K, S>(rate, d, up, me, width, block.column_of(r), row);
         } else {
           for_columns<S>(0, width, [&](auto c) { c.store(row, c.load(row) * rate.inverse_D); });
           outward_columns<K>(rate.s, rate.U, rate.inverse_D, d, true, 0, width, up, me, row);

@@ -4,8 +4,8 @@
 // the articulated factors solve for their columns (AZA); the first wins for all but long chains.
 #pragma once
 
-#include "column_solve.hpp"
-#include "inverse_partials.hpp"
+#include "jounce/partials/column_solve.hpp"
+#include "jounce/partials/inverse_partials.hpp"
 
 namespace jounce {
 
@@ -80,18 +80,18 @@ JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, Gathe
 
 template <class S>
 struct ForwardPartialsWork {
-  InverseDynamicsWork<S> bias;
-  PartialsWork<S> partials;
   InverseMassMatrixWork<S> inverse;
+  InverseDynamicsWork<S> bias;  // with the angles of `inverse`
+  PartialsWork<S> partials;     // with its base frame
   partials::GatheredColumns<S> gathered;
   partials::ColumnBlock<S> block;
   S *a, *M;
 
   template <class P>
   ForwardPartialsWork(const Tree<P>& tree, Arena& arena)
-      : bias(tree, arena),
-        partials(tree, arena),
-        inverse(tree, arena),
+      : inverse(tree, arena),
+        bias(tree, arena, inverse.base.angles),
+        partials(tree, arena, inverse.base),
         gathered(tree, arena),
         block(tree, arena),
         a(arena.take<S>(tree.nv)),
@@ -107,10 +107,10 @@ int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const 
                               ForwardPartialsWork<S>& work) {
   const int singular = inverse_mass_matrix(tree, q, dtau, work.inverse);
   if (singular >= 0) return singular;
-  inverse_dynamics(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
+  newton_euler(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
   for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
   partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);  // M^-1 (tau - bias)
-  inverse_dynamics_partials(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
+  partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
   const bool sparse = method == PartialsMethod::automatic ? tree.mean_related <= kProductRates
                                                           : method == PartialsMethod::products;
   for (S* X : {dq, dv}) {

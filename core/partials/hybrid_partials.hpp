@@ -8,27 +8,27 @@
 // and gravity (column_solve.hpp).
 #pragma once
 
-#include "column_solve.hpp"
-#include "inverse_partials.hpp"
+#include "jounce/partials/column_solve.hpp"
+#include "jounce/partials/inverse_partials.hpp"
 
 namespace jounce {
 
 template <class S>
 struct HybridPartialsWork {
-  ArticulatedWork<S> dynamics;
-  PartialsWork<S> partials;
   BaseFactorWork<S> factors;
+  InverseDynamicsWork<S> bias;  // with the angles of `factors`
+  PartialsWork<S> partials;     // with its base frame
   partials::ColumnBlock<S> block;
-  S *a, *tau;
+  S *a, *unknown;  // accelerations; one column of unknowns
 
   template <class P>
   HybridPartialsWork(const Tree<P>& tree, Arena& arena)
-      : dynamics(tree, arena),
-        partials(tree, arena),
-        factors(tree, arena),
+      : factors(tree, arena),
+        bias(tree, arena, factors.base.angles),
+        partials(tree, arena, factors.base),
         block(tree, arena),
         a(arena.take<S>(tree.nv)),
-        tau(arena.take<S>(tree.nv)) {}
+        unknown(arena.take<S>(tree.nv)) {}
 };
 
 // Derivatives of accelerations and forces, nv x nv each, row-major. Of the inputs, a_j counts where
@@ -67,6 +67,23 @@ JOUNCE_INLINE void split_inputs(int nv, Mask prescribed, const HybridPartials<S>
   }
 }
 
+// All accelerations, in work.a: of the free rates by the column of unbalanced forces.
+template <class S, class P, class Mask>
+JOUNCE_INLINE void solve_accelerations(const Tree<P>& tree, Mask prescribed, const S* q, const S* v,
+                                       const S* a, const S* tau, const S* f_ext,
+                                       HybridPartialsWork<S>& work) {
+  for (int r = 0; r < tree.nv; ++r) work.a[r] = prescribed(r) ? a[r] : S(0.0);
+  newton_euler(tree, q, v, work.a, f_ext, work.unknown, work.bias);
+  for (int r = 0; r < tree.nv; ++r) {
+    if (!prescribed(r)) work.unknown[r] -= tau[r];
+  }
+  partials::solve_columns(tree, prescribed, (const S*)nullptr, work.unknown, 1, false, work.factors,
+                          work.block);
+  for (int r = 0; r < tree.nv; ++r) {
+    if (!prescribed(r)) work.a[r] = work.unknown[r];
+  }
+}
+
 // Returns a singular node or -1.
 template <class S, class P>
 int hybrid_dynamics_partials(const Tree<P>& tree, const unsigned char* mask, const S* q, const S* v,
@@ -74,13 +91,13 @@ int hybrid_dynamics_partials(const Tree<P>& tree, const unsigned char* mask, con
                              HybridPartialsWork<S>& work) {
   const SomeMask prescribed{mask};
   const std::size_t nv = tree.nv;
-  const int singular = hybrid_dynamics(tree, mask, q, v, a, tau, f_ext, work.a, work.tau, work.dynamics);
+  base_frame(tree, q, work.factors.base);
+  const int singular = factor(tree, prescribed, work.factors);
   if (singular >= 0) return singular;
+  solve_accelerations(tree, prescribed, q, v, a, tau, f_ext, work);
   // First as one matrix for each of q, v and the inputs, rows of a or tau, whichever is unknown.
   S *by_q = d.a_dq, *by_v = d.a_dv, *by_input = d.a_da;
-  inverse_dynamics_partials(tree, q, v, work.a, f_ext, by_q, by_v, by_input, work.partials);
-  base_frame(tree, q, work.factors.base);
-  factor(tree, prescribed, work.factors);
+  partials_at_base(tree, q, v, work.a, f_ext, by_q, by_v, by_input, work.partials);
   std::fill_n(by_input, nv * nv, S(0.0));
   for (int r = 0; r < tree.nv; ++r) by_input[r * (nv + 1)] = S(prescribed(r) ? 0.0 : -1.0);
   for (S* X : {by_q, by_v, by_input}) {

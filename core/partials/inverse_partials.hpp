@@ -20,11 +20,10 @@
 
 #include <algorithm>
 
-#include "../dynamics/inverse_dynamics.hpp"
-#include "../dynamics/mass_matrix.hpp"
-#include "../kinematics/base_frame.hpp"
-#include "../kinematics/bodies.hpp"
-#include "../vec/columns.hpp"
+#include "jounce/dynamics/inverse_dynamics.hpp"
+#include "jounce/dynamics/mass_matrix.hpp"
+#include "jounce/kinematics/base_frame.hpp"
+#include "jounce/vec/columns.hpp"
 
 namespace jounce {
 
@@ -47,7 +46,10 @@ struct PartialsWork {
   S *t4x, *t4y, *t4z, *px, *py, *pz;
 
   template <class P>
-  PartialsWork(const Tree<P>& tree, Arena& arena) : base(tree, arena) {
+  PartialsWork(const Tree<P>& tree, Arena& arena)
+      : PartialsWork(tree, arena, BaseFrameWork<S>(tree, arena)) {}
+  template <class P>
+  PartialsWork(const Tree<P>& tree, Arena& arena, const BaseFrameWork<S>& shared) : base(shared) {
     const std::size_t nv = tree.nv;
     row = arena.take<Row>(tree.n);
     rate = arena.take<Rate>(nv);
@@ -55,12 +57,6 @@ struct PartialsWork {
     for (S** x : {&t4x, &t4y, &t4z, &px, &py, &pz}) *x = arena.take<S>(nv);
   }
 };
-
-// (w, u) x* (n, f) = (w x n + u x f, w x f).
-template <class S>
-JOUNCE_INLINE Force<S> cross_dual(const Motion<S>& m, const Force<S>& x) {
-  return {cross(m.w, x.n) + cross(m.v, x.f), cross(m.w, x.f)};
-}
 
 namespace partials {
 
@@ -87,21 +83,54 @@ JOUNCE_INLINE Vec3<S> root_gravity(const Tree<P>& tree, const Node<P>& node, con
   return transposed(joint_pose(node, q, angles.sine, angles.cosine).R, tree.gravity);
 }
 
-// Velocities, accelerations, equation (1), and the nodes' own inertia, momentum, Y and wrench.
+// Equation (1) for the rates of a node at axes R, with the parent's V and A at the node's origin; adds
+// what the joint does to those of the node.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void add_joint(const Node<P>& node, const Mat3<S>& R, const Motion<S>& V,
+                             const Motion<S>& A, const S* v, const S* a, bool coriolis,
+                             typename PartialsWork<S>::Row& me, typename PartialsWork<S>::Rate* rates_) {
+  Motion<S> joint = Motion<S>::zero(), acceleration = joint;
+  for (int k = 0; k < rates(K); ++k) {
+    auto& rate = rates_[node.v + k];
+    rate.s = base_frame_screw<K>(node, k, R);
+    rate.psi = bracket(V, rate.s);
+    rate.psi2 = bracket(A, rate.s);
+    rate.psi2 += bracket(V, rate.psi);
+    joint.w += rate.s.w * v[node.v + k];
+    joint.v += rate.s.v * v[node.v + k];
+    if (!a) continue;
+    acceleration.w += rate.s.w * a[node.v + k];
+    acceleration.v += rate.s.v * a[node.v + k];
+  }
+  me.V += joint;
+  me.A += acceleration;
+  me.A += bracket(V, joint);
+  for (int k = 0; k < rates(K); ++k) {
+    auto& rate = rates_[node.v + k];
+    rate.sum = {rate.psi.w + rate.psi.w, rate.psi.v + rate.psi.v};
+    if constexpr (is_group(K)) {
+      const Motion<S> own = bracket(joint, rate.s);  // s' - Psi'
+      rate.sum += own;
+      if (coriolis) rate.sum += own;
+    }
+  }
+}
+
+// At the configuration of work.base: velocities, accelerations, equation (1), and the nodes' own
+// inertia, momentum, Y and wrench.
 template <class S, class P>
 JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S* a, const S* f_ext,
                            bool coriolis, PartialsWork<S>& work) {
-  base_frame(tree, q, work.base);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    const Pose<S>& at = work.base.pose[i];
+    const Pose<S>& at = work.base.in_root[i];
     auto& me = work.row[i];
     Motion<S> V = Motion<S>::zero(), A = V;  // of the parent, at the node's origin
     if (node.parent >= 0) {
-      const auto& up = work.row[node.parent];
-      const Vec3<S> d = at.p - work.base.pose[node.parent].p;
-      V = {up.V.w, up.V.v + cross(up.V.w, d)};
-      A = {up.A.w, up.A.v + cross(up.A.w, d)};
+      const auto& parent = work.row[node.parent];
+      const Vec3<S> d = at.p - work.base.in_root[node.parent].p;
+      V = moved(parent.V, d);
+      A = moved(parent.A, d);
     } else {
       A.v = -root_gravity(tree, node, q, work);
     }
@@ -109,37 +138,13 @@ JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S*
     me.A = A;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      Motion<S> joint = Motion<S>::zero(), acceleration = joint;
-      for (int k = 0; k < rates(K); ++k) {
-        auto& rate = work.rate[node.v + k];
-        rate.s = base_frame_screw<K>(node, k, at.R);
-        rate.psi = bracket(V, rate.s);
-        rate.psi2 = bracket(A, rate.s);
-        rate.psi2 += bracket(V, rate.psi);
-        joint.w += rate.s.w * v[node.v + k];
-        joint.v += rate.s.v * v[node.v + k];
-        if (!a) continue;
-        acceleration.w += rate.s.w * a[node.v + k];
-        acceleration.v += rate.s.v * a[node.v + k];
-      }
-      me.V += joint;
-      me.A += acceleration;
-      me.A += bracket(V, joint);
-      for (int k = 0; k < rates(K); ++k) {
-        auto& rate = work.rate[node.v + k];
-        rate.sum = {rate.psi.w + rate.psi.w, rate.psi.v + rate.psi.v};
-        if constexpr (is_group(K)) {
-          const Motion<S> own = bracket(joint, rate.s);  // s' - Psi'
-          rate.sum += own;
-          if (coriolis) rate.sum += own;
-        }
-      }
+      add_joint<K>(node, at.R, V, A, v, a, coriolis, me, work.rate);
     });
     me.I = work.base.inertia[i];
     me.momentum = me.I * me.V;
     me.Y = rotational_rate(me.I, me.V);  // (2)
     me.f = me.I * me.A;
-    me.f += cross_dual(me.V, me.momentum);
+    me.f += dual_bracket(me.V, me.momentum);
     if (f_ext && node.body >= 0) {
       const Force<S> own = external_wrench(node, f_ext);
       me.f -= Force<S>{at.R * own.n, at.R * own.f};
@@ -150,12 +155,11 @@ JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S*
 // Sums of a subtree seen from the parent.
 template <class S>
 JOUNCE_INLINE void pass_to_parent(const Vec3<S>& d, const typename PartialsWork<S>::Row& me,
-                                  typename PartialsWork<S>::Row& up) {
-  up.I += jounce::shifted(d, me.I);
-  const Sym3<S> Y = shifted(d, me.Y, me.momentum.f);
-  up.Y += Y;
-  up.momentum += Force<S>{me.momentum.n + cross(d, me.momentum.f), me.momentum.f};
-  up.f += Force<S>{me.f.n + cross(d, me.f.f), me.f.f};
+                                  typename PartialsWork<S>::Row& parent) {
+  parent.I += jounce::shifted(d, me.I);
+  parent.Y += shifted(d, me.Y, me.momentum.f);
+  parent.momentum += Force<S>{me.momentum.n + cross(d, me.momentum.f), me.momentum.f};
+  parent.f += Force<S>{me.f.n + cross(d, me.f.f), me.f.f};
 }
 
 // Equation (4) for one rate.
@@ -169,7 +173,7 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   t2 += me.I * rate.sum;
   Force<S> t3 = twice_B(me.Y, me.momentum, rate.psi.w);
   t3 += me.I * rate.psi2;
-  t3 += cross_dual(rate.s, me.f);
+  t3 += dual_bracket(rate.s, me.f);
   const Vec3<S> t4 = me.Y * rate.s.w + cross(me.momentum.n, rate.s.w) +
                      cross(me.momentum.f, rate.s.v) * 2.0;
   work.t1.set_angular(c, t1.n); work.t1.set_linear(c, t1.f);
@@ -179,43 +183,54 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   work.px[at] = p.x; work.py[at] = p.y; work.pz[at] = p.z;
 }
 
-// The lower triangle of an nv x nv matrix while its columns are computed. Doubles come many columns
-// at once and go to rows of the transpose: these wait in the lower triangle of another matrix, the
-// longest row at the bottom, until they are turned over. Packs, and the few entries of a sparse
-// matrix, go straight to their place.
+// Room for the triangle above the diagonal of an n x n matrix, in the triangle below the diagonal of
+// another one that nobody uses yet: row j, which has n-1-j entries, lies where row n-1-j begins, whose
+// entries below the diagonal are as many.
 template <class S>
-struct Lower {
-  S* rows;
-  std::ptrdiff_t step;  // from a row to the next
-  bool waits;
+struct SpareTriangle {
+  S* matrix;
+  std::ptrdiff_t n;
 
-  JOUNCE_INLINE Lower(S* own, S* other, std::ptrdiff_t nv, bool sparse)
-      : rows(own), step(nv), waits(std::is_same_v<S, double> && !sparse) {
-    if (!waits) return;
-    rows = other + (nv - 1) * nv - 1;
-    step = -(nv + 1);
-  }
+  // Entry c > j of row j is row(j)[c].
+  JOUNCE_INLINE S* row(std::ptrdiff_t j) const { return matrix + (n - 1 - j) * n - (j + 1); }
+  JOUNCE_INLINE std::ptrdiff_t step() const { return -(n + 1); }  // from a row to the next
+};
+
+// The entries below the diagonal of a matrix, whose column j is computed for many rows c at once. They
+// would lie nv apart; as doubles they are kept as rows of the transpose, in the spare triangle of
+// another matrix, until all are there. Packs, and the few entries of a sparse matrix, go straight to
+// their place.
+template <class S>
+struct BelowDiagonal {
+  S* matrix;
+  SpareTriangle<S> spare;
+  bool transposed;
+
+  JOUNCE_INLINE BelowDiagonal(S* own, S* other, std::ptrdiff_t nv, bool sparse)
+      : matrix(own), spare{other, nv}, transposed(std::is_same_v<S, double> && !sparse) {}
+
   // Entries of column j and the rows c.
   template <class C, class V>
   JOUNCE_INLINE void store(const C& c, std::ptrdiff_t j, const V& x) const {
-    if (waits) return c.store(rows + j * step, x);
-    S* at = rows + c.at * step + j;
+    if (transposed) return c.store(spare.row(j), x);
+    S* at = matrix + c.at * spare.n + j;
     if constexpr (std::is_same_v<S, V>) {
       *at = x;
     } else {
-      for (int i = 0; i < lanes<V>; ++i) at[i * step] = lane(x, i);
+      for (int i = 0; i < lanes<V>; ++i) at[i * spare.n] = lane(x, i);
     }
   }
-  JOUNCE_INLINE void turn_over(int nv, S* to) const {
-    if (waits) mirror_upper(nv, rows, step, to);
+  // Nothing may be written to the other matrix before.
+  JOUNCE_INLINE void finish() const {
+    if (transposed) mirror_upper(int(spare.n), spare.row(0), spare.step(), matrix);
   }
 };
 
 // Equation (5) for one rate j of a node at p and the columns [begin, end) of its subtree.
 template <Kind K, class S>
 JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S>& p, int begin,
-                                int end, S* dq, S* dv, S* M, const Lower<S>& below_q,
-                                const Lower<S>& below_v) {
+                                int end, S* dq, S* dv, S* M, const BelowDiagonal<S>& below_q,
+                                const BelowDiagonal<S>& below_v) {
   const auto& rate = work.rate[j];
   for_columns<S>(begin, end, [&](auto c) {
     using V = typename decltype(c)::Value;
@@ -236,7 +251,7 @@ JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S
 // Equation (5) for rates i and j of the same node.
 template <class S>
 JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S* dq, S* dv, S* M,
-                            const Lower<S>& below_q, const Lower<S>& below_v) {
+                            const BelowDiagonal<S>& below_q, const BelowDiagonal<S>& below_v) {
   const Columns<S, S> c{i};
   const auto& rate = work.rate[j];
   const Force<S> t1{work.t1.angular(c), work.t1.linear(c)};
@@ -254,63 +269,89 @@ JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S
   dv[at] = v;
 }
 
+// Equations (4) and (5) at a node, with its subtree's sums.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void node_columns(const Tree<P>& tree, int i, S* dq, S* dv, S* M,
+                                const BelowDiagonal<S>& below_q, const BelowDiagonal<S>& below_v,
+                                PartialsWork<S>& work) {
+  const Node<P>& node = tree.nodes[i];
+  const std::size_t nv = tree.nv;
+  const Vec3<S>& p = work.base.in_root[i].p;
+  for (int k = 0; k < rates(K); ++k) {
+    const int j = node.v + k;
+    const std::size_t row = j * nv;
+    pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row, below_q,
+                    below_v);
+    for (int c = tree.sparse ? tree.nv : node.v_end; c < tree.nv; ++c) {
+      dq[row + c] = dv[row + c] = M[row + c] = S(0.0);
+      below_q.store(Columns<S, S>{c}, j, S(0.0));
+      below_v.store(Columns<S, S>{c}, j, S(0.0));
+    }
+  }
+  for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(work.row[i], p, node.v + k, work);
+  for (int k = 0; k < rates(K); ++k) {
+    for (int j = 0; j < rates(K); ++j) {
+      own_pair(work, node.v + k, node.v + j, tree.nv, dq, dv, M, below_q, below_v);
+    }
+    M[(node.v + k) * (nv + 1)] += tree.armature[node.v + k];
+  }
+}
+
 }  // namespace partials
 
-// dq, dv and M are nv x nv, row-major; a and f_ext may be null. With `coriolis`, dv holds twice the
-// Coriolis matrix instead: s' takes the place of Psi' in it.
+// At the configuration of work.base; dq, dv and M are nv x nv, row-major; a and f_ext may be null. With
+// `coriolis`, dv holds twice the Coriolis matrix instead: s' takes the place of Psi' in it.
 template <class S, class P>
-void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, const S* a,
-                               const S* f_ext, S* dq, S* dv, S* M, PartialsWork<S>& work,
-                               bool coriolis = false) {
+JOUNCE_INLINE void partials_at_base(const Tree<P>& tree, const S* q, const S* v, const S* a,
+                                    const S* f_ext, S* dq, S* dv, S* M, PartialsWork<S>& work,
+                                    bool coriolis = false) {
   using namespace partials;
   const std::size_t nv = tree.nv;
-  const bool sparse = tree.sparse;
-  const Lower<S> below_q(dq, M, nv, sparse), below_v(dv, dq, nv, sparse);
+  const BelowDiagonal<S> below_q(dq, M, nv, tree.sparse), below_v(dv, dq, nv, tree.sparse);
   outward(tree, q, v, a, f_ext, coriolis, work);
-  if (sparse) {
+  if (tree.sparse) {
     for (S* x : {dq, dv, M}) std::fill_n(x, nv * nv, S(0.0));
   }
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
-    auto& me = work.row[i];
-    const Vec3<S>& p = work.base.pose[i].p;
     with_kind(node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      for (int k = 0; k < rates(K); ++k) {
-        const int j = node.v + k;
-        const std::size_t row = j * nv;
-        pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row,
-                        below_q, below_v);
-        for (int c = sparse ? tree.nv : node.v_end; c < tree.nv; ++c) {
-          dq[row + c] = dv[row + c] = M[row + c] = S(0.0);
-          below_q.store(Columns<S, S>{c}, j, S(0.0));
-          below_v.store(Columns<S, S>{c}, j, S(0.0));
-        }
-      }
-      for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(me, p, node.v + k, work);
-      for (int k = 0; k < rates(K); ++k) {
-        for (int j = 0; j < rates(K); ++j) {
-          own_pair(work, node.v + k, node.v + j, tree.nv, dq, dv, M, below_q, below_v);
-        }
-        M[(node.v + k) * (nv + 1)] += tree.armature[node.v + k];
-      }
+      node_columns<decltype(kind)::value>(tree, i, dq, dv, M, below_q, below_v, work);
     });
-    if (node.parent >= 0) {
-      pass_to_parent<S>(p - work.base.pose[node.parent].p, me, work.row[node.parent]);
-    }
+    if (node.parent < 0) continue;
+    const Vec3<S> d = work.base.in_root[i].p - work.base.in_root[node.parent].p;
+    pass_to_parent<S>(d, work.row[i], work.row[node.parent]);
   }
-  below_v.turn_over(tree.nv, dv);  // from dq, which then
-  below_q.turn_over(tree.nv, dq);  // takes its own from M
+  below_v.finish();  // from dq, whose own triangle is then filled
+  below_q.finish();  // from M, likewise
   mirror_related(tree, M);
 }
+
+template <class S, class P>
+void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, const S* a,
+                               const S* f_ext, S* dq, S* dv, S* M, PartialsWork<S>& work) {
+  base_frame(tree, q, work.base);
+  partials_at_base(tree, q, v, a, f_ext, dq, dv, M, work);
+}
+
+template <class S>
+struct CoriolisWork {
+  PartialsWork<S> partials;
+  S *dq, *M;
+
+  template <class P>
+  CoriolisWork(const Tree<P>& tree, Arena& arena)
+      : partials(tree, arena),
+        dq(arena.take<S>(std::size_t(tree.nv) * tree.nv)),
+        M(arena.take<S>(std::size_t(tree.nv) * tree.nv)) {}
+};
 
 // The Coriolis matrix C_ij = s_i^T (I s_j' + B s_j) with the inertias of the lower of both bodies:
 // C v is the bias without gravity and dM/dt - 2 C is skew (ali, Lemma 1).
 template <class S, class P>
-void coriolis_matrix(const Tree<P>& tree, const S* q, const S* v, S* C, S* dq, S* M,
-                     PartialsWork<S>& work) {
+void coriolis_matrix(const Tree<P>& tree, const S* q, const S* v, S* C, CoriolisWork<S>& work) {
   const S* none = nullptr;
-  inverse_dynamics_partials(tree, q, v, none, none, dq, C, M, work, true);
+  base_frame(tree, q, work.partials.base);
+  partials_at_base(tree, q, v, none, none, work.dq, C, work.M, work.partials, true);
   for (std::size_t k = 0; k < std::size_t(tree.nv) * tree.nv; ++k) C[k] *= S(0.5);
 }
 

@@ -2,7 +2,7 @@
 // directions, several). Nested duals give higher orders.
 #pragma once
 
-#include "scalar.hpp"
+#include "jounce/scalar/scalar.hpp"
 
 namespace jounce {
 

@@ -1,7 +1,7 @@
 // Pack<W>: W doubles in SIMD registers, one per state of a batch.
 #pragma once
 
-#include "scalar.hpp"
+#include "jounce/scalar/scalar.hpp"
 
 namespace jounce {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#define JOUNCE_INLINE inline __attribute__((always_inline))
+#include "jounce/scalar/platform.hpp"
 
 namespace jounce {
 

@@ -4,8 +4,8 @@
 // first product exact), then the minimax polynomials of fdlibm. Larger angles go to libm.
 #pragma once
 
-#include "dual.hpp"
-#include "pack.hpp"
+#include "jounce/scalar/dual.hpp"
+#include "jounce/scalar/pack.hpp"
 
 namespace jounce {
 

@@ -9,7 +9,7 @@
 // so that no rotation of the root enters. Levers are sums of b.
 #pragma once
 
-#include "motion_series.hpp"
+#include "jounce/series/motion_series.hpp"
 
 namespace jounce {
 namespace series {
@@ -58,7 +58,7 @@ JOUNCE_INLINE void axes_in_frame(const Tree<P>& tree, const FrameAt& frame, cons
       if (s.node.parent < 0) return;
       expand_joint<K>(s, rows, q, work.angles);
       turn_axes<K, true>(s, rows, terms, X);
-      if constexpr (K != Kind::prismatic) terms = rows;
+      if constexpr (rotates(K)) terms = rows;
       for (int k = 0; k < rows; ++k) {
         b[k] = zero;
         if constexpr (moves(K)) b[k] = moved_origin<K>(s, k, terms, X);
@@ -82,16 +82,15 @@ JOUNCE_INLINE void store_columns(const Node<P>& node, int nv, Halves halves, S* 
                                  const MotionSeriesWork<S>& work) {
   const int rows = work.rows;
   for (int i = 0; i < rates(K); ++i) {
-    const bool rotates = K != Kind::prismatic && i < 3;
+    const bool turns_about = !slides(K, i);
     const Vec3<S>* axis = work.axis + std::size_t(rows) * (node.v + i % 3);
-    double factorial = 1.0;
     for (int k = 0; k < rows; ++k) {
-      if (k > 1) factorial *= k;
+      const double factorial = kFactorial.of[k];
       S* column = J + std::size_t(k) * 6 * nv + node.v + i;
-      if (halves.angular && rotates) store(axis[k] * factorial, column, nv);
+      if (halves.angular && turns_about) store(axis[k] * factorial, column, nv);
       if (!halves.linear) continue;
       Vec3<S> v = axis[k];
-      if (rotates) {
+      if (turns_about) {
         v = K == Kind::helical ? v * node.pitch : Vec3<S>::zero();
         for (int j = 0; j <= k; ++j) v += cross(axis[k - j], work.point[j]);
       }

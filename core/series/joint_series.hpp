@@ -5,11 +5,10 @@
 // the node's constant placement; in the child's frame it moves with (w_j, v_j).
 #pragma once
 
-#include "../tree/joint.hpp"
+#include "jounce/series/factorial.hpp"
+#include "jounce/tree/joint.hpp"
 
 namespace jounce {
-
-constexpr int kMostOrder = 100;  // 102! is far from overflow
 
 template <class S, class P>
 struct JointSeries {

@@ -14,8 +14,8 @@
 
 #include <algorithm>
 
-#include "../kinematics/jacobian.hpp"
-#include "joint_series.hpp"
+#include "jounce/kinematics/jacobian.hpp"
+#include "jounce/series/joint_series.hpp"
 
 namespace jounce {
 
@@ -23,7 +23,6 @@ template <class S>
 struct MotionSeriesWork {
   int rows;           // coefficients: r + 3 of poses and Jacobians, one less of twists
   Angles<S> angles;
-  double* over_factorial;   // [k] 1 / k!
   S *rate, *sine, *cosine;  // [k] of the joint at hand, see JointSeries
   Mat3<S>* rotation;
   Vec3<S>* place;
@@ -38,7 +37,6 @@ struct MotionSeriesWork {
   MotionSeriesWork(const Tree<P>& tree, int order, Arena& arena)
       : rows(order + 3), angles(tree, arena) {
     const std::size_t n = rows;
-    over_factorial = arena.take<double>(n);
     rate = arena.take<S>(6 * n);
     sine = arena.take<S>(n);
     cosine = arena.take<S>(n);
@@ -60,10 +58,7 @@ namespace series {
 template <class S, class P>
 JOUNCE_INLINE void begin(const Tree<P>& tree, const S* q, MotionSeriesWork<S>& work) {
   work.angles.compute(tree, q);
-  for (int k = 0; k < work.rows; ++k) {
-    work.over_factorial[k] = k > 0 ? work.over_factorial[k - 1] / k : 1.0;
-    work.point[k] = Vec3<S>::zero();
-  }
+  for (int k = 0; k < work.rows; ++k) work.point[k] = Vec3<S>::zero();
 }
 
 // Fills the path to a frame and returns its length.
@@ -80,7 +75,7 @@ JOUNCE_INLINE JointSeries<S, P> joint_at(const Tree<P>& tree, int i, const S* mo
   const Node<P>& node = tree.nodes[i];
   for (int k = 0; k + 1 < work.rows; ++k) {
     const S* from = motion + std::size_t(k) * tree.nv + node.v;
-    for (int j = 0; j < node.nv; ++j) work.rate[6 * k + j] = from[j] * work.over_factorial[k];
+    for (int j = 0; j < node.nv; ++j) work.rate[6 * k + j] = from[j] * kFactorial.inverse[k];
   }
   return {node, work.rate, 6, work.sine, work.cosine, work.rotation, work.place};
 }
@@ -182,7 +177,7 @@ JOUNCE_INLINE void walk_outward(const Tree<P>& tree, const FrameAt& frame, const
         if constexpr (moves(K)) b[k] += moved_origin<K>(s, k, terms, R);
       }
       turn_axes<K, false>(s, rows, terms, R);
-      if constexpr (K != Kind::prismatic) terms = rows;
+      if constexpr (rotates(K)) terms = rows;
       visit(kind, s, b);
     });
   }
@@ -219,7 +214,7 @@ JOUNCE_INLINE void add_joint_twist(const JointSeries<S, P>& s, bool spatial, Mot
     for (int k = 0; k < terms; ++k) {
       u[k] = joint_in_world<K>(s, k, shift, work.R);
       Motion<S> sum = u[k];
-      if (K != Kind::prismatic && spatial) {
+      if (rotates(K) && spatial) {
         for (int j = 0; j <= k; ++j) sum.v += cross(work.point[j], u[k - j].w);
       }
       const double scale = shift ? 1.0 / (k + 1) : 1.0;
@@ -252,9 +247,8 @@ void pose_series(const Tree<P>& tree, const FrameAt& frame, const S* q, const S*
   walk_outward(tree, frame, q, motion, work, [&](auto, const auto&, const Vec3<S>* b) {
     for (int k = 0; k < rows; ++k) work.point[k] += b[k];
   });
-  double factorial = 1.0;
   for (int k = 0; k < rows; ++k) {
-    if (k > 1) factorial *= k;
+    const double factorial = kFactorial.of[k];
     const Mat3<S> R = work.R[k] * frame.pose.R;
     store(Pose<S>{{R.x * factorial, R.y * factorial, R.z * factorial},
                   frame_origin(frame, k, work) * factorial},
@@ -281,9 +275,8 @@ void twist_series(const Tree<P>& tree, const FrameAt& frame, Representation repr
       if (!mixed) add_joint_twist<decltype(kind)::value>(s, spatial, x, work);
     });
   }
-  double factorial = 1.0;
   for (int k = 0; k + 1 < work.rows; ++k) {
-    if (k > 1) factorial *= k;
+    const double factorial = kFactorial.of[k];
     if (!body && !spatial) x[k].v = frame_origin(frame, k + 1, work) * double(k + 1);
     store(Motion<S>{x[k].w * factorial, x[k].v * factorial}, twists + 6 * k);
   }

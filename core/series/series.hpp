@@ -16,8 +16,8 @@
 // them node by node, forward dynamics (series_solve.hpp) order by order.
 #pragma once
 
-#include "../dynamics/inverse_dynamics.hpp"
-#include "joint_series.hpp"
+#include "jounce/dynamics/inverse_dynamics.hpp"
+#include "jounce/series/joint_series.hpp"
 
 namespace jounce {
 
@@ -104,7 +104,7 @@ JOUNCE_INLINE void angular_velocity(const SeriesNode<S, P>& s, int k) {
     me[k].y = transposed(s.node.placement.R, s.up[k].w);
     w = turn_in<K>(s, k, [&](int j) -> const Vec3<S>& { return me[j].y; });
   }
-  if constexpr (K != Kind::prismatic) w += s.template joint<K>(k).w;
+  if constexpr (rotates(K)) w += s.template joint<K>(k).w;
   me[k].w = w;
 }
 
@@ -171,8 +171,7 @@ JOUNCE_INLINE Vec3<S> root_acceleration(const SeriesNode<S, P>& s, int k) {
 // Coefficient k of B, a and the node's own wrench, equations (2) to (5); f_ext holds the k-th
 // derivatives of the external wrenches.
 template <Kind K, class S, class P>
-JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext,
-                                double over_factorial) {
+JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext) {
   auto* me = s.me;
   const Vec3<S> alpha = me[k + 1].w * double(k + 1);
   const Sym3<S> W = square(me, k);
@@ -195,7 +194,7 @@ JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext
   s.outer[k] = {a, B};
   const RigidInertia<P>& J = s.node.inertia;
   me[k].F = {J.I * alpha + gyroscopic(J.I, W) + cross(J.h, a), a * J.m + B * J.h};
-  if (f_ext && s.node.body >= 0) me[k].F -= external_wrench(s.node, f_ext) * over_factorial;
+  if (f_ext && s.node.body >= 0) me[k].F -= external_wrench(s.node, f_ext) * kFactorial.inverse[k];
 }
 
 // Coefficient k of the wrench that goes to the parent.
@@ -222,10 +221,8 @@ JOUNCE_INLINE S rate_force(const SeriesNode<S, P>& s, int k, int i) {
 // Taylor coefficients from derivatives 0 ... rows-1 of nv numbers.
 template <class S>
 JOUNCE_INLINE void to_coefficients(const S* derivatives, int rows, int nv, S* out) {
-  double over_factorial = 1.0;
   for (int k = 0; k < rows; ++k) {
-    if (k > 1) over_factorial /= k;
-    for (int i = 0; i < nv; ++i) out[k * nv + i] = derivatives[k * nv + i] * over_factorial;
+    for (int i = 0; i < nv; ++i) out[k * nv + i] = derivatives[k * nv + i] * kFactorial.inverse[k];
   }
 }
 
@@ -246,11 +243,8 @@ void inverse_dynamics_series(const Tree<P>& tree, const S* q, const S* motion, c
       constexpr Kind K = decltype(kind)::value;
       start_joint<K>(s, q, work.angles);
       for (int k = 0; k <= r + 1; ++k) angular_velocity<K>(s, k);
-      double over_factorial = 1.0;
       for (int k = 0; k <= r; ++k) {
-        if (k > 1) over_factorial /= k;
-        const S* wrenches = f_ext ? f_ext + std::size_t(k) * 6 * tree.n_bodies : nullptr;
-        acceleration<K>(s, k, wrenches, over_factorial);
+        acceleration<K>(s, k, f_ext ? f_ext + std::size_t(k) * 6 * tree.n_bodies : nullptr);
       }
     });
   }
@@ -258,11 +252,9 @@ void inverse_dynamics_series(const Tree<P>& tree, const S* q, const S* motion, c
     const SeriesNode<S, P> s(tree, work, i);
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      double factorial = 1.0;
       for (int k = 0; k <= r; ++k) {
-        if (k > 1) factorial *= k;
         for (int j = 0; j < rates(K); ++j) {
-          tau[std::size_t(k) * nv + s.node.v + j] = rate_force<K>(s, k, j) * factorial;
+          tau[std::size_t(k) * nv + s.node.v + j] = rate_force<K>(s, k, j) * kFactorial.of[k];
         }
         if (s.up) pass_wrench<K>(s, k, s.up[k].F);
       }

@@ -9,35 +9,32 @@
 // is known on the way. Prescribed rates are part of the bias pass and left out of the factors.
 #pragma once
 
-#include "../dynamics/articulated.hpp"
-#include "series.hpp"
+#include "jounce/dynamics/articulated.hpp"
+#include "jounce/series/series.hpp"
 
 namespace jounce {
 
 template <class S>
 struct SeriesSolveWork {
-  struct Node {
-    Pose<S> pose;               // in the parent, at time 0
-    ArticulatedInertia<S> J;    // after the elimination of the node's own rates
-    ArticulatedInertia<S> whole;  // before it
-    S angular_scale, linear_scale;
-    Force<S> F0, carried;       // bias of the increment, and its part before the elimination
+  struct Row : ArticulatedNode<S> {
+    Pose<S> in_parent;            // at time 0
+    ArticulatedInertia<S> whole;  // before the elimination of the node's own rates
+    Force<S> F0, carried;         // bias of the increment, and its part before the elimination
     Motion<S> x;
   };
-  struct Rate {
-    Force<S> U;
-    S inverse_D, D, u;
+  struct Rate : ArticulatedRate<S> {
+    S u;
   };
   SeriesWork<S> series;
   S* force;  // [k][nv]: coefficients of tau
-  Node* node;
+  Row* row;
   Rate* rate;
 
   template <class P>
   SeriesSolveWork(const Tree<P>& tree, int order, Arena& arena)
       : series(tree, order, arena),
         force(arena.take<S>((order + 1) * std::size_t(tree.nv))),
-        node(arena.take<Node>(tree.n)),
+        row(arena.take<Row>(tree.n)),
         rate(arena.take<Rate>(tree.nv)) {}
 };
 
@@ -48,38 +45,29 @@ template <class S, class P, class Mask>
 JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, SeriesSolveWork<S>& work) {
   const Angles<S>& angles = work.series.angles;
   for (int i = 0; i < tree.n; ++i) {
-    const RigidInertia<P>& own = tree.nodes[i].inertia;
-    auto& me = work.node[i];
-    me.pose = joint_pose(tree.nodes[i], q, angles.sine, angles.cosine);
-    me.J = ArticulatedInertia<S>::of(own);
-    me.angular_scale = S(trace(own.I));
-    me.linear_scale = S(own.m);
+    work.row[i].in_parent = joint_pose(tree.nodes[i], q, angles.sine, angles.cosine);
+    work.row[i].start(tree.nodes[i].inertia);
   }
   int singular = -1;
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const jounce::Node<P>& node = tree.nodes[i];
-    auto& me = work.node[i];
-    const S angular = trace(me.J.A), linear = trace(me.J.C);
-    me.whole = me.J;
-    with_kind(node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      if (factor_node<K, S>(tree, node, prescribed, me, work.rate) && singular < 0) singular = i;
-    });
-    if (node.parent >= 0) pass_inertia(me, work.node[node.parent], angular, linear);
-  }
+  factor_inward<S>(
+      tree, prescribed, NodeAxes{}, work.row, work.rate, singular,
+      [](int, auto& me) {
+        me.whole = me.J;
+        return true;
+      },
+      [](auto, int, auto&) {});
   return singular;
 }
 
 // Kinematics and own wrenches of order k, unknown accelerations left out.
 template <class S, class P>
-JOUNCE_INLINE void bias_outward(const Tree<P>& tree, int k, const S* f_ext, double over_factorial,
-                                SeriesWork<S>& work) {
+JOUNCE_INLINE void bias_outward(const Tree<P>& tree, int k, const S* f_ext, SeriesWork<S>& work) {
   for (int i = 0; i < tree.n; ++i) {
     const SeriesNode<S, P> s(tree, work, i);
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       angular_velocity<K>(s, k + 1);
-      acceleration<K>(s, k, f_ext, over_factorial);
+      acceleration<K>(s, k, f_ext);
     });
   }
 }
@@ -88,10 +76,10 @@ JOUNCE_INLINE void bias_outward(const Tree<P>& tree, int k, const S* f_ext, doub
 template <class S, class P, class Mask>
 JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, SeriesSolveWork<S>& work) {
   const S* tau = work.force + std::size_t(k) * tree.nv;
-  for (int i = 0; i < tree.n; ++i) work.node[i].F0 = Force<S>::zero();
+  for (int i = 0; i < tree.n; ++i) work.row[i].F0 = Force<S>::zero();
   for (int i = tree.n - 1; i >= 0; --i) {
     const SeriesNode<S, P> s(tree, work.series, i);
-    auto& me = work.node[i];
+    auto& me = work.row[i];
     me.carried = me.F0;
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
@@ -103,7 +91,7 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, Ser
       }
       if (s.up) pass_wrench<K>(s, k, s.up[k].F);
     });
-    if (s.up) work.node[s.node.parent].F0 += to_parent(me.pose, me.F0);
+    if (s.up) work.row[s.node.parent].F0 += to_parent(me.in_parent, me.F0);
   }
 }
 
@@ -116,13 +104,13 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
   S* tau = work.force + std::size_t(k) * tree.nv;
   for (int i = 0; i < tree.n; ++i) {
     const SeriesNode<S, P> s(tree, work.series, i);
-    auto& me = work.node[i];
+    auto& me = work.row[i];
     me.x = Motion<S>::zero();
     if (s.up) {
-      const Motion<S>& x = work.node[s.node.parent].x;
-      me.x = to_child(me.pose, x);
+      const Motion<S>& x = work.row[s.node.parent].x;
+      me.x = to_child(me.in_parent, x);
       s.me[k + 1].y = transposed(s.node.placement.R, s.up[k + 1].w);
-      s.me[k].A += transposed(s.node.placement.R, x.v + cross(x.w, me.pose.p));
+      s.me[k].A += transposed(s.node.placement.R, x.v + cross(x.w, me.in_parent.p));
     }
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
@@ -153,12 +141,12 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
 
 }  // namespace series
 
-// v: (nv); acc: (r+1, nv), read where prescribed, may be null if nothing is; tau: (r+1, nv), read
+// v: (nv); a: (r+1, nv), read where prescribed, may be null if nothing is; tau: (r+1, nv), read
 // elsewhere; f_ext: (r+1, n_bodies, 6) or null. Outputs (r+1, nv): derivatives of v from the first
 // on, and of tau (may be null). Returns a singular node or -1.
 template <class S, class P, class Mask>
-int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, const S* acc,
-                 const S* tau, const S* f_ext, S* acc_out, S* tau_out, SeriesSolveWork<S>& work) {
+int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, const S* a,
+                 const S* tau, const S* f_ext, S* a_out, S* tau_out, SeriesSolveWork<S>& work) {
   using namespace series;
   SeriesWork<S>& w = work.series;
   const int r = w.r, nv = tree.nv;
@@ -166,11 +154,10 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
   w.angles.compute(tree, q);
   to_coefficients(tau, r + 1, nv, work.force);
   for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
-  double over_factorial = 1.0;
   for (int k = 0; k <= r; ++k) {
-    over_factorial /= k + 1;
     for (int i = 0; i < nv; ++i) {
-      w.rate[(k + 1) * nv + i] = prescribed(i) ? acc[k * nv + i] * over_factorial : S(0.0);
+      S& next = w.rate[(k + 1) * nv + i];
+      next = prescribed(i) ? a[k * nv + i] * kFactorial.inverse[k + 1] : S(0.0);
     }
   }
   const int singular = factor(tree, q, prescribed, work);
@@ -182,17 +169,15 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
       angular_velocity<K>(s, 0);
     });
   }
-  double factorial = 1.0;
   for (int k = 0; k <= r; ++k) {
-    if (k > 1) factorial *= k;
-    bias_outward(tree, k, f_ext ? f_ext + k * wrenches : nullptr, 1.0 / factorial, w);
+    bias_outward(tree, k, f_ext ? f_ext + k * wrenches : nullptr, w);
     solve_inward(tree, k, prescribed, work);
     solve_outward(tree, k, prescribed, work);
     for (int i = 0; i < nv; ++i) {  // what was given comes back as it was
       const int at = k * nv + i;
       const bool given = prescribed(i);
-      acc_out[at] = given ? acc[at] : w.rate[at + nv] * (factorial * (k + 1));
-      if (tau_out) tau_out[at] = given ? work.force[at] * factorial : tau[at];
+      a_out[at] = given ? a[at] : w.rate[at + nv] * kFactorial.of[k + 1];
+      if (tau_out) tau_out[at] = given ? work.force[at] * kFactorial.of[k] : tau[at];
     }
   }
   return singular;

@@ -1,7 +1,7 @@
 // Six-vectors and inertias, angular part first, in the frame of a body about its origin.
 #pragma once
 
-#include "../lie/pose.hpp"
+#include "jounce/lie/pose.hpp"
 
 namespace jounce {
 
@@ -34,6 +34,23 @@ JOUNCE_INLINE auto operator*(const Force<A>& a, const B& s) -> Force<Product<A, 
 template <class A, class B>
 JOUNCE_INLINE auto dot(const Force<A>& a, const Motion<B>& b) -> Product<A, B> {
   return dot(a.n, b.w) + dot(a.f, b.v);
+}
+
+// Writes to an array, entries `stride` apart.
+template <class S>
+JOUNCE_INLINE void store(const Motion<S>& m, S* out, int stride = 1) {
+  store(m.w, out, stride);
+  store(m.v, out + 3 * stride, stride);
+}
+
+// The Lie bracket ad_a b, and its dual (w, u) x* (n, f) = (w x n + u x f, w x f).
+template <class S>
+JOUNCE_INLINE Motion<S> bracket(const Motion<S>& a, const Motion<S>& b) {
+  return {cross(a.w, b.w), cross(a.w, b.v) + cross(a.v, b.w)};
+}
+template <class S>
+JOUNCE_INLINE Force<S> dual_bracket(const Motion<S>& m, const Force<S>& x) {
+  return {cross(m.w, x.n) + cross(m.v, x.f), cross(m.w, x.f)};
 }
 
 // A motion of the parent seen from the child (Ad of the inverse pose), and a wrench on the child
@@ -75,6 +92,12 @@ struct RigidInertia {
     return *this;
   }
 };
+
+// One over the mass; one for a massless body, whose center of mass is taken where it is seen from.
+template <class S>
+JOUNCE_INLINE S inverse_mass(const S& m) {
+  return S(1.0) / select(value(m) > value(S(0.0)), m, S(1.0));
+}
 
 template <class A, class B>
 JOUNCE_INLINE auto operator*(const RigidInertia<A>& j, const Motion<B>& x)

@@ -6,9 +6,9 @@
 
 #include <type_traits>
 
-#include "../scalar/sincos.hpp"
-#include "tree.hpp"
-#include "workspace.hpp"
+#include "jounce/scalar/sincos.hpp"
+#include "jounce/tree/tree.hpp"
+#include "jounce/tree/workspace.hpp"
 
 namespace jounce {
 

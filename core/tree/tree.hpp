@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../spatial/spatial.hpp"
+#include "jounce/spatial/spatial.hpp"
 
 namespace jounce {
 
@@ -18,9 +18,14 @@ enum class Kind : int { revolute = 0, prismatic = 1, helical = 2, spherical = 3,
 
 constexpr int coordinates(Kind k) { return k == Kind::spherical ? 4 : k == Kind::free ? 7 : 1; }
 constexpr int rates(Kind k) { return k == Kind::spherical ? 3 : k == Kind::free ? 6 : 1; }
+// By an angle; on a group, with a quaternion.
 constexpr bool turns(Kind k) { return k == Kind::revolute || k == Kind::helical; }
 constexpr bool is_group(Kind k) { return k == Kind::spherical || k == Kind::free; }
+// Whether its screws have an angular and a linear part, that is, whether its origin moves in the
+// parent; and whether screw i is a mere translation.
+constexpr bool rotates(Kind k) { return k != Kind::prismatic; }
 constexpr bool moves(Kind k) { return k != Kind::revolute && k != Kind::spherical; }
+constexpr bool slides(Kind k, int i) { return k == Kind::prismatic || (k == Kind::free && i >= 3); }
 
 template <class P>
 struct Node {
@@ -71,9 +76,6 @@ struct TreeData {
 };
 
 namespace detail {
-inline Pose<double> pose_from(const double* m) {
-  return {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
-}
 inline bool same(const Vec3<double>& a, const Vec3<double>& b) {
   return a.x == b.x && a.y == b.y && a.z == b.z;
 }
@@ -109,77 +111,105 @@ inline std::vector<std::uint64_t> related_rates(const std::vector<Node<double>>&
   return related;
 }
 
+namespace detail {
+
+// Node i of a tree whose nodes before it are there.
+inline Node<double> make_node(const TreeData& data, int i, const Tree<double>& t) {
+  const int p = data.parent[i], kind = data.kind[i];
+  if (p < -1 || p >= i || kind < 0 || kind > 4) throw std::invalid_argument("not a tree");
+  Node<double> node;
+  node.parent = p;
+  node.kind = Kind(kind);
+  node.q = t.nq;
+  node.v = t.nv;
+  node.nv = rates(node.kind);
+  node.angle = turns(node.kind) ? int(t.angle_q.size()) : -1;
+  node.group = is_group(node.kind) ? int(t.quaternions.size()) : -1;
+  node.moving = moves(node.kind) ? t.n_moving : -1;
+  node.body = -1;
+  node.recenter = -1;
+  node.depth = p < 0 ? 0 : t.nodes[p].depth + 1;
+  node.end = i + 1;
+  node.v_end = t.nv + node.nv;
+  node.pitch = data.pitch[i];
+  node.alignment = pose_from(data.alignment + 16 * i);
+  node.aligned = is_identity(node.alignment);
+  const Pose<double> given = pose_from(data.placement + 16 * i);
+  const Pose<double> own = given * node.alignment;
+  node.placement = p < 0 ? own : inverse(t.nodes[p].alignment) * own;
+  if (p >= 0 && same(given.R, Mat3<double>::identity()) &&
+      same(node.alignment.R, t.nodes[p].alignment.R)) {
+    node.placement.R = Mat3<double>::identity();  // parallel axes stay so to the last bit
+  }
+  node.inertia = seen_from(node.alignment, data.parameters + 10 * i);
+  return node;
+}
+
+inline void append(const Node<double>& node, Tree<double>& t) {
+  if (node.angle >= 0) t.angle_q.push_back(t.nq);
+  if (node.group >= 0) t.quaternions.push_back(t.nq);
+  if (node.moving >= 0) ++t.n_moving;
+  if (node.depth + 1 > t.depth) t.depth = node.depth + 1;
+  t.nq += coordinates(node.kind);
+  t.nv += node.nv;
+  t.nodes.push_back(node);
+}
+
+// Where subtrees end. Depth first means that a parent is an ancestor of the previous node, or that
+// node, or the world.
+inline void find_subtrees(std::vector<Node<double>>& nodes) {
+  for (int i = int(nodes.size()) - 1; i >= 0; --i) {
+    const int p = nodes[i].parent;
+    if (p < 0) continue;
+    if (nodes[i].end > nodes[p].end) nodes[p].end = nodes[i].end;
+    if (nodes[i].v_end > nodes[p].v_end) nodes[p].v_end = nodes[i].v_end;
+  }
+  for (int i = 1; i < int(nodes.size()); ++i) {
+    const int p = nodes[i].parent;
+    if (p >= 0 && (nodes[p].end < i + 1 || (p != i - 1 && nodes[i - 1].parent < p))) {
+      throw std::invalid_argument("not depth first");
+    }
+  }
+}
+
+// Massless nodes that lead from a root to the first body (slides of a planar base) may carry it far
+// away, so the reference point is where they end.
+inline void find_reference_points(std::vector<Node<double>>& nodes) {
+  const int n = int(nodes.size());
+  for (int i = 0; i < n; i = nodes[i].end) {
+    int at = i;
+    while (nodes[at].inertia.m == 0.0 && at + 1 < n && nodes[at + 1].parent == at &&
+           nodes[at + 1].end == nodes[at].end) {
+      ++at;
+    }
+    nodes[at].recenter = i;
+  }
+}
+
+inline int heaviest_root(const std::vector<Node<double>>& nodes) {
+  int heaviest = 0;
+  double most = 0.0;
+  for (int i = 0; i < int(nodes.size()); i = nodes[i].end) {
+    double mass = 0.0;
+    for (int j = i; j < nodes[i].end; ++j) mass += nodes[j].inertia.m;
+    if (mass > most) heaviest = i, most = mass;
+  }
+  return heaviest;
+}
+
+}  // namespace detail
+
 inline Tree<double> make_tree(const TreeData& data) {
   Tree<double> t;
   t.n = data.n;
   t.n_bodies = data.n_bodies;
-  t.nodes.resize(data.n);
+  t.nodes.reserve(data.n);
   t.body_node.assign(data.body_node, data.body_node + data.n_bodies);
   t.gravity = {data.gravity[0], data.gravity[1], data.gravity[2]};
-  for (int i = 0; i < data.n; ++i) {
-    Node<double>& node = t.nodes[i];
-    const int p = data.parent[i], kind = data.kind[i];
-    if (p < -1 || p >= i || kind < 0 || kind > 4) throw std::invalid_argument("not a tree");
-    node.parent = p;
-    node.kind = Kind(kind);
-    node.q = t.nq;
-    node.v = t.nv;
-    node.nv = rates(node.kind);
-    node.angle = turns(node.kind) ? int(t.angle_q.size()) : -1;
-    node.group = is_group(node.kind) ? int(t.quaternions.size()) : -1;
-    node.moving = moves(node.kind) ? t.n_moving++ : -1;
-    node.body = -1;
-    node.recenter = -1;
-    node.depth = p < 0 ? 0 : t.nodes[p].depth + 1;
-    t.depth = node.depth + 1 > t.depth ? node.depth + 1 : t.depth;
-    if (node.angle >= 0) t.angle_q.push_back(t.nq);
-    if (node.group >= 0) t.quaternions.push_back(t.nq);
-    t.nq += coordinates(node.kind);
-    t.nv += node.nv;
-    node.end = i + 1;
-    node.v_end = t.nv;
-    node.pitch = data.pitch[i];
-    node.alignment = detail::pose_from(data.alignment + 16 * i);
-    node.aligned = detail::is_identity(node.alignment);
-    const Pose<double> given = detail::pose_from(data.placement + 16 * i);
-    const Pose<double> own = given * node.alignment;
-    node.placement = p < 0 ? own : inverse(t.nodes[p].alignment) * own;
-    if (p >= 0 && detail::same(given.R, Mat3<double>::identity()) &&
-        detail::same(node.alignment.R, t.nodes[p].alignment.R)) {
-      node.placement.R = Mat3<double>::identity();  // parallel axes stay so to the last bit
-    }
-    node.inertia = detail::seen_from(node.alignment, data.parameters + 10 * i);
-  }
-  for (int i = data.n - 1; i >= 0; --i) {
-    const int p = t.nodes[i].parent;
-    if (p < 0) continue;
-    if (t.nodes[i].end > t.nodes[p].end) t.nodes[p].end = t.nodes[i].end;
-    if (t.nodes[i].v_end > t.nodes[p].v_end) t.nodes[p].v_end = t.nodes[i].v_end;
-  }
-  for (int i = 1; i < data.n; ++i) {
-    // Depth first: the parent is an ancestor of the previous node, or that node, or the world.
-    const int p = t.nodes[i].parent;
-    if (p >= 0 && t.nodes[p].end < i + 1) throw std::invalid_argument("not depth first");
-    if (p >= 0 && p != i - 1 && t.nodes[i - 1].parent < p) {
-      throw std::invalid_argument("not depth first");
-    }
-  }
-  // Massless nodes that lead from a root to the first body (slides of a planar base) may carry it
-  // far away, so the reference point is where they end.
-  for (int i = 0; i < data.n; i = t.nodes[i].end) {
-    int at = i;
-    while (t.nodes[at].inertia.m == 0.0 && at + 1 < data.n && t.nodes[at + 1].parent == at &&
-           t.nodes[at + 1].end == t.nodes[at].end) {
-      ++at;
-    }
-    t.nodes[at].recenter = i;
-  }
-  double most = 0.0;
-  for (int i = 0; i < data.n; i = t.nodes[i].end) {
-    double mass = 0.0;
-    for (int j = i; j < t.nodes[i].end; ++j) mass += t.nodes[j].inertia.m;
-    if (mass > most) t.heaviest = i, most = mass;
-  }
+  for (int i = 0; i < data.n; ++i) detail::append(detail::make_node(data, i, t), t);
+  detail::find_subtrees(t.nodes);
+  detail::find_reference_points(t.nodes);
+  t.heaviest = detail::heaviest_root(t.nodes);
   for (int b = 0; b < data.n_bodies; ++b) {
     const int i = t.body_node[b];
     if (i < 0 || i >= data.n) throw std::invalid_argument("a body has no node");

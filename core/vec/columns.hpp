@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "../scalar/pack.hpp"
-#include "vec3.hpp"
+#include "jounce/scalar/pack.hpp"
+#include "jounce/vec/vec3.hpp"
 
 namespace jounce {
 

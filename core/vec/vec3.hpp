@@ -2,7 +2,7 @@
 // may differ (a model's double with a state's Pack).
 #pragma once
 
-#include "../scalar/scalar.hpp"
+#include "jounce/scalar/scalar.hpp"
 
 namespace jounce {
 
@@ -43,6 +43,12 @@ JOUNCE_INLINE auto cross(const Vec3<A>& a, const Vec3<B>& b) -> Vec3<Product<A, 
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
+// Writes to an array, entries `stride` apart.
+template <class S>
+JOUNCE_INLINE void store(const Vec3<S>& x, S* out, int stride = 1) {
+  out[0] = x.x; out[stride] = x.y; out[2 * stride] = x.z;
+}
+
 // Columns x, y, z: the images of the axes.
 template <class S>
 struct Mat3 {
@@ -74,6 +80,8 @@ template <class A, class B>
 JOUNCE_INLINE auto operator+(const Mat3<A>& m, const Mat3<B>& n) -> Mat3<Product<A, B>> {
   return {m.x + n.x, m.y + n.y, m.z + n.z};
 }
+template <class A>
+JOUNCE_INLINE Mat3<A> operator*(const Mat3<A>& m, const A& s) { return {m.x * s, m.y * s, m.z * s}; }
 template <class A>
 JOUNCE_INLINE Mat3<A> hat(const Vec3<A>& a) {
   const A o = A(0.0);

@@ -6,11 +6,11 @@
 #include <tuple>
 #include <vector>
 
-#include "../../core/dynamics/articulated.hpp"
-#include "../../core/partials/forward_partials.hpp"
-#include "../../core/scalar/dual.hpp"
-#include "../../core/series/jacobian_series.hpp"
-#include "../../core/series/series_solve.hpp"
+#include "jounce/dynamics/articulated.hpp"
+#include "jounce/partials/forward_partials.hpp"
+#include "jounce/scalar/dual.hpp"
+#include "jounce/series/jacobian_series.hpp"
+#include "jounce/series/series_solve.hpp"
 
 using namespace jounce;
 using D = Dual<double>;

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "../../core/scalar/scalar.hpp"
+#include "jounce/scalar/scalar.hpp"
 
 namespace jounce {
 
@@ -39,7 +39,7 @@ struct Long {
 
 }  // namespace jounce
 
-#include "../../core/series/series_solve.hpp"
+#include "jounce/series/series_solve.hpp"
 
 using namespace jounce;
 

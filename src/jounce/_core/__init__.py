@@ -13,9 +13,23 @@ import os
 import platform
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["Tree", "core_info", "kernel", "raw", "workspace_bytes"]
+from jounce import errors
+
+__all__ = [
+    "Tree",
+    "core_info",
+    "get_cmake_dir",
+    "get_include",
+    "get_library",
+    "kernel",
+    "kernel_names",
+    "model_address",
+    "raw",
+    "workspace_bytes",
+]
 
 _VARIANTS = ("v4", "v3", "v2", "native", "generic")
 """From the widest registers to the narrowest; "native" is a build for this machine alone."""
@@ -77,6 +91,7 @@ def _choose(available: list[str]) -> str:
 _available_variants = _available()
 _variant = _choose(_available_variants)
 _module: Any = importlib.import_module(f"{__name__}._core_{_variant}")
+_module.use_errors(errors)
 Tree: Any = _module.Tree
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,8 +103,12 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     The result is a built-in function: calling it costs no Python frame. Its documentation and
     its text signature are those of the function it replaces. `result` is the named tuple that it
     returns, if it does.
+
+    Raises:
+        ImportError: the kernel takes or returns something else than the function says.
     """
     signature = inspect.signature(function)
+    _compare(function.__name__, signature, getattr(result, "_fields", None))
     bare = signature.replace(
         parameters=[
             p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()
@@ -101,9 +120,31 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     return cast(F, _module.bind(function.__name__, text, function.__module__, result))
 
 
+def _compare(name: str, signature: inspect.Signature, fields: tuple[str, ...] | None) -> None:
+    """Require that a definition in Python and the kernel agree."""
+    own = _module.signature(name)
+    expected = ["model", *own["inputs"], *own["options"], *own["optional_inputs"], "out", "threads"]
+    optional = {*own["options_with_defaults"], *own["optional_inputs"], "out", "threads"}
+    parameters = signature.parameters.values()
+    defined = [p.name for p in parameters]
+    if defined != expected:
+        raise ImportError(f"{name} is defined with {defined}, but its kernel takes {expected}")
+    with_defaults = {p.name for p in parameters if p.default is not inspect.Parameter.empty}
+    if with_defaults != optional:
+        raise ImportError(f"{name} has defaults for {with_defaults}, its kernel for {optional}")
+    outputs = tuple(own["outputs"])
+    if len(outputs) > 1 and fields != outputs:
+        raise ImportError(f"{name} returns {fields}, but its kernel {outputs}")
+
+
 def raw(name: str) -> Any:
     """Return a kernel as it is, for functions that prepare its arguments in Python."""
     return _module.bind(name, f"Kernel behind jounce.{name}.", __name__)
+
+
+def kernel_names() -> tuple[str, ...]:
+    """Names of all kernels of the core."""
+    return tuple(_module.kernel_names())
 
 
 def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -> int:
@@ -112,6 +153,32 @@ def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -
     Packs hold several states, and their results until these are written.
     """
     return int(_module.workspace_bytes(name, model, order, pack))
+
+
+def model_address(model: Any) -> int:
+    """Address of a model's ``jounce_model``, for callers of `get_library`; keep the model alive."""
+    return int(_module.model_address(model))
+
+
+def get_include() -> str:
+    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20."""
+    return str(_root() / "include")
+
+
+def get_cmake_dir() -> str:
+    """Directory of the CMake package, for ``find_package(jounce)``."""
+    return str(_root() / "cmake")
+
+
+def get_library() -> str:
+    """Path of the shared library in use, whose functions ``<jounce/jounce.h>`` declares."""
+    names = (f"libjounce_{_variant}.so", f"libjounce_{_variant}.dylib", f"jounce_{_variant}.dll")
+    return next(str(path) for name in names if (path := _root() / "_core" / name).exists())
+
+
+def _root() -> Path:
+    """Where the compiled part of the package is installed."""
+    return Path(_module.__file__).parent.parent
 
 
 @functools.cache

@@ -1,29 +1,13 @@
-// Reading the arguments of a call into arrays.
+// Python's arguments as the arrays and options of a call.
 #pragma once
 
-#include "call.hpp"
+#include "bound.hpp"
 
 namespace jounce {
 
 constexpr int kMostAxes = 32;
-// References that a call may own: converted, spread and copied inputs, options, outputs.
-constexpr int kMostReferences = 3 * kMostInputs + 2 + kMostOutputs;
 
-// The arguments in the order of the signature; null where not given. `out` and `threads` apart.
-struct Arguments {
-  PyObject* model = nullptr;
-  PyObject* inputs[kMostInputs] = {};
-  PyObject* options[2] = {};
-  PyObject* out = nullptr;
-  PyObject* threads = nullptr;
-};
-
-bool read_arguments(const Signature& signature, PyObject* const* args, Py_ssize_t n_args,
-                    PyObject* keyword_names, Arguments& arguments);
-
-bool intern_names();
-
-// Owns references for the time of a call.
+// Owns references for the time of a call: converted, spread and copied inputs, options, outputs.
 class Keep {
  public:
   PyObject* operator()(PyObject* object) {
@@ -38,7 +22,7 @@ class Keep {
   }
 
  private:
-  PyObject* held_[kMostReferences];
+  PyObject* held_[3 * kMostInputs + kMostOptions + kMostOutputs];
   int count_ = 0;
 };
 
@@ -46,13 +30,14 @@ class Keep {
 struct Batch {
   int axes = 0;
   Py_ssize_t dims[kMostAxes] = {};
-  Py_ssize_t states = 1;
 };
 
 // A call is read in this order, so that nothing that is checked can change before it is used:
-// converting objects may run Python code, the last step does not.
+// converting objects may run Python code, the last step does not. All return false with an exception
+// set if something is wrong.
 bool convert_inputs(const Signature& signature, Arguments& arguments, Keep& keep);
-bool read_options(const Signature& signature, const Arguments& arguments, Call& call, Keep& keep);
+bool read_options(const Signature& signature, const Arguments& arguments, const PythonModel& model,
+                  Call& call, Keep& keep);
 // Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where
 // needed.
 bool read_inputs(const Signature& signature, const Arguments& arguments, Call& call, Batch& batch,

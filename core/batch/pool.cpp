@@ -1,4 +1,4 @@
-#include "pool.hpp"
+#include "jounce/batch/pool.hpp"
 
 #include <pthread.h>
 

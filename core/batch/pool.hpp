@@ -3,12 +3,14 @@
 
 #include <functional>
 
+#include "jounce/scalar/platform.hpp"
+
 namespace jounce {
 
 // Runs `job` on the calling thread and on up to `helpers` further ones, and waits for those that
 // began. The job ends for the calling thread when nothing is left that another could begin.
 void run_parallel(int helpers, const std::function<void(bool caller)>& job);
 
-int hardware_threads();
+JOUNCE_EXPORT int hardware_threads();
 
 }  // namespace jounce

@@ -1,0 +1,49 @@
+// A kernel as a Python function: what its arguments are called and in which order they come.
+#pragma once
+
+#include <utility>
+
+#include "jounce/batch/model.hpp"
+#include "python.hpp"
+
+namespace jounce {
+
+// Slots of arguments: the model, inputs, options, and what every kernel takes.
+constexpr int kModel = 0, kInputs = 1, kOptions = kInputs + kMostInputs;
+constexpr int kOut = kOptions + kMostOptions, kThreads = kOut + 1, kSlots = kThreads + 1;
+
+struct Bound {
+  const Kernel* kernel = nullptr;
+  PyTypeObject* result = nullptr;  // the named tuple that it returns, or null
+  PyObject* names[kSlots] = {};    // interned; null where a slot is not in use
+  int order[kSlots] = {};          // slots of positional arguments: model, required inputs, options,
+  int positional = 0;              // optional inputs
+
+  // False with an exception set if memory is short.
+  bool prepare(const Kernel& own, PyTypeObject* type);
+};
+
+// The arguments as they were given, by slot; null where not given.
+struct Arguments {
+  PyObject* at[kSlots] = {};
+};
+
+// False with an exception set if one is missing, unknown or given twice.
+bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
+                    PyObject* keyword_names, Arguments& arguments);
+
+// The model behind a Python object, with the names of its frames; null with an exception set.
+struct PythonModel {
+  Model model;
+  PyObject* frames;  // dict: name to position in model.frames
+
+  template <class... Arguments>
+  explicit PythonModel(PyObject* names, Arguments&&... own)
+      : model(std::forward<Arguments>(own)...), frames(names) {}
+  PythonModel(const PythonModel&) = delete;
+  PythonModel& operator=(const PythonModel&) = delete;
+  ~PythonModel() { Py_DECREF(frames); }
+};
+const PythonModel* model_of(PyObject* object);
+
+}  // namespace jounce

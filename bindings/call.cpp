@@ -1,0 +1,105 @@
+#include "call.hpp"
+
+#include <new>
+
+#include "failures.hpp"
+#include "jounce/batch/schedule.hpp"
+#include "outputs.hpp"
+
+namespace jounce {
+namespace {
+
+// Whether this thread is Python's main one, which alone handles signals. This runs Python code, and
+// with it perhaps a signal handler: -1 with an exception set if that raises.
+int is_main_thread() {
+  PyObject* threading = PyImport_ImportModule("threading");
+  PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
+  PyObject* ident = main ? PyObject_GetAttrString(main, "ident") : nullptr;
+  const int yes = ident ? PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident() : -1;
+  Py_XDECREF(ident);
+  Py_XDECREF(main);
+  Py_XDECREF(threading);
+  return yes;
+}
+
+// The lock of the interpreter, released while a batch runs; taken now and then to handle signals.
+class Released {
+ public:
+  Released() : state_(PyEval_SaveThread()) {}
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() { PyEval_RestoreThread(state_); }
+
+  Watch watch() { return {[](void* self) { return static_cast<Released*>(self)->signaled(); }, this}; }
+
+ private:
+  // Whether a signal handler raised; the exception stays set.
+  bool signaled() {
+    if (!listens_) return false;
+    PyEval_RestoreThread(state_);
+    if (listens_ < 0) listens_ = is_main_thread();
+    const bool raised = listens_ < 0 || (listens_ && PyErr_CheckSignals());
+    state_ = PyEval_SaveThread();
+    return raised;
+  }
+
+  PyThreadState* state_;
+  int listens_ = -1;  // unknown
+};
+
+Outcome run(const Kernel& kernel, const Model& model, const Call& call, int threads) {
+  if (is_short(call)) return run_batch(kernel, model, call, 1);
+  Released lock;
+  return run_batch(kernel, model, call, threads, lock.watch());
+}
+
+// False with an exception set if it did not end well.
+bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch, int threads) {
+  const Outcome outcome = run(kernel, model, call, threads);
+  switch (outcome.status) {
+    case Outcome::done: return true;
+    case Outcome::no_memory: PyErr_NoMemory(); return false;
+    case Outcome::stopped: return false;
+    default: break;
+  }
+  raise_failure(kernel, model, call, batch, pinpointed(kernel, model, call, outcome.failure));
+  return false;
+}
+
+PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
+                       PyObject* keyword_names) {
+  const Kernel& kernel = *bound.kernel;
+  const Signature& s = *kernel.signature;
+  Arguments arguments;
+  Keep keep;
+  Call call;
+  Batch batch;
+  Outputs outputs;
+  if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
+  const PythonModel* own = model_of(arguments.at[kModel]);
+  if (!own) return nullptr;
+  call.tree = &own->model.tree;
+  const int threads = read_threads(arguments.at[kThreads]);
+  if (!threads || !convert_inputs(s, arguments, keep)) return nullptr;
+  if (s.options.count && !read_options(s, arguments, *own, call, keep)) return nullptr;
+  if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
+  if (!outputs.prepare(s, arguments.at[kOut], call, batch, keep)) return nullptr;
+  if (!runs(kernel, own->model, call, batch, threads)) {
+    outputs.spoil(call);
+    return nullptr;
+  }
+  return outputs.result(bound);
+}
+
+}  // namespace
+
+PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
+                      PyObject* keyword_names) {
+  try {
+    return checked_call(bound, args, n_args, keyword_names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+}  // namespace jounce

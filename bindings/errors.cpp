@@ -1,0 +1,34 @@
+#include <cstdarg>
+
+#include "python.hpp"
+
+namespace jounce {
+namespace {
+
+PyObject* errors = nullptr;
+
+}  // namespace
+
+void use_errors(PyObject* module) {
+  Py_INCREF(module);
+  Py_XSETREF(errors, module);
+}
+
+void raise(const char* error, const char* format, ...) {
+  PyObject* type = errors ? PyObject_GetAttrString(errors, error) : nullptr;
+  if (!type) return PyErr_SetString(PyExc_SystemError, "the core does not know jounce.errors");
+  va_list arguments;
+  va_start(arguments, format);
+  PyErr_FormatV(type, format, arguments);
+  va_end(arguments);
+  Py_DECREF(type);
+}
+
+void raise_made(const char* function, const char* first, PyObject* second) {
+  PyObject* error = errors ? PyObject_CallMethod(errors, function, "sO", first, second) : nullptr;
+  if (!error) return;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+  Py_DECREF(error);
+}
+
+}  // namespace jounce

@@ -1,0 +1,93 @@
+#include "failures.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+namespace jounce {
+namespace {
+
+// The indices of a flat position in an array of these dimensions: "2, 3".
+std::string index_text(const std::ptrdiff_t* dims, int axes, std::ptrdiff_t flat) {
+  std::string text;
+  for (int i = axes - 1; i >= 0; --i) {
+    text = std::to_string(flat % dims[i]) + (text.empty() ? "" : ", ") + text;
+    flat /= dims[i];
+  }
+  return text;
+}
+
+// Where an entry of the failing input is, in NumPy's notation after broadcasting: "q[2, 3, 5]".
+std::string entry_text(const Input& input, const Call& call, const Batch& batch, const Failure& failure,
+                       const std::string& last) {
+  const bool varies = call.in_step[failure.input] != 0;
+  std::string lead = varies ? index_text(batch.dims, batch.axes, failure.state) : batch.axes ? "..." : "";
+  if (!lead.empty()) lead += ", ";
+  return std::string(input.name) + "[" + lead + last + "]";
+}
+
+std::string state_text(const Batch& batch, std::ptrdiff_t state) {
+  if (batch.axes == 0) return "";
+  return " in state [" + index_text(batch.dims, batch.axes, state) + "] of the batch";
+}
+
+void raise_not_finite(const Signature& s, const Call& call, const Batch& batch, const Failure& failure) {
+  const Input& input = s.inputs[failure.input];
+  std::ptrdiff_t dims[kMostRank];
+  entries(input.shape, call.sizes(), dims);
+  const std::string last = index_text(dims, input.shape.rank, failure.entry);
+  const std::string at = entry_text(input, call, batch, failure, last);
+  const std::ptrdiff_t first = failure.state * call.in_step[failure.input];
+  PyObject* number = PyFloat_FromDouble(call.in[failure.input][first + failure.entry]);
+  raise(kArgumentError, "%s must be finite, got %R at %s", input.name, number, at.c_str());
+  Py_XDECREF(number);
+}
+
+void raise_quaternion(const Signature& s, const Model& model, const Call& call, const Batch& batch,
+                      const Failure& failure) {
+  const Input& input = s.inputs[failure.input];
+  const Node<double>& node = model.tree.nodes[failure.node];
+  const double* x = call.in[failure.input] + failure.state * call.in_step[failure.input] + node.q;
+  const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+  char text[200];
+  std::snprintf(text, sizeof text, "(%.6g, %.6g, %.6g, %.6g) with norm %.6g", x[0], x[1], x[2], x[3],
+                norm);
+  const std::string last = std::to_string(node.q) + ":" + std::to_string(node.q + 4);
+  const std::string at = entry_text(input, call, batch, failure, last);
+  PyObject* joint = PyUnicode_FromString(model.joints[failure.node].c_str());
+  if (!joint) return;
+  raise(kArgumentError, "%s must be the unit quaternion (x, y, z, w) of joint %R%s, got %s", at.c_str(),
+        joint, node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text);
+  Py_DECREF(joint);
+}
+
+void raise_singular(const Model& model, const Batch& batch, const Failure& failure) {
+  PyObject* joint = PyUnicode_FromString(model.joints[failure.node].c_str());
+  if (!joint) return;
+  raise(kSingularError,
+        "the inertia that joint %R moves vanishes%s (a massless leaf, axes that coincide, or coordinates "
+        "that overflow), so its acceleration is undefined; give the body an inertia, the joint an "
+        "armature, or prescribe its acceleration",
+        joint, state_text(batch, failure.state).c_str());
+  Py_DECREF(joint);
+}
+
+}  // namespace
+
+void raise_failure(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch,
+                   const Failure& failure) {
+  const Signature& s = *kernel.signature;
+  const bool has_input = failure.input >= 0;
+  if (failure.kind == Failure::singular) return raise_singular(model, batch, failure);
+  if (failure.kind == Failure::overflow) {
+    return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", s.name,
+                 state_text(batch, failure.state).c_str());
+  }
+  if (!has_input) {  // changed by another thread in the meantime
+    return raise(kArgumentError, "an input of %s() is not finite, or has a bad quaternion", s.name);
+  }
+  if (failure.kind == Failure::not_finite) return raise_not_finite(s, call, batch, failure);
+  raise_quaternion(s, model, call, batch, failure);
+}
+
+}  // namespace jounce

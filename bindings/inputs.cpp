@@ -1,0 +1,289 @@
+#include "inputs.hpp"
+
+#include <string>
+
+#include "jounce/batch/pool.hpp"
+#include "jounce/series/factorial.hpp"
+
+namespace jounce {
+namespace {
+
+std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
+  std::string text = leading ? "(..." : "(";
+  for (int i = 0; i < n; ++i) {
+    if (i || leading) text += ", ";
+    text += std::to_string(dims[i]);
+  }
+  return text + (n == 1 && !leading ? ",)" : ")");
+}
+
+// The shape in words: "r + 2, nv".
+std::string shape_meaning(const Shape& shape) {
+  static constexpr const char* names[] = {"", "nq", "nv", "n_bodies", "r"};
+  std::string text;
+  for (int i = 0; i < shape.rank; ++i) {
+    const Dimension& d = shape.dims[i];
+    if (i) text += ", ";
+    text += names[d.of];
+    if (d.of == Dimension::number) {
+      text += std::to_string(d.plus);
+    } else if (d.plus) {
+      text += " + " + std::to_string(d.plus);
+    }
+  }
+  return text;
+}
+
+// The order r that the rows of a series tell, if no input before it told.
+void learn_order(const Shape& shape, PyArrayObject* array, Call& call) {
+  const int at = PyArray_NDIM(array) - shape.rank;
+  if (!shape.is_series() || call.order >= 0 || at < 0) return;
+  const Py_ssize_t order = PyArray_DIM(array, at) - shape.dims[0].plus;
+  call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
+}
+
+bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
+  Py_ssize_t dims[kMostRank];
+  const bool series = call.order >= 0;
+  if (!series) call.order = 0;
+  entries(input.shape, call.sizes(), dims);
+  const std::string want = shape_text(dims, input.shape.rank, true);
+  const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array), false);
+  raise(kArgumentError, "%s must have shape %s, that is (..., %s) of this model%s, got %s", input.name,
+        want.c_str(), shape_meaning(input.shape).c_str(),
+        series ? " with r = 0 ... 100, the same for all series" : "", got.c_str());
+  return false;
+}
+
+bool is_real(PyArrayObject* array) {
+  const int type = PyArray_TYPE(array);
+  return PyTypeNum_ISFLOAT(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
+}
+
+// Turns the error of a conversion into one that names the argument; what is not the argument's
+// fault (no memory, an interrupt) stays.
+void name_argument(const char* name, PyObject* object, const char* wanted) {
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) || !PyErr_ExceptionMatches(PyExc_Exception)) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  raise(kArgumentError, "%s must be %s, got %s: %S", name, wanted, Py_TYPE(object)->tp_name,
+        value ? value : Py_None);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+}
+
+// A C-contiguous double array for the object: itself if it is one.
+PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
+  if (PyArray_CheckExact(object)) {
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) return array;
+  }
+  PyObject* any = PyArray_FROM_O(object);
+  if (!any) {
+    name_argument(name, object, "an array of real numbers");
+    return nullptr;
+  }
+  if (!is_real(reinterpret_cast<PyArrayObject*>(any))) {
+    raise(kArgumentError, "%s must be an array of real numbers, got %s of dtype %S", name,
+          Py_TYPE(object)->tp_name, PyArray_DESCR(reinterpret_cast<PyArrayObject*>(any)));
+    Py_DECREF(any);
+    return nullptr;
+  }
+  PyObject* array = PyArray_FROMANY(any, NPY_DOUBLE, 0, 0,
+                                    NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY);
+  Py_DECREF(any);
+  return reinterpret_cast<PyArrayObject*>(keep(array));
+}
+
+bool merge_axes(const char* name, PyArrayObject* array, int axes, Batch& batch) {
+  const Py_ssize_t* dims = PyArray_DIMS(array);
+  if (axes > kMostAxes) {
+    raise(kArgumentError, "%s has too many axes (%d)", name, PyArray_NDIM(array));
+    return false;
+  }
+  if (axes > batch.axes) {  // make room in front
+    const int more = axes - batch.axes;
+    for (int i = batch.axes - 1; i >= 0; --i) batch.dims[i + more] = batch.dims[i];
+    for (int i = 0; i < more; ++i) batch.dims[i] = 1;
+    batch.axes = axes;
+  }
+  for (int i = 0; i < axes; ++i) {
+    Py_ssize_t& have = batch.dims[batch.axes - axes + i];
+    if (dims[i] == have || dims[i] == 1) continue;
+    if (have != 1) {
+      const std::string a = shape_text(dims, axes, false);
+      const std::string b = shape_text(batch.dims, batch.axes, false);
+      raise(kArgumentError,
+            "the leading (batch) axes of %s, %s, do not broadcast with %s of the arguments before it",
+            name, a.c_str(), b.c_str());
+      return false;
+    }
+    have = dims[i];
+  }
+  return true;
+}
+
+// Repeats an array over the batch where its own leading axes are neither absent nor complete.
+PyArrayObject* spread(PyArrayObject* array, int trailing, const Batch& batch, Keep& keep) {
+  static PyObject* broadcast_to = nullptr;
+  if (!broadcast_to) {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    if (!numpy) return nullptr;
+    broadcast_to = PyObject_GetAttrString(numpy, "broadcast_to");
+    Py_DECREF(numpy);
+    if (!broadcast_to) return nullptr;
+  }
+  PyObject* shape = PyTuple_New(batch.axes + trailing);
+  if (!shape) return nullptr;
+  const Py_ssize_t* own = PyArray_DIMS(array) + PyArray_NDIM(array) - trailing;
+  for (int i = 0; i < batch.axes + trailing; ++i) {
+    PyTuple_SET_ITEM(shape, i, PyLong_FromSsize_t(i < batch.axes ? batch.dims[i] : own[i - batch.axes]));
+  }
+  PyObject* view = PyObject_CallFunctionObjArgs(broadcast_to, array, shape, nullptr);
+  Py_DECREF(shape);
+  if (!view) return nullptr;
+  PyObject* full = PyArray_FROMANY(view, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+  Py_DECREF(view);
+  return reinterpret_cast<PyArrayObject*>(keep(full));
+}
+
+bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
+  PyObject* array = keep(PyArray_FROMANY(object, NPY_NOTYPE, 0, 0, NPY_ARRAY_CARRAY_RO));
+  if (!array) {
+    name_argument(name, object, "a bool array over the rates");
+    return false;
+  }
+  auto* mask = reinterpret_cast<PyArrayObject*>(array);
+  if (PyArray_TYPE(mask) != NPY_BOOL || PyArray_NDIM(mask) != 1 ||
+      PyArray_DIM(mask, 0) != call.tree->nv) {
+    const std::string got = shape_text(PyArray_DIMS(mask), PyArray_NDIM(mask), false);
+    raise(kArgumentError,
+          "%s must be a bool array of shape (%d,), that is (nv,) of this model, got %S of shape %s",
+          name, call.tree->nv, PyArray_DESCR(mask), got.c_str());
+    return false;
+  }
+  call.options.prescribed = static_cast<const unsigned char*>(PyArray_DATA(mask));
+  return true;
+}
+
+// A body's name or index, or the name of a frame. What is none of them, `Model.frame` refuses.
+bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Call& call) {
+  Py_ssize_t at = -1;
+  if (PyUnicode_Check(object)) {
+    PyObject* found = PyDict_GetItemWithError(own.frames, object);
+    if (!found && PyErr_Occurred()) return false;
+    if (found) at = PyLong_AsSsize_t(found);
+  } else if (PyIndex_Check(object) && !PyBool_Check(object)) {
+    at = PyNumber_AsSsize_t(object, nullptr);
+    if (at == -1 && PyErr_Occurred()) return false;
+    if (at >= call.tree->n_bodies) at = -1;
+  }
+  if (at >= 0) {
+    call.options.frame = own.model.frames[at];
+    return true;
+  }
+  PyObject* unexpected = PyObject_CallMethod(owner, "frame", "O", object);
+  if (!unexpected) return false;
+  Py_DECREF(unexpected);
+  raise(kArgumentTypeError, "body must be a name or an index, got %R", object);
+  return false;
+}
+
+bool read_representation(const char* name, PyObject* object, Call& call) {
+  static constexpr const char* names[] = {"body", "spatial", "hybrid", "mixed"};
+  for (int k = 0; PyUnicode_Check(object) && k < 4; ++k) {
+    if (PyUnicode_CompareWithASCIIString(object, names[k]) != 0) continue;
+    call.options.representation = Representation(k);
+    return true;
+  }
+  raise_made("unknown_representation", name, object);
+  return false;
+}
+
+bool read_method(const char* name, PyObject* object, Call& call) {
+  const long value = PyLong_AsLong(object);
+  if (value == -1 && PyErr_Occurred()) return false;
+  if (value < 0 || value > 2) {
+    raise(kArgumentError, "%s must be 0, 1 or 2, got %R", name, object);
+    return false;
+  }
+  call.options.method = int(value);
+  return true;
+}
+
+}  // namespace
+
+bool convert_inputs(const Signature& s, Arguments& arguments, Keep& keep) {
+  for (int k = 0; k < s.inputs.count; ++k) {
+    PyObject*& input = arguments.at[kInputs + k];
+    if (!input) continue;
+    input = reinterpret_cast<PyObject*>(as_doubles(s.inputs[k].name, input, keep));
+    if (!input) return false;
+  }
+  return true;
+}
+
+bool read_options(const Signature& s, const Arguments& arguments, const PythonModel& model, Call& call,
+                  Keep& keep) {
+  for (int k = 0; k < s.options.count; ++k) {
+    PyObject* object = arguments.at[kOptions + k];
+    const char* name = s.options[k].name;
+    if (!object) continue;
+    bool good = false;
+    switch (s.options[k].kind) {
+      case Option::mask: good = read_mask(name, object, call, keep); break;
+      case Option::frame: good = read_frame(arguments.at[kModel], model, object, call); break;
+      case Option::representation: good = read_representation(name, object, call); break;
+      case Option::method: good = read_method(name, object, call); break;
+    }
+    if (!good) return false;
+  }
+  return true;
+}
+
+bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Batch& batch, Keep& keep) {
+  for (int k = 0; k < s.inputs.count; ++k) {
+    auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
+    if (!array) continue;
+    const Shape& shape = s.inputs[k].shape;
+    Py_ssize_t want[kMostRank];
+    learn_order(shape, array, call);
+    call.in_size[k] = entries(shape, call.sizes(), want);
+    const int axes = PyArray_NDIM(array) - shape.rank;
+    bool fits = axes >= 0;
+    for (int i = 0; fits && i < shape.rank; ++i) fits = PyArray_DIM(array, axes + i) == want[i];
+    if (!fits) return wrong_shape(s.inputs[k], call, array);
+    if (axes > 0 && !merge_axes(s.inputs[k].name, array, axes, batch)) return false;
+  }
+  call.states = 1;
+  for (int i = 0; i < batch.axes; ++i) call.states *= batch.dims[i];
+  for (int k = 0; k < s.inputs.count; ++k) {
+    auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
+    if (!array) continue;
+    Py_ssize_t own = 1;
+    const int trailing = s.inputs[k].shape.rank;
+    for (int i = 0; i < PyArray_NDIM(array) - trailing; ++i) own *= PyArray_DIM(array, i);
+    if (own != 1 && own != call.states && call.states != 0) {
+      array = spread(array, trailing, batch, keep);
+      if (!array) return false;
+    }
+    call.in[k] = static_cast<const double*>(PyArray_DATA(array));
+    call.in_step[k] = own == 1 ? 0 : call.in_size[k];
+  }
+  return true;
+}
+
+int read_threads(PyObject* threads) {
+  if (!threads) return 1;
+  const long value = PyIndex_Check(threads) ? PyLong_AsLong(threads) : -1;
+  if (value < 0 || value > 1024) {
+    PyErr_Clear();
+    raise(kArgumentError, "threads must be 0 (all cores) or a number up to 1024, got %R", threads);
+    return 0;
+  }
+  return value == 0 ? hardware_threads() : int(value);
+}
+
+}  // namespace jounce

@@ -1,0 +1,164 @@
+// The compiled module: models, and the kernels as plain functions.
+#define JOUNCE_IMPORTS_ARRAY
+#include "python.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <new>
+#include <utility>
+
+#include "call.hpp"
+#include "jounce/kernels/list.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace jounce {
+namespace {
+
+PyTypeObject* tree_type = nullptr;
+
+template <class T>
+using Array = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+
+void expect(bool condition) {
+  if (!condition) throw nb::value_error("the sizes of a tree's arrays disagree");
+}
+
+// What Python tells of a model: arrays over nodes, rates and bodies, the joint of each node by name,
+// and the frames that are not a body's own, by name, with their bodies and poses.
+void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<double> placement,
+                Array<double> alignment, Array<double> pitch, Array<double> parameters,
+                Array<int> body_node, Array<double> armature, Array<double> gravity,
+                std::vector<std::string> joints, nb::dict frames, Array<int> frame_body,
+                Array<double> frame_pose) {
+  const std::size_t n = parent.size();
+  expect(kind.size() == n && pitch.size() == n && parameters.size() == 10 * n && joints.size() == n);
+  expect(placement.size() == 16 * n && alignment.size() == 16 * n);
+  expect(gravity.size() == 3 && body_node.size() <= n && frame_pose.size() == 16 * frame_body.size());
+  expect(frames.size() <= body_node.size() + frame_body.size());
+  std::size_t nv = 0;
+  for (std::size_t i = 0; i < n; ++i) nv += rates(Kind(kind.data()[i]));
+  expect(armature.size() == nv);
+  Tree<double> tree = make_tree({int(n), int(body_node.size()), parent.data(), kind.data(),
+                                 body_node.data(), placement.data(), alignment.data(), pitch.data(),
+                                 parameters.data(), armature.data(), gravity.data()});
+  std::vector<int> bodies(frame_body.data(), frame_body.data() + frame_body.size());
+  for (int body : bodies) expect(body >= -1 && body < tree.n_bodies);
+  for (auto [name, at] : frames) {
+    const Py_ssize_t k = nb::cast<Py_ssize_t>(at);
+    expect(k >= 0 && k < Py_ssize_t(tree.n_bodies + bodies.size()));
+  }
+  new (self) PythonModel(frames.release().ptr(), std::move(tree), int(kernels().size()),
+                         std::move(joints), bodies, frame_pose.data());
+}
+
+const Kernel& kernel_named(const std::string& name) {
+  if (const Kernel* kernel = find_kernel(name)) return *kernel;
+  throw nb::key_error(name.c_str());
+}
+
+// The functions of Python are built-in ones: calling them costs no Python frame. Each belongs to a
+// module object of its own, in whose state the kernel is found; that the owner is a module makes
+// functions picklable by name.
+PyObject* call_bound(PyObject* owner, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return call_kernel(*static_cast<const Bound*>(PyModule_GetState(owner)), args, n, names);
+}
+
+nb::object bind(const std::string& name, const std::string& doc, const std::string& module_name,
+                nb::handle result) {
+  static PyModuleDef owner_type = {
+      PyModuleDef_HEAD_INIT, "jounce._core.kernel", nullptr, sizeof(Bound), nullptr, nullptr, nullptr,
+      nullptr, nullptr};
+  nb::object owner = nb::steal(PyModule_Create(&owner_type));
+  if (!owner.is_valid()) throw nb::python_error();
+  auto* type = result.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(result.inc_ref().ptr());
+  auto* bound = new (PyModule_GetState(owner.ptr())) Bound;
+  if (!bound->prepare(kernel_named(name), type)) throw nb::python_error();
+  // Python keeps pointers to these as long as the process lives.
+  auto* texts = new std::pair<std::string, std::string>(name, doc);
+  auto* method = new PyMethodDef{texts->first.c_str(),
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_bound)),
+                                 METH_FASTCALL | METH_KEYWORDS, texts->second.c_str()};
+  nb::object home = nb::cast(module_name);
+  PyObject* function = PyCFunction_NewEx(method, owner.ptr(), home.ptr());
+  if (!function) throw nb::python_error();
+  return nb::steal(function);
+}
+
+// What a kernel takes and gives, for those who compare it with its definition in Python.
+nb::dict signature_of(const std::string& name) {
+  const Signature& s = *kernel_named(name).signature;
+  nb::list required, optional_inputs, options, optional_options, outputs;
+  for (const Input& input : s.inputs) (input.optional ? optional_inputs : required).append(input.name);
+  for (const Option& option : s.options) {
+    options.append(option.name);
+    if (option.optional) optional_options.append(option.name);
+  }
+  for (const Output& output : s.outputs) outputs.append(output.name);
+  nb::dict all;
+  all["inputs"] = required;
+  all["options"] = options;
+  all["options_with_defaults"] = optional_options;
+  all["optional_inputs"] = optional_inputs;
+  all["outputs"] = outputs;
+  return all;
+}
+
+int import_numpy() {
+  import_array1(-1);
+  return 0;
+}
+
+}  // namespace
+
+const PythonModel* model_of(PyObject* object) {
+  if (PyObject_TypeCheck(object, tree_type) && nb::inst_ready(object)) {
+    return nb::inst_ptr<PythonModel>(object);
+  }
+  raise(kArgumentTypeError, "model must be a jounce.Model, got %s", Py_TYPE(object)->tp_name);
+  return nullptr;
+}
+
+}  // namespace jounce
+
+NB_MODULE(JOUNCE_MODULE, m) {
+  using namespace jounce;
+  // A model that lives until the interpreter ends, as in most scripts, is not a leak.
+  nb::set_leak_warnings(false);
+  if (import_numpy() < 0) throw nb::python_error();
+  auto tree = nb::class_<PythonModel>(m, "Tree", "What the kernels know of a model: its tree of elementary joints, and names.");
+  tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());
+  tree.def("__init__", &make_model, "parent"_a, "kind"_a, "placement"_a, "alignment"_a, "pitch"_a,
+           "parameters"_a, "body_node"_a, "armature"_a, "gravity"_a, "joints"_a, "frames"_a,
+           "frame_body"_a, "frame_pose"_a);
+  tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
+  tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
+  m.attr("pack_width") = lanes<Wide>;
+  m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
+        "Raise the exceptions of this module, jounce.errors.");
+  m.def(
+      "kernel_names",
+      [] {
+        nb::list names;
+        for (const Kernel& kernel : kernels()) names.append(kernel.signature->name);
+        return names;
+      },
+      "Names of all kernels.");
+  m.def("signature", &signature_of, "name"_a, "What a kernel takes and gives.");
+  m.def(
+      "workspace_bytes",
+      [](const std::string& name, const PythonModel& x, int order, bool pack) {
+        return x.model.workspace(kernel_named(name), order, pack);
+      },
+      "name"_a, "tree"_a, "order"_a = 0, "pack"_a = false,
+      "Memory that a kernel needs for one state, or for one pack of states with its results.");
+  m.def(
+      "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
+      "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
+  m.def("bind", &bind, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
+        "Make a kernel a function of a Python module.");
+}

@@ -1,0 +1,122 @@
+#include "outputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+namespace jounce {
+namespace {
+
+void wrong_output(PyObject* given, const Py_ssize_t* dims, int axes) {
+  std::string want = "(";
+  for (int i = 0; i < axes; ++i) want += (i ? ", " : "") + std::to_string(dims[i]);
+  want += axes == 1 ? ",)" : ")";
+  const char* must = "out must be a writable C-contiguous float64 array of shape";
+  if (!PyArray_Check(given)) {
+    return raise(kArgumentError, "%s %s, got %s", must, want.c_str(), Py_TYPE(given)->tp_name);
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(given);
+  PyObject* got = PyObject_GetAttrString(given, "shape");
+  raise(kArgumentError, "%s %s, got a %s%s%s%S array of shape %S", must, want.c_str(),
+        PyArray_ISWRITEABLE(array) ? "" : "read-only ", PyArray_ISALIGNED(array) ? "" : "misaligned ",
+        PyArray_IS_C_CONTIGUOUS(array) ? "" : "non-contiguous ", PyArray_DESCR(array),
+        got ? got : Py_None);
+  Py_XDECREF(got);
+}
+
+// The array to write an output to: new, or the caller's.
+PyArrayObject* output_array(const Shape& shape, const Call& call, const Batch& batch, PyObject* given) {
+  Py_ssize_t dims[kMostAxes + kMostRank];
+  for (int i = 0; i < batch.axes; ++i) dims[i] = batch.dims[i];
+  entries(shape, call.sizes(), dims + batch.axes);
+  const int axes = batch.axes + shape.rank;
+  if (!given) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(axes, dims, NPY_DOUBLE));
+  bool fits = PyArray_Check(given);
+  auto* array = reinterpret_cast<PyArrayObject*>(given);
+  fits = fits && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY(array) && PyArray_NDIM(array) == axes;
+  for (int i = 0; fits && i < axes; ++i) fits = PyArray_DIM(array, i) == dims[i];
+  if (!fits) {
+    wrong_output(given, dims, axes);
+    return nullptr;
+  }
+  Py_INCREF(given);
+  return array;
+}
+
+}  // namespace
+
+bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch& batch, Keep& keep) {
+  count_ = s.outputs.count;
+  given_ = out != nullptr;
+  if (out && count_ > 1 && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != count_)) {
+    raise(kArgumentError, "out must be a tuple of %d arrays", count_);
+    return false;
+  }
+  for (int k = 0; k < count_; ++k) {
+    PyObject* given = out && count_ > 1 ? PyTuple_GET_ITEM(out, k) : out;
+    PyArrayObject* array = output_array(s.outputs[k].shape, call, batch, given);
+    if (!array) return false;
+    arrays_[k] = keep(reinterpret_cast<PyObject*>(array));
+    call.out[k] = static_cast<double*>(PyArray_DATA(array));
+    call.out_size[k] = call.out_step[k] = entries(s.outputs[k].shape, call.sizes());
+  }
+  if (!out) return true;
+  for (int k = 0; k < count_; ++k) {
+    written_[k] = {call.out[k], call.states * call.out_size[k]};
+    for (int j = 0; j < k; ++j) {
+      if (!written_[k].overlaps(written_[j])) continue;
+      raise(kArgumentError, "the arrays of out must not share memory with each other");
+      return false;
+    }
+  }
+  return part_inputs(call, keep);
+}
+
+// Inputs that share memory with an output are copied, so that `out=` may be one of the inputs.
+bool Outputs::part_inputs(Call& call, Keep& keep) {
+  for (int k = 0; k < kMostInputs; ++k) {
+    if (!call.in[k]) continue;
+    const std::ptrdiff_t size = (call.in_step[k] ? call.states : 1) * call.in_size[k];
+    const Span own{const_cast<double*>(call.in[k]), size};
+    bool shares = false;
+    for (int o = 0; o < count_; ++o) shares = shares || own.overlaps(written_[o]);
+    if (!shares) continue;
+    Py_ssize_t count = size;
+    PyObject* copy = keep(PyArray_SimpleNew(1, &count, NPY_DOUBLE));
+    if (!copy) return false;
+    auto* data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(copy)));
+    std::memcpy(data, own.first, count * sizeof(double));
+    original_[k] = own;
+    call.in[k] = data;
+  }
+  return true;
+}
+
+void Outputs::spoil(const Call& call) const {
+  if (!given_) return;
+  for (int k = 0; k < count_; ++k) std::fill_n(written_[k].first, written_[k].size, std::nan(""));
+  for (int k = 0; k < kMostInputs; ++k) {
+    const Span& own = original_[k];
+    if (own.first) std::memcpy(own.first, call.in[k], own.size * sizeof(double));
+  }
+}
+
+PyObject* Outputs::result(const Bound& bound) const {
+  const Signature& s = *bound.kernel->signature;
+  if (count_ == 1) {
+    Py_INCREF(arrays_[0]);
+    return s.outputs[0].shape.rank == 0 && !given_
+               ? PyArray_Return(reinterpret_cast<PyArrayObject*>(arrays_[0]))
+               : arrays_[0];
+  }
+  PyTypeObject* type = bound.result ? bound.result : &PyTuple_Type;
+  PyObject* all = type->tp_alloc(type, count_);
+  for (int k = 0; all && k < count_; ++k) {
+    Py_INCREF(arrays_[k]);
+    PyTuple_SET_ITEM(all, k, arrays_[k]);
+  }
+  return all;
+}
+
+}  // namespace jounce

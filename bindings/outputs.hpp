@@ -1,0 +1,33 @@
+// The arrays that a call writes to: new ones, or those of `out=`.
+#pragma once
+
+#include "inputs.hpp"
+
+namespace jounce {
+
+// Outputs of one call. If it fails, `out` holds no results and inputs that shared its memory are as
+// they were: nothing is half-done.
+class Outputs {
+ public:
+  // False with an exception set if `out` does not fit.
+  bool prepare(const Signature& signature, PyObject* out, Call& call, const Batch& batch, Keep& keep);
+  // What the function returns.
+  PyObject* result(const Bound& bound) const;
+  // After a failure.
+  void spoil(const Call& call) const;
+
+ private:
+  bool part_inputs(Call& call, Keep& keep);
+
+  struct Span {  // of doubles
+    double* first = nullptr;
+    std::ptrdiff_t size = 0;
+    bool overlaps(const Span& b) const { return first < b.first + b.size && b.first < first + size; }
+  };
+  PyObject* arrays_[kMostOutputs];
+  int count_ = 0;
+  bool given_ = false;
+  Span written_[kMostOutputs], original_[kMostInputs];
+};
+
+}  // namespace jounce

@@ -1,0 +1,54 @@
+// A call of a kernel on a batch, and how kernels look to those who call them.
+#pragma once
+
+#include <cstddef>
+
+#include "jounce/batch/signature.hpp"
+#include "jounce/kinematics/jacobian.hpp"
+#include "jounce/kinematics/representation.hpp"
+#include "jounce/tree/tree.hpp"
+
+namespace jounce {
+
+struct Options {
+  const unsigned char* prescribed = nullptr;  // (nv)
+  FrameAt frame;
+  Representation representation = Representation::body;
+  int method = 0;  // of several that give the same numbers; 0 chooses
+};
+
+// Arguments that are checked: pointers to the first state, how many numbers a state has, and how far
+// it is from a state to the next (0: the same for all).
+struct Call {
+  const Tree<double>* tree;
+  Options options;
+  int order = -1;  // r of series, -1 until an input tells
+  std::ptrdiff_t states = 1;
+  const double* in[kMostInputs] = {};  // null: not given
+  std::ptrdiff_t in_size[kMostInputs] = {}, in_step[kMostInputs] = {};
+  double* out[kMostOutputs] = {};
+  std::ptrdiff_t out_size[kMostOutputs] = {}, out_step[kMostOutputs] = {};
+
+  Sizes sizes() const { return {tree->nq, tree->nv, tree->n_bodies, order}; }
+};
+
+struct Failure {
+  enum Kind { none, not_finite, quaternion, singular, overflow };
+  Kind kind = none;
+  std::ptrdiff_t state = 0;
+  int node = -1;   // whose joint is singular or has a bad quaternion
+  int input = -1;  // that is not finite or has a bad quaternion, and where
+  std::ptrdiff_t entry = -1;
+};
+
+// `bytes` is the workspace for one state or, if `wide`, for a pack; `run` computes `count` states from
+// `first`, at most a pack, in such a workspace, and tells what failed in the pack (see `pinpointed`).
+// `slot` is the kernel's position in the list.
+struct Kernel {
+  const Signature* signature;
+  std::size_t (*bytes)(const Tree<double>&, int order, bool wide);
+  Failure (*run)(const Call&, std::ptrdiff_t first, int count, char* block);
+  int slot = -1;
+};
+
+}  // namespace jounce

@@ -1,0 +1,202 @@
+#include "jounce/batch/schedule.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <new>
+
+#include "jounce/batch/pool.hpp"
+#include "jounce/batch/transfer.hpp"
+
+namespace jounce {
+namespace {
+
+constexpr int kWide = lanes<Wide>;
+constexpr std::size_t kKeptBytes = std::size_t(64) << 20;
+// About what the caches of a core hold.
+constexpr std::size_t kPackBytes = std::size_t(2) << 20;
+// Work of one state that takes some ten microseconds.
+constexpr std::ptrdiff_t kLongCall = 1000;
+// Work of the groups that a thread takes at once: about a millisecond.
+constexpr std::ptrdiff_t kPiece = 20000;
+constexpr std::chrono::milliseconds kWatchPeriod(30);
+
+using Clock = std::chrono::steady_clock;
+
+Workspace& thread_workspace() {
+  thread_local Workspace workspace;
+  return workspace;
+}
+
+// Numbers that a state reads and writes, and the nodes it visits: how long it takes, roughly.
+std::ptrdiff_t work_per_state(const Call& call) {
+  std::ptrdiff_t work = call.tree->n + 1;
+  for (std::ptrdiff_t size : call.in_size) work += size / 8;
+  for (std::ptrdiff_t size : call.out_size) work += size / 8;
+  return call.order > 0 ? work * (1 + call.order / 8) : work;
+}
+
+// Groups are packs, or single states; threads take several at a time.
+class BatchRun {
+ public:
+  BatchRun(const Kernel& kernel, const Model& model, const Call& call) : kernel_(kernel), call_(call) {
+    bytes_ = model.workspace(kernel, call.order, false);
+    if (call.states > 1 && kernel.signature->packs != Packs::never) {
+      const std::size_t wide = model.workspace(kernel, call.order, true);
+      if (kernel.signature->packs == Packs::always || wide <= kPackBytes) group_ = kWide;
+      if (group_ > 1 && wide > bytes_) bytes_ = wide;
+    }
+    groups_ = (call.states + group_ - 1) / group_;
+    at_once_ = std::max<std::ptrdiff_t>(1, kPiece / (work_per_state(call) * group_));
+    lowest_failure_ = groups_;
+  }
+
+  Outcome run(int threads, const Watch& watch) {
+    const std::ptrdiff_t enough = (groups_ + at_once_ - 1) / at_once_;
+    const int helpers = int(threads < enough ? threads : enough) - 1;
+    if (threads > 1) at_once_ = std::clamp<std::ptrdiff_t>(groups_ / (32 * threads), 1, at_once_);
+    pieces_ = (groups_ + at_once_ - 1) / at_once_;
+    run_parallel(helpers, [&](bool caller) { work(caller, caller ? watch : Watch{}); });
+    if (status_ == Outcome::done && failure_.kind != Failure::none) status_ = Outcome::failed;
+    return {status_, failure_};
+  }
+
+ private:
+  // What one thread does.
+  void work(bool caller, const Watch& watch) {
+    Clock::time_point asked = Clock::now();
+    try {
+      char* block = thread_workspace().reserve(bytes_);
+      while (take(caller, block)) {
+        if (!watch.stop || Clock::now() - asked < kWatchPeriod) continue;
+        if (watch.stop(watch.data)) return halt(Outcome::stopped);
+        asked = Clock::now();
+        block = thread_workspace().reserve(bytes_);  // who was asked may have run a kernel
+      }
+      thread_workspace().trim(kKeptBytes);
+    } catch (const std::bad_alloc&) {
+      halt(Outcome::no_memory);
+    }
+  }
+
+  void halt(Outcome::Status why) {
+    Outcome::Status none = Outcome::done;
+    status_.compare_exchange_strong(none, why);
+    stop_ = true;
+  }
+
+  // Computes the next piece of groups; false when there is none. The calling thread goes forward
+  // from the first, the others backward from the last: so each writes to the memory that it wrote
+  // to in the call before. A failure ends its piece and all above it.
+  bool take(bool caller, char* block) {
+    if (taken_.fetch_add(1) >= pieces_ || stop_.load(std::memory_order_relaxed)) return false;
+    const std::ptrdiff_t piece = caller ? front_++ : pieces_ - 1 - back_.fetch_add(1);
+    const std::ptrdiff_t last = (piece + 1) * at_once_;
+    for (std::ptrdiff_t g = piece * at_once_; g < last && g < lowest_failure_; ++g) {
+      if (stop_.load(std::memory_order_relaxed)) return false;
+      const std::ptrdiff_t state = g * group_;
+      const std::ptrdiff_t left = call_.states - state;
+      const Failure bad = kernel_.run(call_, state, int(left < group_ ? left : group_), block);
+      if (bad.kind == Failure::none) continue;
+      std::lock_guard<std::mutex> lock(failing_);
+      if (g < lowest_failure_) {
+        lowest_failure_ = g;
+        failure_ = bad;
+      }
+    }
+    return true;
+  }
+
+  const Kernel& kernel_;
+  const Call& call_;
+  std::ptrdiff_t group_ = 1, groups_, at_once_, pieces_ = 0;
+  std::size_t bytes_;
+  std::ptrdiff_t front_ = 0;
+  std::atomic<std::ptrdiff_t> back_{0}, taken_{0}, lowest_failure_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<Outcome::Status> status_{Outcome::done};
+  std::mutex failing_;
+  Failure failure_;
+};
+
+Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
+  try {
+    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+    const Failure bad = kernel.run(call, 0, 1, block);
+    return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
+  } catch (const std::bad_alloc&) {
+    return {Outcome::no_memory, {}};
+  }
+}
+
+// Calls visit(state, k, x) for input k of the states of a pack, until it returns true.
+template <class Visit>
+bool visit_inputs(const Kernel& kernel, const Call& call, std::ptrdiff_t first, Visit&& visit) {
+  for (std::ptrdiff_t i = first; i < call.states && i < first + kWide; ++i) {
+    for (int k = 0; k < kernel.signature->inputs.count; ++k) {
+      if (call.in[k] && visit(i, k, call.in[k] + i * call.in_step[k])) return true;
+    }
+  }
+  return false;
+}
+
+Failure not_finite(const Kernel& kernel, const Call& call, Failure failure) {
+  visit_inputs(kernel, call, failure.state, [&](std::ptrdiff_t state, int k, const double* x) {
+    for (std::ptrdiff_t j = 0; j < call.in_size[k]; ++j) {
+      if (std::isfinite(x[j]) || !is_read(kernel.signature->inputs[k].reads, call, j)) continue;
+      failure = {failure.kind, state, -1, k, j};
+      return true;
+    }
+    return false;
+  });
+  return failure;
+}
+
+Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) {
+  visit_inputs(kernel, call, failure.state, [&](std::ptrdiff_t state, int k, const double* q) {
+    if (!batch::is_configuration(kernel.signature->inputs[k])) return false;
+    for (int i = 0; i < call.tree->n; ++i) {
+      const Node<double>& node = call.tree->nodes[i];
+      if (!is_group(node.kind)) continue;
+      const double* x = q + node.q;
+      const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+      if (std::abs(norm - 1.0) <= kQuaternionSlack) continue;
+      failure = {failure.kind, state, i, k, node.q};
+      return true;
+    }
+    return false;
+  });
+  return failure;
+}
+
+Failure singular_state(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
+  char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+  for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kWide; ++i) {
+    const Failure one = kernel.run(call, i, 1, block);
+    if (one.kind == Failure::singular) return one;
+  }
+  return failure;
+}
+
+}  // namespace
+
+bool is_short(const Call& call) { return call.states == 1 && work_per_state(call) < kLongCall; }
+
+Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call, int threads,
+                  const Watch& watch) {
+  if (call.states == 0) return {};
+  if (is_short(call)) return run_one(kernel, model, call);
+  return BatchRun(kernel, model, call).run(threads, watch);
+}
+
+Failure pinpointed(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
+  switch (failure.kind) {
+    case Failure::not_finite: return not_finite(kernel, call, failure);
+    case Failure::quaternion: return bad_quaternion(kernel, call, failure);
+    case Failure::singular: return singular_state(kernel, model, call, failure);
+    default: return failure;
+  }
+}
+
+}  // namespace jounce

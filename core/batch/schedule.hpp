@@ -1,0 +1,31 @@
+// A batch cut into groups of states, which threads take.
+#pragma once
+
+#include "jounce/batch/model.hpp"
+
+namespace jounce {
+
+// Asked on the calling thread every 30 ms or so: true stops the batch.
+struct Watch {
+  bool (*stop)(void* data) = nullptr;
+  void* data = nullptr;
+};
+
+struct Outcome {
+  enum Status { done, failed, stopped, no_memory };
+  Status status = done;
+  Failure failure;  // of the lowest state that failed, whatever the number of threads
+};
+
+// Whether the call takes so short that it is done before anybody could ask it to stop.
+JOUNCE_EXPORT bool is_short(const Call& call);
+
+JOUNCE_EXPORT Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call,
+                                int threads, const Watch& watch = {});
+
+// The failure with the state, and the entry of an input, that caused it: a kernel may tell only the
+// first state of the pack.
+JOUNCE_EXPORT Failure pinpointed(const Kernel& kernel, const Model& model, const Call& call,
+                                 Failure failure);
+
+}  // namespace jounce

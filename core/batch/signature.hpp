@@ -1,0 +1,84 @@
+// What a kernel takes and gives. A kernel declares it once; everything that calls kernels, from
+// Python's arguments to the C entry point, reads it.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "jounce/batch/shape.hpp"
+
+namespace jounce {
+
+// A few items whose number is that of what is listed. More than there is room for does not compile.
+template <class T, int Most>
+struct List {
+  T items[Most] = {};
+  int count = 0;
+
+  constexpr List() = default;
+  constexpr List(std::initializer_list<T> list) {
+    for (const T& item : list) items[count++] = item;
+  }
+  constexpr const T& operator[](int k) const { return items[k]; }
+  constexpr const T* begin() const { return items; }
+  constexpr const T* end() const { return items + count; }
+
+  // Position of the item of this name; there must be one.
+  constexpr int position(std::string_view name) const {
+    for (int k = 0; k < count; ++k) {
+      if (name == items[k].name) return k;
+    }
+    throw "there is nothing of this name";  // when compiling: an error here
+  }
+};
+
+// Entries of an input that a mask over the rates switches off are not read.
+enum class Reads { all, prescribed, unprescribed };
+
+struct Input {
+  const char* name = "";
+  Shape shape = {};
+  bool optional = false;
+  Reads reads = Reads::all;
+};
+constexpr bool optional = true;
+
+// What has to be looked at to know that a result is finite: all of it, or, where the kernel promises
+// that no entry is larger than the diagonal's, that alone.
+enum class Finite { entries, diagonal };
+
+struct Output {
+  const char* name = "";
+  Shape shape = {};
+  Finite finite = Finite::entries;
+};
+
+// Arguments that are the same for all states of a batch.
+struct Option {
+  enum Kind { mask, frame, representation, method };
+  const char* name = "";
+  Kind kind = mask;
+  bool optional = false;
+};
+namespace options {
+constexpr Option prescribed{"prescribed", Option::mask};
+constexpr Option frame{"body", Option::frame};
+constexpr Option representation{"twist", Option::representation, optional};
+constexpr Option method{"method", Option::method};
+}  // namespace options
+
+// Whether a batch goes in packs of states. A kernel that works on many columns of one state at once
+// takes packs only while their workspace fits the caches.
+enum class Packs { always, while_small, never };
+
+constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 4;
+
+struct Signature {
+  const char* name;
+  List<Input, kMostInputs> inputs;
+  List<Output, kMostOutputs> outputs;
+  List<Option, kMostOptions> options = {};
+  Packs packs = Packs::always;
+};
+
+}  // namespace jounce

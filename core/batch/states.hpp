@@ -1,0 +1,130 @@
+// From a kernel of one state, written for any scalar, to one that runs on states of a batch: a pack of
+// them at once, or one. `kernel_of<K>` is what a list of kernels holds.
+//
+// A kernel K has a `signature`, a workspace `Work<S>`, and
+//   template <class S, class X> static int run(const X& x, Work<S>& work)
+// which reads x.in("q"), writes x.out("tau"), and returns a singular node or -1; or returns nothing.
+#pragma once
+
+#include <type_traits>
+
+#include "jounce/batch/transfer.hpp"
+
+namespace jounce {
+
+// What a kernel computes with. Names are looked up when it is compiled.
+template <class K, class S>
+struct Arguments {
+  struct InputName {
+    int at;
+    consteval InputName(const char* name) : at(K::signature.inputs.position(name)) {}
+  };
+  struct OutputName {
+    int at;
+    consteval OutputName(const char* name) : at(K::signature.outputs.position(name)) {}
+  };
+  const Tree<double>& tree;
+  const Options& options;
+  const S* const* inputs;
+  S* const* outputs;
+
+  JOUNCE_INLINE const S* in(InputName name) const { return inputs[name.at]; }  // null: not given
+  JOUNCE_INLINE S* out(OutputName name) const { return outputs[name.at]; }
+};
+
+namespace batch {
+
+// Everything a run of kernel K needs, laid out in one block.
+template <class K, class S>
+struct Frame {
+  using Work = typename K::template Work<S>;
+  Fetched<S> inputs;
+  S* out[kMostOutputs] = {};
+  Work work;
+
+  Frame(const Tree<double>& tree, int order, Arena& arena)
+      : inputs(K::signature, tree, {tree.nq, tree.nv, tree.n_bodies, order}, arena),
+        work(make_work(tree, order, arena)) {
+    if constexpr (lanes<S> > 1) {
+      const Sizes sizes(tree.nq, tree.nv, tree.n_bodies, order);
+      for (int k = 0; k < K::signature.outputs.count; ++k) {
+        out[k] = arena.take<S>(entries(K::signature.outputs[k].shape, sizes));
+      }
+    }
+  }
+  static Work make_work(const Tree<double>& tree, int order, Arena& arena) {
+    if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
+      return Work(tree, order, arena);
+    } else {
+      return Work(tree, arena);
+    }
+  }
+};
+
+// The singular node or -1.
+template <class K, class S>
+JOUNCE_INLINE int run_kernel(const Call& call, Frame<K, S>& frame) {
+  const Arguments<K, S> x{*call.tree, call.options, frame.inputs.at, frame.out};
+  if constexpr (std::is_void_v<decltype(K::template run<S>(x, frame.work))>) {
+    K::template run<S>(x, frame.work);
+    return -1;
+  } else {
+    return K::template run<S>(x, frame.work);
+  }
+}
+
+template <class K, class S>
+inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* block) {
+  constexpr int n_outputs = K::signature.outputs.count;
+  Arena arena(block);
+  Frame<K, S> frame(*call.tree, call.order, arena);
+  if (const auto bad = fetch(K::signature, call, first, count, frame.inputs)) return {bad, first, -1};
+  if constexpr (lanes<S> == 1) {
+    for (int k = 0; k < n_outputs; ++k) frame.out[k] = call.out[k] + first * call.out_step[k];
+  }
+  const int singular = run_kernel<K, S>(call, frame);
+  if constexpr (lanes<S> > 1) {
+    for (int k = 0; k < n_outputs; ++k) {
+      double* to = call.out[k] + first * call.out_step[k];
+      store(frame.out[k], count, call.out_size[k], to, call.out_step[k]);
+    }
+  }
+  if (singular >= 0) return {Failure::singular, first, singular};
+  for (std::ptrdiff_t i = first; i < first + (lanes<S> > 1 ? count : 1); ++i) {
+    for (int k = 0; k < n_outputs; ++k) {
+      const double* out = call.out[k] + i * call.out_step[k];
+      if (!is_finite(K::signature.outputs[k], call.out_size[k], call.tree->nv, out)) {
+        return {Failure::overflow, i, -1};
+      }
+    }
+  }
+  return {};
+}
+
+template <class K>
+inline std::size_t bytes(const Tree<double>& tree, int order, bool wide) {
+  Arena arena;
+  if constexpr (K::signature.packs != Packs::never) {
+    if (wide) {
+      Frame<K, Wide> layout(tree, order, arena);
+      return arena.used();
+    }
+  }
+  Frame<K, double> layout(tree, order, arena);
+  return arena.used();
+}
+
+template <class K>
+Failure run_states(const Call& call, std::ptrdiff_t first, int count, char* block) {
+  if constexpr (K::signature.packs != Packs::never) {
+    if (count > 1) return run<K, Wide>(call, first, count, block);
+  }
+  return run<K, double>(call, first, count, block);
+}
+
+}  // namespace batch
+
+template <class K>
+inline constexpr Kernel kernel_of{&K::signature, batch::bytes<K>, batch::run_states<K>};
+
+}  // namespace jounce

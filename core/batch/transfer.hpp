@@ -1,0 +1,157 @@
+// States on their way into a kernel and out of it: packs are transposed, numbers checked, quaternions
+// scaled to unit length.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "jounce/batch/call.hpp"
+#include "jounce/tree/workspace.hpp"
+#include "jounce/vec/columns.hpp"
+
+namespace jounce {
+
+constexpr double kQuaternionSlack = 1e-3;
+
+// Whether entry k of an input is read; the mask repeats for each order of a series.
+inline bool is_read(Reads reads, const Call& call, std::ptrdiff_t k) {
+  if (reads == Reads::all) return true;
+  return (call.options.prescribed[k % call.tree->nv] != 0) == (reads == Reads::prescribed);
+}
+
+namespace batch {
+
+inline bool all_finite(const double* x, std::ptrdiff_t n) {
+  constexpr std::uint64_t infinity = 0x7ff0000000000000;
+  std::uint64_t bad = 0;
+  for (std::ptrdiff_t k = 0; k < n; ++k) {
+    std::uint64_t bits;
+    std::memcpy(&bits, x + k, 8);
+    bad |= (bits & infinity) == infinity;
+  }
+  return bad == 0;
+}
+
+// Whether the results of one state are finite.
+inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const double* x) {
+  if (output.finite == Finite::entries) return all_finite(x, size);
+  double sum = 0.0;
+  for (int i = 0; i < nv; ++i) sum += x[std::size_t(i) * (nv + 1)] * 0.0;
+  return sum == 0.0;
+}
+
+// Loads n numbers of W states into n packs; states past `count` repeat the last one.
+template <int W>
+inline void load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
+  const double* row[W];
+  for (int i = 0; i < W; ++i) row[i] = from + step * (i < count ? i : count - 1);
+  std::ptrdiff_t k = 0;
+  for (; k + W <= n; k += W) {
+    Pack<W> x[W];
+    for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, row[i] + k, sizeof(x[i].v));
+    transpose(x);
+    for (int i = 0; i < W; ++i) to[k + i] = x[i];
+  }
+  for (; k < n; ++k) {
+    for (int i = 0; i < W; ++i) to[k].v[i] = row[i][k];
+  }
+}
+
+template <int W>
+inline void store(const Pack<W>* from, int count, std::ptrdiff_t n, double* to, std::ptrdiff_t step) {
+  std::ptrdiff_t k = 0;
+  for (; k + W <= n; k += W) {
+    Pack<W> x[W];
+    for (int i = 0; i < W; ++i) x[i] = from[k + i];
+    transpose(x);
+    for (int i = 0; i < count; ++i) std::memcpy(to + step * i + k, &x[i].v, sizeof(x[i].v));
+  }
+  for (; k < n; ++k) {
+    for (int i = 0; i < count; ++i) to[step * i + k] = from[k].v[i];
+  }
+}
+
+// Scales quaternions that are near unit length; false if one is not.
+template <class S>
+JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, S* q) {
+  bool good = true;
+  for (int at : tree.quaternions) {
+    S* x = q + at;
+    const S norm = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+    if (any((norm < S(1.0 - kQuaternionSlack)) | (norm > S(1.0 + kQuaternionSlack)))) good = false;
+    const S scale = S(1.0) / norm;
+    for (int k = 0; k < 4; ++k) x[k] *= scale;
+  }
+  return good;
+}
+
+constexpr bool is_configuration(const Input& input) {
+  return input.shape.rank == 1 && input.shape.dims[0].of == Dimension::nq;
+}
+
+// Inputs of a kernel as scalars of type S: `at` points to them, or is null if not given. Doubles stay
+// where they are, unless some are masked or quaternions have to be scaled: then in `buffer`.
+template <class S>
+struct Fetched {
+  S* buffer[kMostInputs] = {};
+  const S* at[kMostInputs] = {};
+
+  Fetched(const Signature& signature, const Tree<double>& tree, const Sizes& sizes, Arena& arena) {
+    for (int k = 0; k < signature.inputs.count; ++k) {
+      const Input& input = signature.inputs[k];
+      const bool scaled = is_configuration(input) && !tree.quaternions.empty();
+      if (lanes<S> > 1 || input.reads != Reads::all || scaled) {
+        buffer[k] = arena.take<S>(entries(input.shape, sizes));
+      }
+    }
+  }
+};
+
+template <int W>
+inline Failure::Kind fetch(const Signature& signature, const Call& call, std::ptrdiff_t first, int count,
+                           Fetched<Pack<W>>& inputs) {
+  for (int k = 0; k < signature.inputs.count; ++k) {
+    if (!call.in[k]) continue;
+    const Input& input = signature.inputs[k];
+    Pack<W>* to = inputs.buffer[k];
+    load(call.in[k] + first * call.in_step[k], call.in_step[k], count, call.in_size[k], to);
+    if (input.reads != Reads::all) {
+      for (std::ptrdiff_t i = 0; i < call.in_size[k]; ++i) {
+        if (!is_read(input.reads, call, i)) to[i] = Pack<W>(0.0);
+      }
+    }
+    if (!all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k])) {
+      return Failure::not_finite;
+    }
+    if (is_configuration(input) && !normalize_quaternions(*call.tree, to)) return Failure::quaternion;
+    inputs.at[k] = to;
+  }
+  return Failure::none;
+}
+
+inline Failure::Kind fetch(const Signature& signature, const Call& call, std::ptrdiff_t first, int,
+                           Fetched<double>& inputs) {
+  for (int k = 0; k < signature.inputs.count; ++k) {
+    if (!call.in[k]) continue;
+    const Input& input = signature.inputs[k];
+    const double* from = call.in[k] + first * call.in_step[k];
+    const std::ptrdiff_t n = call.in_size[k];
+    inputs.at[k] = from;
+    if (input.reads != Reads::all) {
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        inputs.buffer[k][i] = is_read(input.reads, call, i) ? from[i] : 0.0;
+      }
+      inputs.at[k] = inputs.buffer[k];
+    }
+    if (!all_finite(inputs.at[k], n)) return Failure::not_finite;
+    if (is_configuration(input) && !call.tree->quaternions.empty()) {
+      std::memcpy(inputs.buffer[k], from, n * sizeof(double));
+      inputs.at[k] = inputs.buffer[k];
+      if (!normalize_quaternions(*call.tree, inputs.buffer[k])) return Failure::quaternion;
+    }
+  }
+  return Failure::none;
+}
+
+}  // namespace batch
+}  // namespace jounce

@@ -1,0 +1,121 @@
+// Articulated inertias, factored rate by rate from the leaves to the root.
+//
+// For every rate, the last of a node first, with its screw s and the articulated inertia J before it:
+//   (1) U = J s,  D = s^T U + armature,  J -= U U^T / D
+// A prescribed rate keeps U and D and eliminates nothing. What is left of J goes to the parent. D must
+// not vanish: it is compared with the inertia before the eliminations below it, whose rounding errors
+// it carries.
+//
+// There is one loop for two choices of axes: those of each node (`NodeAxes`), and those of the root
+// (`RootAxes`, base_factor.hpp). They say what a screw is, and how a node looks from its parent.
+#pragma once
+
+#include "jounce/tree/joint.hpp"
+
+namespace jounce {
+
+template <class S>
+struct ArticulatedNode {
+  ArticulatedInertia<S> J;
+  S angular_scale, linear_scale;  // what J was made of
+
+  template <class P>
+  JOUNCE_INLINE void start(const RigidInertia<P>& own) {
+    J = ArticulatedInertia<S>::of(own);
+    angular_scale = S(trace(own.I));
+    linear_scale = S(own.m);
+  }
+};
+
+template <class S>
+struct ArticulatedRate {
+  Force<S> U;
+  S inverse_D, D;
+};
+
+// Which joints' accelerations are given: none, all that a mask says.
+struct NoneMask {
+  JOUNCE_INLINE bool operator()(int) const { return false; }
+};
+struct SomeMask {
+  const unsigned char* prescribed;
+  JOUNCE_INLINE bool operator()(int k) const { return prescribed[k] != 0; }
+};
+
+constexpr double kSingular = 64 * kEpsilon;
+
+// Whether a pivot is within rounding errors of zero, negative or not a number.
+template <class S>
+JOUNCE_INLINE bool vanishes(const S& pivot, const S& scale) {
+  return !all(value(pivot) > value(scale * kSingular));
+}
+
+// What the pivot of screw k is compared with.
+template <Kind K, class S, class P>
+JOUNCE_INLINE S pivot_scale(const Node<P>& node, int k, const ArticulatedNode<S>& me) {
+  if (slides(K, k)) return me.linear_scale;
+  return me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
+}
+
+// Vectors along the axes of their node, whose row knows its pose in the parent.
+struct NodeAxes {
+  template <Kind K, class S, class P, class Rate>
+  JOUNCE_INLINE void set_U(const Node<P>& node, int, int k, const ArticulatedInertia<S>& J,
+                           Rate& rate) const {
+    rate.U = times_screw<K>(J, node, k);
+  }
+  template <Kind K, class P, class Rate>
+  JOUNCE_INLINE auto along_screw(const Node<P>& node, int k, const Rate& rate) const {
+    return along<K>(node, k, rate.U);
+  }
+  template <class Row>
+  JOUNCE_INLINE const auto& offset(int, const Row& me) const { return me.in_parent.p; }
+  template <class Row>
+  JOUNCE_INLINE auto seen_from_parent(int, const Row& me) const {
+    return shifted(me.in_parent.p, rotated(me.in_parent.R, me.J));
+  }
+};
+
+// Equation (1) at the rates of a node. Returns whether a D vanishes.
+template <Kind K, class S, class P, class Mask, class Axes, class Rate>
+JOUNCE_INLINE bool factor_node(const Tree<P>& tree, int i, Mask prescribed, const Axes& axes,
+                               ArticulatedNode<S>& me, Rate* rate) {
+  const Node<P>& node = tree.nodes[i];
+  bool singular = false;
+  for (int k = rates(K) - 1; k >= 0; --k) {
+    Rate& r = rate[node.v + k];
+    axes.template set_U<K>(node, i, k, me.J, r);
+    r.D = axes.template along_screw<K>(node, k, r) + tree.armature[node.v + k];
+    if (prescribed(node.v + k)) continue;
+    if (vanishes(r.D, pivot_scale<K>(node, k, me))) singular = true;
+    r.inverse_D = S(1.0) / r.D;
+    if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
+  }
+  return singular;
+}
+
+// The whole tree. Calls before(i, row), which says whether to factor the node, and after(kind, i, row).
+// `singular` becomes the first node with a vanishing D unless it is one already.
+template <class S, class P, class Mask, class Axes, class Row, class Rate, class Before, class After>
+JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axes& axes, Row* row,
+                                 Rate* rate, int& singular, Before&& before, After&& after) {
+  for (int i = tree.n - 1; i >= 0; --i) {
+    Row& me = row[i];
+    if (!before(i, me)) continue;
+    const int p = tree.nodes[i].parent;
+    const S angular = trace(me.J.A), linear = trace(me.J.C);
+    with_kind(tree.nodes[i].kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      const bool bad = factor_node<K, S>(tree, i, prescribed, axes, me, rate);
+      if (bad && singular < 0) singular = i;
+      after(kind, i, me);
+    });
+    if (p < 0) continue;
+    const auto& d = axes.offset(i, me);
+    row[p].J += axes.seen_from_parent(i, me);
+    row[p].angular_scale += angular + dot(d, d) * linear;
+    row[p].linear_scale += linear;
+  }
+}
+
+}  // namespace jounce

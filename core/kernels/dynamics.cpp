@@ -1,0 +1,95 @@
+// Inverse, forward and hybrid dynamics, bias and gravity forces.
+#include "jounce/batch/states.hpp"
+#include "jounce/dynamics/articulated.hpp"
+#include "jounce/dynamics/inverse_dynamics.hpp"
+#include "jounce/kernels/list.hpp"
+
+namespace jounce {
+namespace {
+
+struct InverseDynamics {
+  static constexpr Signature signature{
+      .name = "inverse_dynamics",
+      .inputs = {{"q", shapes::q},
+                 {"v", shapes::v},
+                 {"a", shapes::v},
+                 {"f_ext", shapes::six_vectors, optional}},
+      .outputs = {{"tau", shapes::v}}};
+  template <class S>
+  using Work = InverseDynamicsWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    inverse_dynamics(x.tree, x.in("q"), x.in("v"), x.in("a"), x.in("f_ext"), x.out("tau"), work);
+  }
+};
+
+struct BiasForces {
+  static constexpr Signature signature{
+      .name = "bias_forces",
+      .inputs = {{"q", shapes::q}, {"v", shapes::v}, {"f_ext", shapes::six_vectors, optional}},
+      .outputs = {{"tau", shapes::v}}};
+  template <class S>
+  using Work = InverseDynamicsWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const S* none = nullptr;
+    inverse_dynamics(x.tree, x.in("q"), x.in("v"), none, x.in("f_ext"), x.out("tau"), work);
+  }
+};
+
+struct GravityForces {
+  static constexpr Signature signature{
+      .name = "gravity_forces", .inputs = {{"q", shapes::q}}, .outputs = {{"tau", shapes::v}}};
+  template <class S>
+  using Work = InverseDynamicsWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const S* none = nullptr;
+    inverse_dynamics(x.tree, x.in("q"), none, none, none, x.out("tau"), work);
+  }
+};
+
+struct ForwardDynamics {
+  static constexpr Signature signature{
+      .name = "forward_dynamics",
+      .inputs = {{"q", shapes::q},
+                 {"v", shapes::v},
+                 {"tau", shapes::v},
+                 {"f_ext", shapes::six_vectors, optional}},
+      .outputs = {{"a", shapes::v}}};
+  template <class S>
+  using Work = ArticulatedWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return forward_dynamics(x.tree, x.in("q"), x.in("v"), x.in("tau"), x.in("f_ext"), x.out("a"),
+                            work);
+  }
+};
+
+struct HybridDynamics {
+  static constexpr Signature signature{
+      .name = "hybrid_dynamics",
+      .inputs = {{"q", shapes::q},
+                 {"v", shapes::v},
+                 {"a", shapes::v, !optional, Reads::prescribed},
+                 {"tau", shapes::v, !optional, Reads::unprescribed},
+                 {"f_ext", shapes::six_vectors, optional}},
+      .outputs = {{"a", shapes::v}, {"tau", shapes::v}},
+      .options = {options::prescribed}};
+  template <class S>
+  using Work = ArticulatedWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return hybrid_dynamics(x.tree, x.options.prescribed, x.in("q"), x.in("v"), x.in("a"),
+                           x.in("tau"), x.in("f_ext"), x.out("a"), x.out("tau"), work);
+  }
+};
+
+}  // namespace
+
+KernelList dynamics_kernels() {
+  return {kernel_of<InverseDynamics>, kernel_of<BiasForces>, kernel_of<GravityForces>,
+          kernel_of<ForwardDynamics>, kernel_of<HybridDynamics>};
+}
+
+}  // namespace jounce

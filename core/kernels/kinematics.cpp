@@ -1,0 +1,199 @@
+// Poses, twists, accelerations, energies, momentum, and motion on the configuration manifold.
+#include "jounce/batch/states.hpp"
+#include "jounce/dynamics/energy.hpp"
+#include "jounce/dynamics/momentum.hpp"
+#include "jounce/kernels/list.hpp"
+#include "jounce/kinematics/bodies.hpp"
+#include "jounce/kinematics/configuration.hpp"
+#include "jounce/kinematics/differential.hpp"
+#include "jounce/kinematics/jacobian.hpp"
+
+namespace jounce {
+namespace {
+
+struct BodyPoses {
+  static constexpr Signature signature{
+      .name = "body_poses", .inputs = {{"q", shapes::q}}, .outputs = {{"poses", shapes::poses}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    body_poses(x.tree, x.in("q"), x.out("poses"), work);
+  }
+};
+
+struct BodyTwists {
+  static constexpr Signature signature{.name = "body_twists",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"twists", shapes::six_vectors}},
+                                       .options = {options::representation}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    body_twists(x.tree, x.options.representation, x.in("q"), x.in("v"), x.out("twists"), work);
+  }
+};
+
+struct BodyAccelerations {
+  static constexpr Signature signature{
+      .name = "body_accelerations",
+      .inputs = {{"q", shapes::q}, {"v", shapes::v}, {"a", shapes::v}},
+      .outputs = {{"accelerations", shapes::six_vectors}},
+      .options = {options::representation}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    body_accelerations(x.tree, x.options.representation, x.in("q"), x.in("v"), x.in("a"),
+                       x.out("accelerations"), work);
+  }
+};
+
+struct BodyPose {
+  static constexpr Signature signature{.name = "body_pose",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"pose", shapes::pose}},
+                                       .options = {options::frame}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    frame_pose(x.tree, x.options.frame, x.in("q"), x.out("pose"), work);
+  }
+};
+
+struct BodyTwist {
+  static constexpr Signature signature{.name = "body_twist",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"twist", shapes::six_vector}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    frame_twist(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"),
+                x.out("twist"), work);
+  }
+};
+
+struct BodyAcceleration {
+  static constexpr Signature signature{
+      .name = "body_acceleration",
+      .inputs = {{"q", shapes::q}, {"v", shapes::v}, {"a", shapes::v}},
+      .outputs = {{"acceleration", shapes::six_vector}},
+      .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    frame_acceleration(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"),
+                       x.in("a"), x.out("acceleration"), work);
+  }
+};
+
+struct KineticEnergy {
+  static constexpr Signature signature{.name = "kinetic_energy",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"energy", shapes::scalar}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    kinetic_energy(x.tree, x.in("q"), x.in("v"), x.out("energy"), work);
+  }
+};
+
+struct PotentialEnergy {
+  static constexpr Signature signature{.name = "potential_energy",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"energy", shapes::scalar}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    potential_energy(x.tree, x.in("q"), x.out("energy"), work);
+  }
+};
+
+struct CenterOfMass {
+  static constexpr Signature signature{
+      .name = "center_of_mass", .inputs = {{"q", shapes::q}}, .outputs = {{"com", shapes::vector}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    center_of_mass(x.tree, x.in("q"), x.out("com"), work);
+  }
+};
+
+template <bool kCentroidal>
+struct Momentum {
+  static constexpr Signature signature{.name = kCentroidal ? "centroidal_momentum" : "momentum",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"momentum", shapes::six_vector}}};
+  template <class S>
+  using Work = MomentumWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    momentum(x.tree, kCentroidal, x.in("q"), x.in("v"), x.out("momentum"), work);
+  }
+};
+
+template <class S>
+struct NoWork {
+  NoWork(const Tree<double>&, Arena&) {}
+};
+
+struct Integrate {
+  static constexpr Signature signature{.name = "integrate",
+                                       .inputs = {{"q", shapes::q}, {"dv", shapes::v}},
+                                       .outputs = {{"q", shapes::q}},
+                                       .packs = Packs::never};
+  template <class S>
+  using Work = NoWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>&) {
+    integrate(x.tree, x.in("q"), x.in("dv"), x.out("q"));
+  }
+};
+
+struct Difference {
+  static constexpr Signature signature{.name = "difference",
+                                       .inputs = {{"q0", shapes::q}, {"q1", shapes::q}},
+                                       .outputs = {{"dv", shapes::v}},
+                                       .packs = Packs::never};
+  template <class S>
+  using Work = NoWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>&) {
+    difference(x.tree, x.in("q0"), x.in("q1"), x.out("dv"));
+  }
+};
+
+// Not public: the blocks of the joints, packed.
+struct IntegrateBlocks {
+  static constexpr Signature signature{
+      .name = "integrate_blocks",
+      .inputs = {{"dv", shapes::v}},
+      .outputs = {{"by_q", shapes::six_by_v}, {"by_dv", shapes::six_by_v}},
+      .packs = Packs::never};
+  template <class S>
+  using Work = NoWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>&) {
+    integrate_blocks(x.tree, x.in("dv"), x.out("by_q"), x.out("by_dv"));
+  }
+};
+
+}  // namespace
+
+KernelList kinematics_kernels() {
+  return {kernel_of<BodyPoses>,       kernel_of<BodyTwists>,       kernel_of<BodyAccelerations>,
+          kernel_of<BodyPose>,        kernel_of<BodyTwist>,        kernel_of<BodyAcceleration>,
+          kernel_of<KineticEnergy>,   kernel_of<PotentialEnergy>,  kernel_of<CenterOfMass>,
+          kernel_of<Momentum<false>>, kernel_of<Momentum<true>>,   kernel_of<Integrate>,
+          kernel_of<Difference>,      kernel_of<IntegrateBlocks>};
+}
+
+}  // namespace jounce

@@ -1,0 +1,32 @@
+#include "jounce/kernels/list.hpp"
+
+namespace jounce {
+namespace {
+
+KernelList all_kernels() {
+  KernelList all;
+  for (const KernelList& part : {dynamics_kernels(), matrix_kernels(), kinematics_kernels(),
+                                 series_kernels(), partials_kernels()}) {
+    for (Kernel kernel : part) {
+      kernel.slot = int(all.size());
+      all.push_back(kernel);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+const KernelList& kernels() {
+  static const KernelList all = all_kernels();
+  return all;
+}
+
+const Kernel* find_kernel(std::string_view name) {
+  for (const Kernel& kernel : kernels()) {
+    if (name == kernel.signature->name) return &kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace jounce

@@ -1,0 +1,25 @@
+// The kernels, in one list for every front end. To add one, see docs/add-a-kernel.md.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "jounce/batch/call.hpp"
+
+namespace jounce {
+
+// One part of the list per file.
+using KernelList = std::vector<Kernel>;
+KernelList dynamics_kernels();
+KernelList matrix_kernels();
+KernelList kinematics_kernels();
+KernelList series_kernels();
+KernelList partials_kernels();
+
+// All of them; the slot of each is its position.
+JOUNCE_EXPORT const KernelList& kernels();
+
+// Null if there is none of this name.
+JOUNCE_EXPORT const Kernel* find_kernel(std::string_view name);
+
+}  // namespace jounce

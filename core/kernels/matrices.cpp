@@ -1,0 +1,99 @@
+// Mass matrix and its inverse, Jacobians, the centroidal momentum matrix.
+#include "jounce/batch/states.hpp"
+#include "jounce/dynamics/inverse_mass_matrix.hpp"
+#include "jounce/dynamics/mass_matrix.hpp"
+#include "jounce/dynamics/momentum.hpp"
+#include "jounce/kernels/list.hpp"
+#include "jounce/kinematics/jacobian.hpp"
+
+namespace jounce {
+namespace {
+
+struct MassMatrix {
+  static constexpr Signature signature{.name = "mass_matrix",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"M", shapes::v_by_v, Finite::diagonal}},
+                                       .packs = Packs::while_small};
+  template <class S>
+  using Work = MassMatrixWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    mass_matrix(x.tree, x.in("q"), x.out("M"), work);
+  }
+};
+
+struct InverseMassMatrix {
+  static constexpr Signature signature{.name = "inverse_mass_matrix",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"inverse", shapes::v_by_v, Finite::diagonal}},
+                                       .packs = Packs::while_small};
+  template <class S>
+  using Work = InverseMassMatrixWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return inverse_mass_matrix(x.tree, x.in("q"), x.out("inverse"), work);
+  }
+};
+
+struct Jacobian {
+  static constexpr Signature signature{.name = "jacobian",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"J", shapes::six_by_v}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const S* none = nullptr;
+    jacobian(x.tree, x.options.frame, x.options.representation, x.in("q"), none, x.out("J"),
+             (S*)nullptr, work);
+  }
+};
+
+struct JacobianRate {
+  static constexpr Signature signature{.name = "jacobian_rate",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"rate", shapes::six_by_v}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = JacobianRateWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    jacobian(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"), work.J,
+             x.out("rate"), work);
+  }
+};
+
+struct CentroidalMomentumMatrix {
+  static constexpr Signature signature{.name = "centroidal_momentum_matrix",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"A", shapes::six_by_v}}};
+  template <class S>
+  using Work = CentroidalWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    centroidal_momentum_matrix(x.tree, x.in("q"), (const S*)nullptr, x.out("A"), (S*)nullptr, work);
+  }
+};
+
+struct CentroidalMomentumMatrixRate {
+  static constexpr Signature signature{.name = "centroidal_momentum_matrix_rate",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"rate", shapes::six_by_v}}};
+  template <class S>
+  using Work = CentroidalRateWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    centroidal_momentum_matrix(x.tree, x.in("q"), x.in("v"), work.A, x.out("rate"), work);
+  }
+};
+
+}  // namespace
+
+KernelList matrix_kernels() {
+  return {kernel_of<MassMatrix>,   kernel_of<InverseMassMatrix>,
+          kernel_of<Jacobian>,     kernel_of<JacobianRate>,
+          kernel_of<CentroidalMomentumMatrix>, kernel_of<CentroidalMomentumMatrixRate>};
+}
+
+}  // namespace jounce

@@ -1,0 +1,113 @@
+// Time derivatives of inverse, forward and hybrid dynamics, and of the motion of frames.
+#include "jounce/batch/states.hpp"
+#include "jounce/kernels/list.hpp"
+#include "jounce/series/jacobian_series.hpp"
+#include "jounce/series/motion_series.hpp"
+#include "jounce/series/series.hpp"
+#include "jounce/series/series_solve.hpp"
+
+namespace jounce {
+namespace {
+
+struct InverseDynamicsSeries {
+  static constexpr Signature signature{
+      .name = "inverse_dynamics_series",
+      .inputs = {{"q", shapes::q},
+                 {"motion", shapes::motion},
+                 {"f_ext", shapes::wrench_series, optional}},
+      .outputs = {{"tau", shapes::series}}};
+  template <class S>
+  using Work = SeriesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    inverse_dynamics_series(x.tree, x.in("q"), x.in("motion"), x.in("f_ext"), x.out("tau"), work);
+  }
+};
+
+struct ForwardDynamicsSeries {
+  static constexpr Signature signature{
+      .name = "forward_dynamics_series",
+      .inputs = {{"q", shapes::q},
+                 {"v", shapes::v},
+                 {"tau", shapes::series},
+                 {"f_ext", shapes::wrench_series, optional}},
+      .outputs = {{"a", shapes::series}}};
+  template <class S>
+  using Work = SeriesSolveWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const S* none = nullptr;
+    return solve_series(x.tree, NoneMask{}, x.in("q"), x.in("v"), none, x.in("tau"), x.in("f_ext"),
+                        x.out("a"), (S*)nullptr, work);
+  }
+};
+
+struct HybridDynamicsSeries {
+  static constexpr Signature signature{
+      .name = "hybrid_dynamics_series",
+      .inputs = {{"q", shapes::q},
+                 {"v", shapes::v},
+                 {"a", shapes::series, !optional, Reads::prescribed},
+                 {"tau", shapes::series, !optional, Reads::unprescribed},
+                 {"f_ext", shapes::wrench_series, optional}},
+      .outputs = {{"a", shapes::series}, {"tau", shapes::series}},
+      .options = {options::prescribed}};
+  template <class S>
+  using Work = SeriesSolveWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return solve_series(x.tree, SomeMask{x.options.prescribed}, x.in("q"), x.in("v"), x.in("a"),
+                        x.in("tau"), x.in("f_ext"), x.out("a"), x.out("tau"), work);
+  }
+};
+
+struct BodyPoseSeries {
+  static constexpr Signature signature{.name = "body_pose_series",
+                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
+                                       .outputs = {{"poses", shapes::pose_series}},
+                                       .options = {options::frame}};
+  template <class S>
+  using Work = MotionSeriesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    pose_series(x.tree, x.options.frame, x.in("q"), x.in("motion"), x.out("poses"), work);
+  }
+};
+
+struct BodyMotionSeries {
+  static constexpr Signature signature{.name = "body_motion_series",
+                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
+                                       .outputs = {{"twists", shapes::twist_series}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = MotionSeriesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    twist_series(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("motion"),
+                 x.out("twists"), work);
+  }
+};
+
+struct JacobianSeries {
+  static constexpr Signature signature{.name = "jacobian_series",
+                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
+                                       .outputs = {{"jacobians", shapes::jacobian_series}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = MotionSeriesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    jacobian_series(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("motion"),
+                    x.out("jacobians"), work);
+  }
+};
+
+}  // namespace
+
+KernelList series_kernels() {
+  return {kernel_of<InverseDynamicsSeries>, kernel_of<ForwardDynamicsSeries>,
+          kernel_of<HybridDynamicsSeries>,  kernel_of<BodyPoseSeries>,
+          kernel_of<BodyMotionSeries>,      kernel_of<JacobianSeries>};
+}
+
+}  // namespace jounce

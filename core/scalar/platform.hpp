@@ -1,0 +1,11 @@
+// What differs between compilers and systems.
+#pragma once
+
+#define JOUNCE_INLINE inline __attribute__((always_inline))
+
+// Functions of the library that its users call.
+#if defined(_WIN32)
+#define JOUNCE_EXPORT __declspec(dllexport)
+#else
+#define JOUNCE_EXPORT __attribute__((visibility("default")))
+#endif
