@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 import jounce as jc
 from jounce import inertia, lie
-from jounce.joints import ELEMENTARY
+from jounce.model.joints import ELEMENTARY
 
 Array = npt.NDArray[np.float64]
 

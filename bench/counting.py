@@ -17,7 +17,7 @@ from unittest import mock
 
 import numpy as np
 
-from jounce import lie
+from jounce.lie import groups, quaternions
 
 
 @dataclass
@@ -138,7 +138,7 @@ def counting() -> Iterator[Counts]:
     """Count what happens inside, in arrays made inside or given as `Counting`."""
     global _now
     _now = counts = Counts()
-    original = lie.stumpff
+    original = groups.stumpff
 
     def series(s: Any) -> Any:
         _now.functions += 2 * np.size(s)
@@ -147,7 +147,8 @@ def counting() -> Iterator[Counts]:
     with ExitStack() as stack:
         for name in _MAKERS:
             stack.enter_context(mock.patch.object(np, name, _maker(getattr(np, name))))
-        stack.enter_context(mock.patch.object(lie, "stumpff", series))
+        for module in (groups, quaternions):
+            stack.enter_context(mock.patch.object(module, "stumpff", series))
         yield counts
     _now = Counts()
 

@@ -14,7 +14,7 @@ import pinocchio as pin
 
 import jounce as jc
 from jounce.interop.pinocchio import Converter
-from jounce.joints import ELEMENTARY
+from jounce.model.joints import ELEMENTARY
 
 Array = npt.NDArray[np.float64]
 

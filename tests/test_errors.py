@@ -281,7 +281,7 @@ FUZZ = """
 import random, sys, warnings
 import numpy as np
 import jounce as jc
-from jounce import kinematics
+from jounce.kinematics import bodies, jacobians
 
 warnings.simplefilter("ignore")
 rng = random.Random(int(sys.argv[1]))
@@ -306,10 +306,11 @@ things = [
     (0, np.eye(4)), (99, np.eye(4)), (-9, np.eye(4)), (0, np.eye(3)), np.random.default_rng(0),
     model, jc.models.chain(1), jc.Model, jc.Model.__new__(jc.Model), *model.body_names[:2],
 ]
-names = "model q v a tau dv q0 q1 f_ext motion acc prescribed body twist out threads".split()
+names = "model q v a tau dv q0 q1 f_ext motion order prescribed body twist out threads".split()
 functions = [getattr(jc, name) for name in jc.__all__ if not name.startswith("load")]
 functions = [f for f in functions if callable(f) and not isinstance(f, type)]
-functions += [getattr(kinematics, name) for name in dir(kinematics) if name[:4] in ("_bod", "_jac")]
+raw = {**vars(bodies), **vars(jacobians)}
+functions += [raw[name] for name in raw if name[:4] in ("_bod", "_jac")]
 done, unclear = 0, set()
 for _ in range(30000):
     function = rng.choice(functions)

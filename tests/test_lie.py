@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from jounce import _trig, lie
+from jounce import lie
+from jounce.lie import _trig
 
 EPS = np.finfo(float).eps
 SMALL = [0.0, 1e-300, 1e-160, 1e-12, 1e-8, 1e-5, 1e-3, 0.1]

@@ -12,7 +12,7 @@ import pytest
 
 import jounce as jc
 from jounce import lie
-from jounce.joints import JOINT_TYPES
+from jounce.model.joints import JOINT_TYPES
 
 X, Y, Z = np.eye(3)
 SOLID = {"mass": 1.3, "com": (0.1, 0.2, -0.3), "inertia": (0.05, 0.04, 0.03)}

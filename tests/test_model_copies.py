@@ -150,8 +150,8 @@ def variants(model):
     yield "damping", model.replace(damping=0.25)
     yield "limits", model.replace(upper=1e9)
     yield "actuated", model.replace(actuated=~model.actuated)
-    yield "name", jc.Model("other", model.gravity, model._bodies, model.frames)
-    bodies = list(model._bodies)
+    yield "name", jc.Model("other", model.gravity, model.bodies, model.frames)
+    bodies = list(model.bodies)
     renamed = [bodies[0]._replace(name="renamed"), *bodies[1:]]
     frames = {name: f for name, f in model.frames.items() if name != bodies[0].name}
     yield "body", jc.Model(model.name, model.gravity, renamed, frames)
@@ -163,7 +163,7 @@ def variants(model):
 
 
 def test_models_are_equal_if_every_name_and_number_is(robot):
-    same = jc.Model(robot.name, robot.gravity, robot._bodies, robot.frames, ["a shape"])
+    same = jc.Model(robot.name, robot.gravity, robot.bodies, robot.frames, ["a shape"])
     assert same == robot
     assert hash(same) == hash(robot)
     assert robot.replace() == robot

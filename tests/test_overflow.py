@@ -30,9 +30,7 @@ def calls(model, q):
         "kinetic_energy": lambda: jc.kinetic_energy(model, q, v),
         "coriolis_matrix": lambda: jc.coriolis_matrix(model, q, v),
         "inverse_dynamics_derivatives": lambda: jc.inverse_dynamics_derivatives(model, q, v, v),
-        "jacobian_rate": lambda: jc.jacobian_rate(
-            model, q, v * 1e200, frame, twist="hybrid"
-        ),
+        "jacobian_rate": lambda: jc.jacobian_rate(model, q, v * 1e200, frame, twist="hybrid"),
     }
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import jounce as jc
 from jounce import inertia, lie
 from jounce.model import Model
+from jounce.model.joints import JOINT_TYPES
 
 EPS = np.finfo(float).eps
 SLACK = 64
@@ -201,7 +202,7 @@ def test_moving_the_whole_robot_and_gravity_changes_nothing(case, seed):
 
 def placed(model: Model, T) -> Model:
     """The robot in another place, in a world turned with it."""
-    bodies = [b._replace(placement=T @ b.placement) if b.parent < 0 else b for b in model._bodies]
+    bodies = [b._replace(placement=T @ b.placement) if b.parent < 0 else b for b in model.bodies]
     frames = {n: f for n, f in model.frames.items() if f.body >= 0}
     return Model(model.name, T[:3, :3] @ model.gravity, bodies, frames)
 
@@ -322,8 +323,8 @@ FUNCTIONS = {
     "momentum": lambda m, q, v, a: jc.momentum(m, q, v),
     "centroidal_momentum": lambda m, q, v, a: jc.centroidal_momentum(m, q, v),
     "centroidal_momentum_matrix": lambda m, q, v, a: jc.centroidal_momentum_matrix(m, q),
-    "centroidal_momentum_matrix_rate": lambda m, q, v, a: (
-        jc.centroidal_momentum_matrix_rate(m, q, v)
+    "centroidal_momentum_matrix_rate": lambda m, q, v, a: jc.centroidal_momentum_matrix_rate(
+        m, q, v
     ),
     "body_poses": lambda m, q, v, a: jc.body_poses(m, q),
     "body_twists": lambda m, q, v, a: jc.body_twists(m, q, v, "mixed"),
@@ -366,7 +367,7 @@ def test_empty_batches(name):
     assert FUNCTIONS[name](model, q, v, v).shape == (0, *np.shape(one))
 
 
-@pytest.mark.parametrize("kind", [k for k in jc.joints.JOINT_TYPES if k != "fixed"])
+@pytest.mark.parametrize("kind", [k for k in JOINT_TYPES if k != "fixed"])
 def test_a_single_body(kind):
     model = jc.models.random_tree(1, 3, joints=(kind,))
     rng = np.random.default_rng(0)

@@ -9,27 +9,35 @@ A frozen `Model` and plain arrays in, fresh arrays out::
     tau = jc.inverse_dynamics(model, q, v, a)
 """
 
-import importlib
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from jounce import inertia, lie, models, trajectories, twists
+from jounce import lie, trajectories
 from jounce._core import core_info
-from jounce.builder import ModelBuilder
-from jounce.centroidal import (
-    centroidal_momentum_matrix,
-    centroidal_momentum_matrix_rate,
-)
-from jounce.christoffel import (
+from jounce.derivatives import (
+    BodyAccelerationDerivatives,
+    BodyTwistDerivatives,
+    ForwardDynamicsDerivatives,
+    HybridDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    KineticEnergyDerivatives,
+    Linearization,
+    body_acceleration_derivatives,
+    body_twist_derivatives,
     christoffel_symbols,
+    forward_dynamics_derivatives,
+    hybrid_dynamics_derivatives,
+    inverse_dynamics_derivatives,
     inverse_mass_matrix_derivatives,
+    jacobian_derivatives,
     kinetic_energy_derivatives,
+    linearize,
     mass_matrix_derivatives,
 )
-from jounce.configuration import difference, integrate, neutral, random_configuration
 from jounce.dynamics import (
     bias_forces,
-    center_of_mass,
     centroidal_momentum,
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_rate,
     coriolis_matrix,
     forward_dynamics,
     gravity_forces,
@@ -41,29 +49,26 @@ from jounce.dynamics import (
     momentum,
     passive_forces,
     potential_energy,
-    total_mass,
 )
 from jounce.errors import ModelError, ModelWarning, SingularError
-from jounce.hybrid_partials import hybrid_dynamics_derivatives
 from jounce.io import load, load_mjcf, load_urdf, load_xacro
-from jounce.joints import Joint, Mimic
-from jounce.kinematic_partials import (
-    body_acceleration_derivatives,
-    body_twist_derivatives,
-    jacobian_partials,
-)
 from jounce.kinematics import (
     body_accelerations,
     body_pose,
     body_poses,
     body_twist,
     body_twists,
+    center_of_mass,
+    difference,
+    integrate,
     jacobian,
     jacobian_rate,
+    neutral,
+    random_configuration,
+    total_mass,
 )
-from jounce.linearization import linearize, linearize_step
-from jounce.model import Frame, Model
-from jounce.partials import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from jounce.lie import twists
+from jounce.model import Frame, Joint, Mimic, Model, ModelBuilder, inertia, models
 from jounce.series import (
     body_motion_series,
     body_pose_series,
@@ -72,31 +77,41 @@ from jounce.series import (
     inverse_dynamics_series,
     jacobian_series,
 )
+from jounce.simulation import LinearizedStep, linearize_step
 
 __version__ = "0.1.0"
 
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from jounce import interop as interop
     from jounce import papers as papers
     from jounce import plot as plot
 else:
-    _LAZY = ("interop", "papers", "plot")
+    _LATER = ("interop", "papers", "plot")
+    """Rooms that are imported when they are first used."""
 
     def __getattr__(name: str) -> object:
-        """Import `jounce.interop`, `jounce.papers` and `jounce.plot` when they are first used."""
-        if name in _LAZY:
-            return importlib.import_module(f"jounce.{name}")
+        if name in _LATER:
+            from importlib import import_module
+
+            return import_module(f"jounce.{name}")
         raise AttributeError(f"module 'jounce' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        """Names of the package, those that are imported later among them."""
-        return sorted({*globals(), *_LAZY})
+        hidden = (name for name in globals() if name.startswith("__"))
+        return sorted({*hidden, *__all__, *_LATER})
 
 
 __all__ = [
+    "BodyAccelerationDerivatives",
+    "BodyTwistDerivatives",
+    "ForwardDynamicsDerivatives",
     "Frame",
+    "HybridDynamicsDerivatives",
+    "InverseDynamicsDerivatives",
     "Joint",
+    "KineticEnergyDerivatives",
+    "Linearization",
+    "LinearizedStep",
     "Mimic",
     "Model",
     "ModelBuilder",
@@ -136,8 +151,8 @@ __all__ = [
     "inverse_mass_matrix",
     "inverse_mass_matrix_derivatives",
     "jacobian",
+    "jacobian_derivatives",
     "jacobian_rate",
-    "jacobian_partials",
     "jacobian_series",
     "kinetic_energy",
     "kinetic_energy_derivatives",

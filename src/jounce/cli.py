@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import jounce
-from jounce import inertia
 from jounce.errors import ModelError, ModelWarning, SingularError
-from jounce.model import Model
-from jounce.twists import REPRESENTATIONS
+from jounce.lie.twists import REPRESENTATIONS
+from jounce.model import Model, inertia
 
 __all__ = ["main"]
 

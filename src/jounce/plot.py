@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import lie, twists
-from jounce.joints import ELEMENTARY
+from jounce import lie
+from jounce._types import Array, ArrayLike
+from jounce.lie import twists
 from jounce.model import Model
+from jounce.model.joints import ELEMENTARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "force_columns", "forces", "motion", "motion_columns", "pyplot", "series"]
 
-Array = npt.NDArray[np.float64]
 
 _SOLID = {"linewidth": 2.8, "alpha": 0.45}
 _ALONE = {"linewidth": 1.4}
@@ -53,11 +53,11 @@ class Column(NamedTuple):
 
 def motion(
     model: Model,
-    t: npt.ArrayLike,
-    q: npt.ArrayLike,
-    motion: npt.ArrayLike,
+    t: ArrayLike,
+    q: ArrayLike,
+    motion: ArrayLike,
     *,
-    compare: npt.ArrayLike | None = None,
+    compare: ArrayLike | None = None,
     twist: str = "body",
     title: str | None = None,
 ) -> Figure:
@@ -89,11 +89,11 @@ def motion(
 
 def forces(
     model: Model,
-    t: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    t: ArrayLike,
+    tau: ArrayLike,
     *,
-    q: npt.ArrayLike | None = None,
-    motion: npt.ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    motion: ArrayLike | None = None,
     twist: str = "body",
     title: str | None = None,
 ) -> Figure:
@@ -117,11 +117,11 @@ def forces(
 
 
 def series(
-    t: npt.ArrayLike,
-    values: npt.ArrayLike,
+    t: ArrayLike,
+    values: ArrayLike,
     columns: Sequence[Column],
     *,
-    compare: npt.ArrayLike | None = None,
+    compare: ArrayLike | None = None,
     below: int = 0,
     title: str | None = None,
 ) -> Figure:
@@ -309,7 +309,7 @@ def _unit(unit: str, order: int) -> str:
     return f"{base}/s" + (f"$^{power}$" if power > 1 else "")
 
 
-def _array(name: str, value: npt.ArrayLike, width: int) -> Array:
+def _array(name: str, value: ArrayLike, width: int) -> Array:
     array = np.asarray(value, float)
     ndim = 2 if name == "q" else 3
     if array.ndim != ndim or array.shape[-1] != width:

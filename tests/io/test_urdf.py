@@ -13,7 +13,7 @@ from urdf_parts import BOX_INERTIA, body, joint, robot
 from jounce import inertia, lie
 from jounce.errors import ModelError, ModelWarning
 from jounce.io import load_urdf
-from jounce.joints import Mimic
+from jounce.model.joints import Mimic
 
 pytest.importorskip("lxml")
 

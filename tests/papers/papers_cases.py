@@ -9,7 +9,7 @@ import numpy as np
 
 import jounce as jc
 from jounce import lie
-from jounce.joints import ELEMENTARY
+from jounce.model.joints import ELEMENTARY
 
 STATES = 20
 TOLERANCE = 1e-11

@@ -106,7 +106,7 @@ def test_jacobian_partials(robot, twist):
     for s in states:
         for order in (1, 2):
             found = mueller.jacobian_partials(model, s.q, body, order, twist)
-            agree(jc.jacobian_partials(model, s.q, body, order, twist), {"mueller": found})
+            agree(jc.jacobian_derivatives(model, s.q, body, order, twist), {"mueller": found})
         rate = mueller.jacobian_partials(model, s.q, body, 1, twist) @ s.v
         agree(jc.jacobian_rate(model, s.q, s.v, body, twist), {"mueller": rate})
 

@@ -15,7 +15,7 @@ from papers_cases import close, robot
 
 import jounce as jc
 from jounce import lie
-from jounce.joints import ELEMENTARY
+from jounce.model.joints import ELEMENTARY
 from jounce.papers import mueller
 
 # Appendix A: configurations, screws, Jacobians, twists

@@ -11,7 +11,7 @@ from singh_chain import chain_about_z, rms
 
 import jounce as jc
 from jounce import inertia, lie
-from jounce.joints import ELEMENTARY
+from jounce.model.joints import ELEMENTARY
 from jounce.papers import singh
 
 MODELS = ["aerial_manipulator", "mixed_tree", "all_joints", "groups_in_mid_tree"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import inertia, lie
-from jounce.joints import ELEMENTARY, SIZES
+from jounce.model.joints import ELEMENTARY, SIZES
 
 STEP = 1e-30  # no difference is formed, so it can be this small
 

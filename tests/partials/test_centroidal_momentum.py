@@ -155,11 +155,11 @@ def test_a_light_robot_far_away_costs_a_heavy_one_no_digits():
     still = np.zeros((STATES, 6))
     builder = jc.ModelBuilder()
     builder.add_body("light", joint="free", mass=1e-30, inertia=1e-30 * np.eye(3))
-    both = jc.Model("both", heavy.gravity, [*builder.build()._bodies, *later(heavy)], {})
+    both = jc.Model("both", heavy.gravity, [*builder.build().bodies, *later(heavy)], {})
     got = jc.centroidal_momentum(both, np.hstack([away, q]), np.hstack([still, v]))
     assert relative(got, alone) < 16 * EPS
 
 
 def later(model):
     """The bodies of a model, to stand behind another one."""
-    return [b._replace(parent=b.parent + 1 if b.parent >= 0 else -1) for b in model._bodies]
+    return [b._replace(parent=b.parent + 1 if b.parent >= 0 else -1) for b in model.bodies]

@@ -40,7 +40,7 @@ def test_first_partials_of_jacobians(case, twist):
     model = case.model
     for body in bodies(model):
         exact = in_q(model, case.q, oracle_jacobian(model, body, twist))
-        got = jc.jacobian_partials(model, case.q, body, 1, twist)
+        got = jc.jacobian_derivatives(model, case.q, body, 1, twist)
         assert relative(got, exact) < EXACT
         exact = jc.jacobian_rate(model, case.q, case.v, body, twist)
         assert relative((got @ case.v[:, None, :, None])[..., 0], exact) < EXACT
@@ -59,7 +59,7 @@ def test_partials_of_any_order_are_those_of_mueller(case, twist):
     model, q = case.model, case.q[:1]
     body = deepest(model)
     for order in (0, 1, 2, 3):
-        got = jc.jacobian_partials(model, q, body, order, twist)
+        got = jc.jacobian_derivatives(model, q, body, order, twist)
         exact = [mueller.jacobian_partials(model, x, body, order, twist) for x in q]
         assert relative(got, np.array(exact)) < EXACT
 
@@ -67,21 +67,21 @@ def test_partials_of_any_order_are_those_of_mueller(case, twist):
 @every_twist
 @pytest.mark.parametrize(("order", "states"), [(1, 5), (2, 1)])
 def test_higher_partials_are_derivatives_of_lower_ones(case, twist, order, states):
-    """Complex steps of order m along every rate give order m + 1, outermost index first."""
+    """Complex steps of order m along every rate give order m + 1, the last one as last index."""
     model, body = case.model, deepest(case.model)
     step = 1j * oracle.STEP * np.eye(model.nv)
 
     def derivative(q):
         moved = oracle.integrate(model, q.astype(complex), step)
         lower = [mueller.jacobian_partials(model, x, body, order, twist) for x in moved]
-        return np.stack(lower, axis=2).imag / oracle.STEP  # direction behind the column
+        return np.stack(lower, axis=-1).imag / oracle.STEP
 
-    got = jc.jacobian_partials(model, case.q[:states], body, order + 1, twist)
+    got = jc.jacobian_derivatives(model, case.q[:states], body, order + 1, twist)
     assert relative(got, np.array([derivative(q) for q in case.q[:states]])) < EXACT
 
 
 def test_mixed_partials_commute_for_1_dof_joints(one_dof):
-    got = jc.jacobian_partials(one_dof.model, one_dof.q, deepest(one_dof.model), 2, "hybrid")
+    got = jc.jacobian_derivatives(one_dof.model, one_dof.q, deepest(one_dof.model), 2, "hybrid")
     np.testing.assert_allclose(got, np.swapaxes(got, -1, -2), atol=1e-12)
 
 
@@ -94,14 +94,16 @@ def test_frames_and_the_world():
     model = builder.build()
     q, v = jc.random_configuration(model, 0, 5), np.ones((5, model.nv))
     for twist in twists.REPRESENTATIONS:
-        got = jc.jacobian_partials(model, q, "tool", 1, twist) @ v[:, None, :, None]
+        got = jc.jacobian_derivatives(model, q, "tool", 1, twist) @ v[:, None, :, None]
         exact = jc.jacobian_rate(model, q, v, "tool", twist)
         np.testing.assert_allclose(got[..., 0], exact, atol=1e-12)
-        by_q = np.einsum("...ajk,...j->...ak", jc.jacobian_partials(model, q, "tool", 1, twist), v)
+        by_q = np.einsum(
+            "...ajk,...j->...ak", jc.jacobian_derivatives(model, q, "tool", 1, twist), v
+        )
         d = jc.body_twist_derivatives(model, q, v, "tool", twist)
         np.testing.assert_allclose(d.dq, by_q, atol=1e-12)
         np.testing.assert_allclose(d.dv, jc.jacobian(model, q, "tool", twist), atol=1e-12)
-        assert not jc.jacobian_partials(model, q, "floor", 2, twist).any()
+        assert not jc.jacobian_derivatives(model, q, "floor", 2, twist).any()
         assert not jc.body_twist_derivatives(model, q, v, "floor", twist).dq.any()
 
 

@@ -9,7 +9,7 @@ import pytest
 from partials_oracle import in_q, in_x, relative
 
 import jounce as jc
-from jounce.hybrid_partials import HybridDynamicsDerivatives
+from jounce.derivatives import HybridDynamicsDerivatives
 
 
 def forest(arms):

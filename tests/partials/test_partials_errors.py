@@ -77,7 +77,7 @@ def test_coordinates_must_be_real_numbers(q):
     calls = (
         lambda: jc.christoffel_symbols(MODEL, q),
         lambda: jc.mass_matrix_derivatives(MODEL, q),
-        lambda: jc.jacobian_partials(MODEL, q, "B2", 1),
+        lambda: jc.jacobian_derivatives(MODEL, q, "B2", 1),
         lambda: jc.body_twist_derivatives(MODEL, q, ZERO, "B2"),
         lambda: jc.centroidal_momentum_matrix(MODEL, q),
         lambda: jc.centroidal_momentum_matrix_rate(MODEL, q, ZERO),
@@ -89,16 +89,16 @@ def test_coordinates_must_be_real_numbers(q):
 
 def test_names_are_checked():
     with pytest.raises(KeyError, match="unknown body or frame 'B22'"):
-        jc.jacobian_partials(MODEL, Q, "B22", 1)
+        jc.jacobian_derivatives(MODEL, Q, "B22", 1)
     with pytest.raises(ValueError, match="twist: expected one of"):
-        jc.jacobian_partials(MODEL, Q, "B2", 1, "world")
+        jc.jacobian_derivatives(MODEL, Q, "B2", 1, "world")
     with pytest.raises(ValueError, match="twist: expected one of"):
         jc.body_twist_derivatives(MODEL, Q, ZERO, "B2", "world")
     with pytest.raises(ValueError, match=r"method must be one of 'euler'.*got 'rk45'"):
         jc.linearize_step(MODEL, Q, ZERO, ZERO, 0.1, method="rk45")
     for order in (-1, 1.5, True, None):
         with pytest.raises(ValueError, match="order must be an integer of at least 0"):
-            jc.jacobian_partials(MODEL, Q, "B2", order)
+            jc.jacobian_derivatives(MODEL, Q, "B2", order)
 
 
 @pytest.mark.parametrize("dt", [np.nan, "1", None, 1j, np.inf])

@@ -10,8 +10,8 @@ from partials_oracle import in_q, in_x, relative
 import jounce as jc
 from jounce import lie
 from jounce._core import raw
+from jounce.model.rates import group_blocks
 from jounce.papers import kim, singh
-from jounce.rates import group_blocks
 
 EXACT = 1e-10
 EPS = np.finfo(float).eps

@@ -141,7 +141,7 @@ def test_far_from_the_origin_nothing_changes(free_root):
         "christoffel": lambda q: [jc.christoffel_symbols(model, q)],
         "mass": lambda q: [jc.mass_matrix_derivatives(model, q)],
         "energy": lambda q: jc.kinetic_energy_derivatives(model, q, s.v),
-        "jacobian": lambda q: [jc.jacobian_partials(model, q, body, 1, "hybrid")],
+        "jacobian": lambda q: [jc.jacobian_derivatives(model, q, body, 1, "hybrid")],
         "acceleration": lambda q: jc.body_acceleration_derivatives(model, q, s.v, s.a, body),
         "centroidal": lambda q: [
             jc.centroidal_momentum_matrix(model, q),
@@ -209,7 +209,7 @@ CALLS = {
     "mass_matrix_derivatives": ("q",),
     "inverse_mass_matrix_derivatives": ("q",),
     "kinetic_energy_derivatives": ("q", "v"),
-    "jacobian_partials": ("q",),
+    "jacobian_derivatives": ("q",),
     "body_twist_derivatives": ("q", "v"),
     "body_acceleration_derivatives": ("q", "v", "a"),
     "centroidal_momentum_matrix": ("q",),
@@ -218,7 +218,7 @@ CALLS = {
 OPTIONS = {
     "hybrid_dynamics_derivatives": lambda s: {"prescribed": s.mask},
     "linearize_step": lambda s: {"dt": 0.01},
-    "jacobian_partials": lambda s: {"body": s.model.n_bodies - 1, "order": 2, "twist": "mixed"},
+    "jacobian_derivatives": lambda s: {"body": s.model.n_bodies - 1, "order": 2, "twist": "mixed"},
     "body_twist_derivatives": lambda s: {"body": s.model.n_bodies - 1, "twist": "mixed"},
     "body_acceleration_derivatives": lambda s: {"body": s.model.n_bodies - 1, "twist": "mixed"},
 }

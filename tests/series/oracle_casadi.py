@@ -16,8 +16,8 @@ import casadi as ca
 import numpy as np
 
 from jounce import lie
-from jounce.joints import ELEMENTARY
 from jounce.model import Model
+from jounce.model.joints import ELEMENTARY
 
 Symbol = Any
 

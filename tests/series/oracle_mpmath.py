@@ -24,8 +24,8 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-from jounce.joints import ELEMENTARY
 from jounce.model import Model
+from jounce.model.joints import ELEMENTARY
 
 DIGITS = 60
 

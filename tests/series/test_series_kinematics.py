@@ -13,8 +13,8 @@ from series_cases import BATCH, EPS, ORDER, ROBOTS, assert_series_close, given_m
 
 import jounce as jc
 from jounce import lie
+from jounce.lie.twists import REPRESENTATIONS
 from jounce.model import Model
-from jounce.twists import REPRESENTATIONS
 
 PRODUCTS = 64
 """Products of series on the way from the root to a body, and to another representation."""

@@ -10,7 +10,7 @@ from trajectory_oracle import EPS, assert_series_close, size_of_orders, taylor_s
 import jounce as jc
 from jounce import trajectories as tr
 from jounce import twists
-from jounce.joints import JOINT_TYPES, Mimic
+from jounce.model.joints import JOINT_TYPES, Mimic
 
 # Weights of the central difference of order 8: its error is h^8 / 630 times the ninth derivative.
 STENCIL = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import models, trajectories
-from jounce.model import Model
+from jounce import trajectories
+from jounce._types import Array
+from jounce.model import Model, models
 from jounce.series import forward_dynamics_series, inverse_dynamics_series
 
 __all__ = ["ORDER", "STEPS", "STEP_SIZE", "RoundTrip", "round_trip"]
 
-Array = npt.NDArray[np.float64]
 
 ORDER = 5
 STEPS = 3000

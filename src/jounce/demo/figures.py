@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jounce import plot
+from jounce._types import Array
 from jounce.demo.experiment import RoundTrip
-from jounce.demo.timing import Array, Scaling, exponent
+from jounce.demo.timing import Scaling, exponent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import models
-from jounce.configuration import random_configuration
-from jounce.model import Model
+from jounce._types import Array, ArrayLike
+from jounce.kinematics import random_configuration
+from jounce.model import Model, models
 from jounce.series import forward_dynamics_series, inverse_dynamics_series
 
 __all__ = ["BATCH", "OrderTimes", "Scaling", "order_times", "scaling"]
 
-Array = npt.NDArray[np.float64]
 
 BATCH = 1024
 BUDGET = 0.04
@@ -108,7 +106,7 @@ def scaling(
     return Scaling(counts, times[0], times[1], model.n_bodies, by_order)
 
 
-def exponent(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+def exponent(x: ArrayLike, y: ArrayLike) -> float:
     """The p of the best fit of y = c x^p."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 

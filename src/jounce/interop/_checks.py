@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from jounce._types import Array, ArrayLike
 
 __all__ = ["Layout", "Unit", "checked", "checked_batch", "normalized", "units"]
 
-Array = npt.NDArray[np.float64]
 
 _SLACK = 1e-3
 """How far the norm of a quaternion may be from 1, as everywhere in jounce."""
@@ -24,7 +24,7 @@ class Layout(NamedTuple):
 
 
 def checked_batch(
-    q: Array, arrays: Mapping[str, npt.ArrayLike], size: int, owner: str = ""
+    q: Array, arrays: Mapping[str, ArrayLike], size: int, owner: str = ""
 ) -> list[Array]:
     """Check what goes with q; leading axes must broadcast."""
     found, leads = [], {"q": q.shape[:-1]}
@@ -42,7 +42,7 @@ def checked_batch(
     return found
 
 
-def checked(name: str, value: npt.ArrayLike, size: int, owner: str = "") -> Array:
+def checked(name: str, value: ArrayLike, size: int, owner: str = "") -> Array:
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
 from jounce.interop._checks import Layout, checked, checked_batch, normalized, units
-from jounce.model import Model, require_model
+from jounce.model.model import Model, require_model
 
 __all__ = [
     "Block",
@@ -29,8 +29,6 @@ __all__ = [
     "require_models",
     "turned",
 ]
-
-Array = npt.NDArray[np.float64]
 
 
 class Chart(Protocol):
@@ -209,7 +207,7 @@ class Peer:
         """The model on the side of jounce."""
         return self._model
 
-    def to_q(self, q: npt.ArrayLike) -> Array:
+    def to_q(self, q: ArrayLike) -> Array:
         """Convert jounce's coordinates q, (..., nq), to those of the other library."""
         own = self._own_q(q)
         out = np.empty((*own.shape[:-1], self._sizes[0]))
@@ -218,7 +216,7 @@ class Peer:
             out[..., there] = block.chart.to_q(own[..., here])
         return out
 
-    def from_q(self, q: npt.ArrayLike) -> Array:
+    def from_q(self, q: ArrayLike) -> Array:
         """Convert coordinates q of the other library to jounce's, (..., nq)."""
         other = self._other_q(q)
         out = np.empty((*other.shape[:-1], self._model.nq))
@@ -227,15 +225,15 @@ class Peer:
             out[..., here] = block.chart.from_q(other[..., there])
         return out
 
-    def to_v(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    def to_v(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Convert jounce's rates v at jounce's q: ``B(q) v``."""
         return self._forth(*self._own(q, v=v))
 
-    def from_v(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    def from_v(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Convert the other library's rates v at the other library's q: ``B(q)^T v``."""
         return self._back(*self._other(q, v=v))
 
-    def to_a(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
+    def to_a(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Convert jounce's accelerations a at jounce's q and v: ``B a + dB/dt v``.
 
         Accelerations are the derivatives of the rates' components.
@@ -243,20 +241,20 @@ class Peer:
         own, rates, values = self._own(q, v=v, a=a)
         return self._forth(own, values) + self._spin(own, rates)
 
-    def from_a(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
+    def from_a(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Convert the other library's accelerations a at its q and v: ``B^T (a - dB/dt v)``."""
         own, rates, values = self._other(q, v=v, a=a)
         return self._back(own, values - self._spin(own, self._back(own, rates)))
 
-    def to_tau(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> Array:
+    def to_tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Convert jounce's generalized forces at jounce's q; the power ``tau @ v`` is the same."""
         return self._forth(*self._own(q, tau=tau))
 
-    def from_tau(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> Array:
+    def from_tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Convert the other library's generalized forces at the other library's q."""
         return self._back(*self._other(q, tau=tau))
 
-    def to_matrix(self, q: npt.ArrayLike, matrix: npt.ArrayLike) -> Array:
+    def to_matrix(self, q: ArrayLike, matrix: ArrayLike) -> Array:
         """Convert a square matrix over v, (..., nv, nv), at jounce's q.
 
         It is the mass matrix or its inverse: ``B M B^T`` maps the other library's rates to its
@@ -265,24 +263,24 @@ class Peer:
         own, values = self._own(q, matrix=matrix)
         return _square(self._forth, own, values)
 
-    def from_matrix(self, q: npt.ArrayLike, matrix: npt.ArrayLike) -> Array:
+    def from_matrix(self, q: ArrayLike, matrix: ArrayLike) -> Array:
         """Convert the other library's mass matrix, or its inverse, at its q: ``B^T M B``."""
         own, values = self._other(q, matrix=matrix)
         return _square(self._back, own, values)
 
-    def _own(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
+    def _own(self, q: ArrayLike, **arrays: ArrayLike) -> tuple[Array, ...]:
         own = self._own_q(q)
         return own, *checked_batch(own, arrays, self._model.nv)
 
-    def _other(self, q: npt.ArrayLike, **arrays: npt.ArrayLike) -> tuple[Array, ...]:
+    def _other(self, q: ArrayLike, **arrays: ArrayLike) -> tuple[Array, ...]:
         own = self.from_q(q)
         return own, *checked_batch(own, arrays, self._sizes[1], f" of {self._library}")
 
-    def _own_q(self, q: npt.ArrayLike) -> Array:
+    def _own_q(self, q: ArrayLike) -> Array:
         """Check and normalize a q that must be in jounce's conventions."""
         return normalized("jounce", checked("q", q, self._model.nq), self._own_units)
 
-    def _other_q(self, q: npt.ArrayLike) -> Array:
+    def _other_q(self, q: ArrayLike) -> Array:
         """Check and normalize a q that must be in the other library's conventions."""
         array = checked("q", q, self._sizes[0], f" of {self._library}")
         return normalized(self._library, array, self._other_units)

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
+from jounce._types import Array
 from jounce.errors import ModelError
-from jounce.interop._common import Array, Block, Chart, Group, Peer, Plain, match, require_models
-from jounce.joints import Joint, frames_along
+from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
 from jounce.model import Model
+from jounce.model.joints import Joint, frames_along
 
 __all__ = ["Converter"]
 

@@ -22,8 +22,8 @@ from typing import Any
 from jounce.errors import ModelError
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
 from jounce.io.mjcf import joint_names
-from jounce.joints import Joint
 from jounce.model import Model
+from jounce.model.joints import Joint
 
 __all__ = ["Converter"]
 

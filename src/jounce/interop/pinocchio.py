@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.interop._common import (
-    Array,
     Block,
     Chart,
     Group,
@@ -34,8 +34,8 @@ from jounce.interop._common import (
     require_models,
     turned,
 )
-from jounce.joints import Joint
 from jounce.model import Model
+from jounce.model.joints import Joint
 
 __all__ = ["Converter"]
 

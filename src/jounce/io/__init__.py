@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy.typing as npt
-
+from jounce._types import ArrayLike
 from jounce.errors import ModelError
 from jounce.io._common import MIMIC_CHOICES, check_choice
 from jounce.io._xml import Source, read_source, root_tag
@@ -25,7 +24,7 @@ def load(
     *,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: npt.ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
     arguments: Mapping[str, str] | None = None,
 ) -> Model:
     """Load a robot from a model file: URDF (.urdf), xacro (.xacro) or MJCF (.xml).

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import Array, ArrayLike
 from jounce.errors import ModelWarning
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "warn",
 ]
 
-Array = npt.NDArray[np.float64]
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that base="free" adds."""
@@ -55,9 +54,9 @@ def collector_paused() -> Iterator[None]:
 
 def displacement(
     kind: str,
-    axis: npt.ArrayLike,
+    axis: ArrayLike,
     position: float,
-    anchor: npt.ArrayLike = (0.0, 0.0, 0.0),
+    anchor: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Array:
     """Motion of a body across its joint, in the body's own frame; the axis need not be a unit.
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from jounce._types import Array, Mask
 
 __all__ = ["driven_joints", "left_out", "rotor_terms"]
 
-Array = npt.NDArray[np.float64]
 
 _FREE, _BALL = 0, 1  # mjtJoint
 _ON_JOINT, _SLIDER_CRANK, _ON_TENDON, _ON_SITE = (0, 1), 2, 3, 4  # mjtTrn
@@ -141,7 +141,7 @@ _TENDON_FORCES = (
 )
 
 
-def _any(compiled: Any, *fields: str) -> npt.NDArray[np.bool_]:
+def _any(compiled: Any, *fields: str) -> Mask:
     """Where one of the fields is not zero; older versions of MuJoCo lack some of them."""
     masks = []
     for field in fields:
@@ -149,7 +149,7 @@ def _any(compiled: Any, *fields: str) -> npt.NDArray[np.bool_]:
         if values is not None:
             mask = np.asarray(values) != 0
             masks.append(mask.any(axis=tuple(range(1, mask.ndim))))
-    found: npt.NDArray[np.bool_] = np.any(masks, axis=0)
+    found: Mask = np.any(masks, axis=0)
     return found
 
 
@@ -160,7 +160,7 @@ def _dof_joints(compiled: Any, joints: Sequence[str], field: str) -> list[str]:
     return [joints[k] for k in dict.fromkeys(map(int, found))]
 
 
-def _where(names: Sequence[str], mask: npt.NDArray[np.bool_]) -> list[str]:
+def _where(names: Sequence[str], mask: Mask) -> list[str]:
     return [name for name, found in zip(names, mask, strict=True) if found]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia
+from jounce._types import Array
 from jounce.errors import ModelError, close_names
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
+from jounce.model import inertia
 
 __all__ = [
     "check_tree",
@@ -21,8 +21,6 @@ __all__ = [
     "report",
     "unknown_leaders",
 ]
-
-Array = npt.NDArray[np.float64]
 
 
 def check_tree(

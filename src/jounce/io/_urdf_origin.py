@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import Array
 from jounce.io._urdf_rules import checked_children
 from jounce.io._xml import Document, Element
 
 __all__ = ["ZERO", "Origin", "Triple", "poses", "read_origin", "read_triple"]
 
-Array = npt.NDArray[np.float64]
 Triple = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 

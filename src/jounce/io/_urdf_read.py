@@ -9,7 +9,7 @@ from jounce.io._urdf_origin import ZERO, Origin, Triple, read_origin, read_tripl
 from jounce.io._urdf_rules import RULES, checked_children
 from jounce.io._urdf_shapes import ShapeRecord, read_shape
 from jounce.io._xml import UNLIMITED, Document, Element
-from jounce.joints import Mimic
+from jounce.model.joints import Mimic
 
 __all__ = ["JOINT_TYPES", "Inertial", "JointRecord", "Limits", "LinkRecord", "Robot", "read_robot"]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-import numpy as np
-import numpy.typing as npt
+from jounce._types import Array
 
 __all__ = [
     "Box",
@@ -92,7 +91,7 @@ class Visual:
 
     frame: str
     shape: Shape
-    placement: npt.NDArray[np.float64]
+    placement: Array
     color: tuple[float, float, float, float] | None = None
     name: str = ""
     collision: bool = False

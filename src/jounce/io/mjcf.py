@@ -9,20 +9,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.builder import ModelBuilder
+from jounce import lie
+from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
 from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._xml import Source, read_source, root_tag
-from jounce.joints import Joint
-from jounce.model import Model
+from jounce.model import Model, inertia
+from jounce.model.builder import ModelBuilder
+from jounce.model.joints import Joint
 
 __all__ = ["body_names", "joint_names", "load_mjcf"]
 
-Array = npt.NDArray[np.float64]
 
 _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
 
@@ -31,7 +30,7 @@ def load_mjcf(
     source: str | bytes | os.PathLike[str],
     base: str = "fixed",
     *,
-    gravity: npt.ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
     strict: bool = False,
 ) -> Model:
     """Load a robot from an MJCF file or from its text, as MuJoCo compiles it.
@@ -154,7 +153,7 @@ def _decoded(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
-def _build(compiled: Any, base: str, gravity: npt.ArrayLike | None) -> Model:
+def _build(compiled: Any, base: str, gravity: ArrayLike | None) -> Model:
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
@@ -162,7 +161,7 @@ def _build(compiled: Any, base: str, gravity: npt.ArrayLike | None) -> Model:
     joints = _joints(compiled, joint_names(compiled))
     freed = _body_to_free(compiled, names, joints) if base == "free" else -1
     parameters = _parameters(compiled)
-    builder = ModelBuilder(gravity, _model_name(compiled))
+    builder = ModelBuilder(gravity=gravity, name=_model_name(compiled))
     for i in range(1, compiled.nbody):
         placement = _pose(compiled.body_pos[i], compiled.body_quat[i])
         own = joints[i]
@@ -192,7 +191,7 @@ def _model_name(compiled: Any) -> str:
     return bytes(compiled.names).split(b"\0", 1)[0].decode("utf-8", "replace") or "robot"
 
 
-def _pose(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Array:
+def _pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
     """Pose from MuJoCo's position and quaternion (w, x, y, z)."""
     pose = np.eye(4)
     pose[:3, :3] = lie.quat_to_matrix(np.roll(np.asarray(quaternion, float), -1))

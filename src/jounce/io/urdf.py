@@ -6,10 +6,8 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia
-from jounce.builder import ModelBuilder
+from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
 from jounce.io._common import (
@@ -24,12 +22,12 @@ from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, Source, parse, read_source
-from jounce.joints import Joint
-from jounce.model import Model
+from jounce.model import Model, inertia
+from jounce.model.builder import ModelBuilder
+from jounce.model.joints import Joint
 
 __all__ = ["load_urdf"]
 
-Array = npt.NDArray[np.float64]
 
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 
@@ -40,7 +38,7 @@ def load_urdf(
     *,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> Model:
     """Load a robot from a URDF file or from its text.
 
@@ -75,7 +73,7 @@ def load_urdf(
 
 
 def from_source(
-    source: Source, base: str, *, mimic: str, strict: bool, gravity: npt.ArrayLike
+    source: Source, base: str, *, mimic: str, strict: bool, gravity: ArrayLike
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
     check_choice("base", base, ("fixed", "free"))
@@ -88,7 +86,7 @@ def from_source(
 
 
 def _load(
-    doc: Document, base: str, lock: bool, strict: bool, gravity: npt.ArrayLike
+    doc: Document, base: str, lock: bool, strict: bool, gravity: ArrayLike
 ) -> tuple[Model, list[str]]:
     """Return the model, and what is doubtful about it."""
     robot = read_robot(doc, strict)
@@ -99,7 +97,7 @@ def _load(
     if strict and impossible:
         raise check.refuse_inertias(doc, impossible)
     joint = _root_joint(doc, robot, root, base)
-    builder = ModelBuilder(gravity, robot.name)
+    builder = ModelBuilder(gravity=gravity, name=robot.name)
     builder.add_visuals(visuals(doc, robot.shapes, colors))
     try:
         builder.add_body(root.name, None, joint, parameters=parameters[root.name])

@@ -9,8 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import numpy.typing as npt
-
+from jounce._types import ArrayLike
 from jounce.errors import ModelError
 from jounce.io._common import warn
 from jounce.io._xml import Source, read_source, root_tag
@@ -30,7 +29,7 @@ def load_xacro(
     arguments: Mapping[str, str] | None = None,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> Model:
     """Expand a xacro file and load the URDF that comes out; see `jounce.load_urdf`.
 

@@ -7,11 +7,9 @@ import operator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import lie
-
-Array = npt.NDArray[np.float64]
+from jounce._types import Array, ArrayLike
+from jounce.lie._checks import group_element
 
 MAX_ORDER = 150
 """Highest order of a series; the factorials of orders above 170 overflow."""
@@ -19,7 +17,7 @@ MAX_ORDER = 150
 EXTENSIONS = ("error", "hold", "formula")
 
 
-def numbers(name: str, value: npt.ArrayLike) -> Array:
+def numbers(name: str, value: ArrayLike) -> Array:
     """Convert to an array of finite real numbers."""
     try:
         raw = np.asarray(value)
@@ -33,7 +31,7 @@ def numbers(name: str, value: npt.ArrayLike) -> Array:
     return array
 
 
-def number(name: str, value: npt.ArrayLike) -> float:
+def number(name: str, value: ArrayLike) -> float:
     """Convert to one finite real number."""
     array = numbers(name, value)
     if array.ndim:
@@ -41,7 +39,7 @@ def number(name: str, value: npt.ArrayLike) -> float:
     return float(array)
 
 
-def vector(name: str, value: npt.ArrayLike) -> Array:
+def vector(name: str, value: ArrayLike) -> Array:
     """Convert to a vector; one number is a vector of size 1."""
     array = np.atleast_1d(numbers(name, value))
     if array.ndim != 1:
@@ -49,7 +47,7 @@ def vector(name: str, value: npt.ArrayLike) -> Array:
     return array
 
 
-def vectors(**values: npt.ArrayLike) -> list[Array]:
+def vectors(**values: ArrayLike) -> list[Array]:
     """Convert to vectors of one size, to which single numbers are spread."""
     arrays = {name: vector(name, value) for name, value in values.items()}
     try:
@@ -59,7 +57,7 @@ def vectors(**values: npt.ArrayLike) -> list[Array]:
         raise ValueError(f"sizes do not agree: {sizes}") from None
 
 
-def rows(name: str, value: npt.ArrayLike, least: int = 1) -> Array:
+def rows(name: str, value: ArrayLike, least: int = 1) -> Array:
     """Convert to shape (m, n); a list of m numbers has n = 1."""
     array = numbers(name, value)
     if array.ndim == 1:
@@ -71,7 +69,7 @@ def rows(name: str, value: npt.ArrayLike, least: int = 1) -> Array:
     return array
 
 
-def positive(name: str, value: npt.ArrayLike) -> float:
+def positive(name: str, value: ArrayLike) -> float:
     """Convert to one positive number."""
     result = number(name, value)
     if result <= 0:
@@ -116,7 +114,7 @@ def increasing(name: str, values: Array) -> None:
         )
 
 
-def poses(name: str, value: npt.ArrayLike, ndim: int) -> Array:
+def poses(name: str, value: ArrayLike, ndim: int) -> Array:
     """Convert to poses (..., 4, 4); rotations (..., 3, 3) become poses without displacement."""
     array = numbers(name, value)
     if array.ndim != ndim or array.shape[-2:] not in ((3, 3), (4, 4)):
@@ -126,4 +124,4 @@ def poses(name: str, value: npt.ArrayLike, ndim: int) -> Array:
     out = np.zeros((*array.shape[:-2], 4, 4))
     out[..., 3, 3] = 1.0
     out[..., :size, :size] = array
-    return lie._group_element(name, out)
+    return group_element(name, out)

@@ -9,9 +9,8 @@ Leibniz' rule into a convolution without binomials.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from jounce._types import Array
 
 
 def factorials(orders: int) -> Array:

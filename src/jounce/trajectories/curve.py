@@ -9,13 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import Array, ArrayLike, Integers
 from jounce.trajectories import _checks, _taylor
 
 __all__ = ["Constant", "Curve", "Piecewise", "Segment", "stack"]
 
-Array = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 ALWAYS: Interval = (-math.inf, math.inf)
@@ -71,7 +70,7 @@ class Curve(Immutable, ABC):
     def taylor(self, t: Array, orders: int) -> Array:
         """Taylor coefficients at flat times t (N,): (orders, n, N), see `series` for users."""
 
-    def series(self, t: npt.ArrayLike, order: int) -> Array:
+    def series(self, t: ArrayLike, order: int) -> Array:
         """The curve and its time derivatives of order 1 to `order`.
 
         Args:
@@ -87,7 +86,7 @@ class Curve(Immutable, ABC):
         t, order = _checks.numbers("t", t), _checks.order(order)
         return _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
 
-    def __call__(self, t: npt.ArrayLike) -> Array:
+    def __call__(self, t: ArrayLike) -> Array:
         """The value at times t (...), of shape (..., n)."""
         return self.series(t, 0)[..., 0, :]
 
@@ -106,13 +105,13 @@ class Curve(Immutable, ABC):
         """The curve of some components: ``curve[0]``, ``curve[:3]``, ``curve[[2, 0]]``."""
         return _Components(self, np.atleast_1d(np.arange(self.size)[index]))
 
-    def __add__(self, other: Curve | npt.ArrayLike) -> Curve:
+    def __add__(self, other: Curve | ArrayLike) -> Curve:
         """The sum of two curves, or of a curve and a constant."""
         return _Sum(self, as_curve("summand", other))
 
     __radd__ = __add__
 
-    def __mul__(self, factor: npt.ArrayLike) -> Curve:
+    def __mul__(self, factor: ArrayLike) -> Curve:
         """The curve times a number, or component by component times a vector."""
         return _Scaled(self, factor)
 
@@ -122,11 +121,11 @@ class Curve(Immutable, ABC):
         """The curve times -1."""
         return _Scaled(self, -1.0)
 
-    def __sub__(self, other: Curve | npt.ArrayLike) -> Curve:
+    def __sub__(self, other: Curve | ArrayLike) -> Curve:
         """The difference of two curves, or of a curve and a constant."""
         return self + -as_curve("subtrahend", other)
 
-    def __rsub__(self, other: npt.ArrayLike) -> Curve:
+    def __rsub__(self, other: ArrayLike) -> Curve:
         """The difference of a constant and a curve."""
         return -self + other
 
@@ -171,7 +170,7 @@ class Constant(Curve):
 
     value: Array
 
-    def __init__(self, value: npt.ArrayLike) -> None:
+    def __init__(self, value: ArrayLike) -> None:
         super().__init__(value=_checks.vector("value", value))
 
     @property
@@ -232,7 +231,7 @@ class Piecewise(Curve):
         return out
 
 
-def stack(*curves: Curve | npt.ArrayLike) -> Curve:
+def stack(*curves: Curve | ArrayLike) -> Curve:
     """The curve whose components are those of all the given curves, in order.
 
     Args:
@@ -241,7 +240,7 @@ def stack(*curves: Curve | npt.ArrayLike) -> Curve:
     return _Stack(*(as_curve("curves", curve) for curve in curves))
 
 
-def as_curve(name: str, value: Curve | npt.ArrayLike) -> Curve:
+def as_curve(name: str, value: Curve | ArrayLike) -> Curve:
     """Return a curve as it is, and numbers as a constant curve."""
     if isinstance(value, Curve):
         return value
@@ -292,9 +291,9 @@ class _Stack(Curve):
 
 class _Components(Curve):
     curve: Curve
-    index: npt.NDArray[np.intp]
+    index: Integers
 
-    def __init__(self, curve: Curve, index: npt.NDArray[np.intp]) -> None:
+    def __init__(self, curve: Curve, index: Integers) -> None:
         super().__init__(curve=curve, index=index, interval=curve.interval)
 
     @property
@@ -332,7 +331,7 @@ class _Scaled(Curve):
     curve: Curve
     factor: Array
 
-    def __init__(self, curve: Curve, factor: npt.ArrayLike) -> None:
+    def __init__(self, curve: Curve, factor: ArrayLike) -> None:
         factors = _checks.vector("factor", factor)
         if factors.size != curve.size and 1 not in (factors.size, curve.size):
             raise ValueError(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import Array, ArrayLike
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve, as_curve, require_size
 from jounce.trajectories.polynomial import PolynomialSegment
@@ -23,10 +23,8 @@ __all__ = [
     "roll_pitch_yaw",
 ]
 
-Array = npt.NDArray[np.float64]
 
-
-def axis_angle(axis: npt.ArrayLike, angle: Curve | float) -> PoseCurve:
+def axis_angle(axis: ArrayLike, angle: Curve | float) -> PoseCurve:
     """The rotation about a fixed axis by a scalar curve.
 
     Rotations about several axes are products: ``axis_angle(z, yaw) @ axis_angle(x, roll)``.
@@ -43,7 +41,7 @@ def axis_angle(axis: npt.ArrayLike, angle: Curve | float) -> PoseCurve:
     return ProductOfExponentials(np.eye(4), direction[None] / length, law)
 
 
-def roll_pitch_yaw(angles: Curve | npt.ArrayLike) -> PoseCurve:
+def roll_pitch_yaw(angles: Curve | ArrayLike) -> PoseCurve:
     """The rotation Rz(yaw) Ry(pitch) Rx(roll), as in URDF and `jounce.lie.rpy_to_matrix`.
 
     Args:
@@ -54,7 +52,7 @@ def roll_pitch_yaw(angles: Curve | npt.ArrayLike) -> PoseCurve:
 
 
 def position_and_rotation(
-    position: Curve | npt.ArrayLike, rotation: PoseCurve | npt.ArrayLike
+    position: Curve | ArrayLike, rotation: PoseCurve | ArrayLike
 ) -> PoseCurve:
     """The pose with a position curve and an orientation.
 
@@ -65,7 +63,7 @@ def position_and_rotation(
     return Translation(position) @ rotation
 
 
-def geodesic(initial: npt.ArrayLike, final: npt.ArrayLike, law: Curve | float) -> PoseCurve:
+def geodesic(initial: ArrayLike, final: ArrayLike, law: Curve | float) -> PoseCurve:
     """The screw motion between two poses: ``initial exp(s(t) log(initial^-1 final))``.
 
     Args:
@@ -81,8 +79,8 @@ def geodesic(initial: npt.ArrayLike, final: npt.ArrayLike, law: Curve | float) -
 
 
 def interpolate_poses(
-    times: npt.ArrayLike,
-    poses: npt.ArrayLike,
+    times: ArrayLike,
+    poses: ArrayLike,
     degree: int = 5,
     ends: str = "rest",
     extend: str = "error",
@@ -117,7 +115,7 @@ def interpolate_poses(
 
 
 def blend_poses(
-    poses: npt.ArrayLike,
+    poses: ArrayLike,
     duration: float,
     degree: int = 5,
     start: float = 0.0,
@@ -154,7 +152,7 @@ def circle_with_yaw(
     rate: float = 2 * np.pi / 20,
     yaw_amplitude: float = np.deg2rad(25.0),
     yaw_rate: float = 2 * np.pi / 30,
-    center: npt.ArrayLike = (0.0, 0.0, 0.0),
+    center: ArrayLike = (0.0, 0.0, 0.0),
 ) -> PoseCurve:
     """A horizontal circle on which the body swings about the vertical (Ali 2026, Table 3).
 

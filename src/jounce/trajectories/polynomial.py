@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import AnyArray, Array, ArrayLike
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Segment
 
 __all__ = ["PolynomialSegment"]
 
-Array = npt.NDArray[np.float64]
-Rational = npt.NDArray[Any]  # object arrays of fractions
+Rational = AnyArray  # object arrays of fractions
 
 
 class PolynomialSegment(Segment):
@@ -50,8 +48,8 @@ class PolynomialSegment(Segment):
 
     def __init__(
         self,
-        initial: npt.ArrayLike,
-        final: npt.ArrayLike,
+        initial: ArrayLike,
+        final: ArrayLike,
         duration: float,
         start: float = 0.0,
         extend: str = "error",
@@ -76,8 +74,8 @@ class PolynomialSegment(Segment):
     @classmethod
     def rest_to_rest(
         cls,
-        initial: npt.ArrayLike,
-        final: npt.ArrayLike,
+        initial: ArrayLike,
+        final: ArrayLike,
         duration: float,
         degree: int = 5,
         start: float = 0.0,

@@ -10,9 +10,10 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import lie, twists
+from jounce import lie
+from jounce._types import Array, ArrayLike
+from jounce.lie import twists
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import (
     ALWAYS,
@@ -26,8 +27,6 @@ from jounce.trajectories.curve import (
 )
 
 __all__ = ["PoseCurve", "ProductOfExponentials", "Translation"]
-
-Array = npt.NDArray[np.float64]
 
 
 class Motion(NamedTuple):
@@ -58,12 +57,12 @@ class PoseCurve(Immutable, ABC):
     def motion(self, t: Array, orders: int) -> Motion:
         """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
 
-    def pose(self, t: npt.ArrayLike) -> Array:
+    def pose(self, t: ArrayLike) -> Array:
         """The pose at times t (...), of shape (..., 4, 4)."""
         t = _checks.numbers("t", t)
         return _matrix(self.motion(t.ravel(), 0)).reshape(*t.shape, 4, 4)
 
-    def coordinates(self, t: npt.ArrayLike) -> Array:
+    def coordinates(self, t: ArrayLike) -> Array:
         """Quaternion (x, y, z, w) and position, (..., 7): the coordinates of a free joint.
 
         The quaternion is continuous along the curve (it does not jump to the one with w >= 0).
@@ -72,7 +71,7 @@ class PoseCurve(Immutable, ABC):
         motion = self.motion(t.ravel(), 0)
         return np.hstack([motion.quaternion, motion.position]).reshape(*t.shape, 7)
 
-    def twist_series(self, t: npt.ArrayLike, order: int, twist: str = "body") -> Array:
+    def twist_series(self, t: ArrayLike, order: int, twist: str = "body") -> Array:
         """The twist and its component-wise time derivatives of order 1 to `order`.
 
         Args:
@@ -103,11 +102,11 @@ class PoseCurve(Immutable, ABC):
         """
         return _Retimed(self, law)
 
-    def __matmul__(self, other: PoseCurve | npt.ArrayLike) -> PoseCurve:
+    def __matmul__(self, other: PoseCurve | ArrayLike) -> PoseCurve:
         """The product of poses; an array is a constant pose (4, 4) or rotation (3, 3)."""
         return _Product(self, as_pose_curve("right factor", other))
 
-    def __rmatmul__(self, other: npt.ArrayLike) -> PoseCurve:
+    def __rmatmul__(self, other: ArrayLike) -> PoseCurve:
         """The product of a constant pose (4, 4) or rotation (3, 3) and the curve."""
         return _Product(as_pose_curve("left factor", other), self)
 
@@ -129,7 +128,7 @@ class ProductOfExponentials(PoseCurve):
     screws: Array
     scalars: Curve
 
-    def __init__(self, origin: npt.ArrayLike, screws: npt.ArrayLike, scalars: Curve) -> None:
+    def __init__(self, origin: ArrayLike, screws: ArrayLike, scalars: Curve) -> None:
         X = _checks.numbers("screws", screws)
         if X.ndim != 2 or X.shape[1] not in (3, 6):
             raise ValueError(f"screws: expected shape (n, 6) or (n, 3), got {X.shape}")
@@ -158,7 +157,7 @@ class Translation(PoseCurve):
 
     position: Curve
 
-    def __init__(self, position: Curve | npt.ArrayLike) -> None:
+    def __init__(self, position: Curve | ArrayLike) -> None:
         curve = as_curve("position", position)
         super().__init__(position=require_size("position", curve, 3), interval=curve.interval)
 
@@ -170,7 +169,7 @@ class Translation(PoseCurve):
         return still._replace(position=series[0].T)
 
 
-def as_pose_curve(name: str, value: PoseCurve | npt.ArrayLike) -> PoseCurve:
+def as_pose_curve(name: str, value: PoseCurve | ArrayLike) -> PoseCurve:
     """Return a pose curve as it is, and a pose or rotation matrix as a constant one."""
     if isinstance(value, PoseCurve):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jounce.model import Model, require_model
+from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve
 from jounce.trajectories.group import circle_with_yaw

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
-from jounce.configuration import neutral
-from jounce.model import Model, require_model
+from jounce._types import Array, ArrayLike, Index
+from jounce.kinematics import neutral
+from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
@@ -21,8 +21,6 @@ from jounce.trajectories.spline import BSpline
 
 __all__ = ["RobotTrajectory", "Sample"]
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 JointKey = str | int | tuple[str | int, ...]
 
 # How far, in m, the curve of a spherical joint may move its origin (rounding).
@@ -108,7 +106,7 @@ class RobotTrajectory(Immutable):
     _followers: tuple[_Follower, ...]
 
     def __init__(
-        self, model: Model, curves: Mapping[JointKey, Curve | PoseCurve | npt.ArrayLike]
+        self, model: Model, curves: Mapping[JointKey, Curve | PoseCurve | ArrayLike]
     ) -> None:
         require_model(model)
         parts = tuple(_part(model, key, value) for key, value in curves.items())
@@ -126,7 +124,7 @@ class RobotTrajectory(Immutable):
 
     @classmethod
     def between(
-        cls, model: Model, q0: npt.ArrayLike, q1: npt.ArrayLike, law: Curve | float
+        cls, model: Model, q0: ArrayLike, q1: ArrayLike, law: Curve | float
     ) -> RobotTrajectory:
         """From one configuration to another along the geodesic ``integrate(q0, s(t) d)``.
 
@@ -154,8 +152,8 @@ class RobotTrajectory(Immutable):
     def through(
         cls,
         model: Model,
-        times: npt.ArrayLike,
-        q: npt.ArrayLike,
+        times: ArrayLike,
+        q: ArrayLike,
         degree: int = 5,
         ends: str = "rest",
         extend: str = "error",
@@ -180,7 +178,7 @@ class RobotTrajectory(Immutable):
             curves[name] = interpolate_poses(times, poses, degree, ends, extend)
         return cls(model, curves)
 
-    def evaluate(self, t: npt.ArrayLike, order: int = 0) -> Sample:
+    def evaluate(self, t: ArrayLike, order: int = 0) -> Sample:
         """Coordinates, rates and their time derivatives.
 
         Args:
@@ -232,7 +230,7 @@ def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
     return quaternion, twist[:, :3]
 
 
-def _part(model: Model, key: JointKey, value: Curve | PoseCurve | npt.ArrayLike) -> _Part:
+def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> _Part:
     joints = [model.joint_index(j) for j in (key if isinstance(key, tuple) else (key,))]
     if not joints:
         raise ValueError("curves: expected at least one joint for each curve, got an empty tuple")
@@ -246,7 +244,7 @@ def _part(model: Model, key: JointKey, value: Curve | PoseCurve | npt.ArrayLike)
     return _Part(_joint_pose_curve(model, name, value), q, v, name)
 
 
-def _joint_curve(name: str, value: Curve | PoseCurve | npt.ArrayLike, size: int) -> Curve:
+def _joint_curve(name: str, value: Curve | PoseCurve | ArrayLike, size: int) -> Curve:
     if isinstance(value, PoseCurve):
         raise ValueError(f"curves: {name}: expected a curve of size {size}, got a pose curve")
     curve = as_curve(f"curves: {name}", value)
@@ -255,9 +253,7 @@ def _joint_curve(name: str, value: Curve | PoseCurve | npt.ArrayLike, size: int)
     return curve
 
 
-def _joint_pose_curve(
-    model: Model, name: str, value: Curve | PoseCurve | npt.ArrayLike
-) -> PoseCurve:
+def _joint_pose_curve(model: Model, name: str, value: Curve | PoseCurve | ArrayLike) -> PoseCurve:
     if isinstance(value, Curve):
         kind = model.joints[model.joint_index(name)].type
         raise ValueError(
@@ -312,7 +308,7 @@ def _pose(model: Model, joint: str, q: Array) -> Array:
     return out
 
 
-def _configurations(model: Model, name: str, value: npt.ArrayLike, ndim: int) -> Array:
+def _configurations(model: Model, name: str, value: ArrayLike, ndim: int) -> Array:
     require_model(model)
     q = _checks.numbers(name, value)
     if q.ndim != ndim or q.shape[-1] != model.nq:

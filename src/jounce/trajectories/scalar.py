@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import Array, ArrayLike
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Curve, Segment
 
 __all__ = ["Circle", "HalfCosine", "Polynomial", "Sinusoid"]
-
-Array = npt.NDArray[np.float64]
 
 
 class Polynomial(Curve):
@@ -32,7 +30,7 @@ class Polynomial(Curve):
     start: float
     _shifts: Array
 
-    def __init__(self, coefficients: npt.ArrayLike, start: float = 0.0) -> None:
+    def __init__(self, coefficients: ArrayLike, start: float = 0.0) -> None:
         rows = _checks.rows("coefficients", coefficients)
         super().__init__(
             coefficients=rows, start=_checks.number("start", start), _shifts=_shifts(rows)
@@ -82,10 +80,10 @@ class Sinusoid(Curve):
 
     def __init__(
         self,
-        amplitude: npt.ArrayLike,
-        angular_frequency: npt.ArrayLike,
-        phase: npt.ArrayLike = 0.0,
-        offset: npt.ArrayLike = 0.0,
+        amplitude: ArrayLike,
+        angular_frequency: ArrayLike,
+        phase: ArrayLike = 0.0,
+        offset: ArrayLike = 0.0,
     ) -> None:
         fields = {
             "amplitude": amplitude,
@@ -127,8 +125,8 @@ class HalfCosine(Segment):
 
     def __init__(
         self,
-        start: npt.ArrayLike,
-        amplitude: npt.ArrayLike,
+        start: ArrayLike,
+        amplitude: ArrayLike,
         duration: float,
         extend: str = "formula",
     ) -> None:
@@ -179,7 +177,7 @@ class Circle(Curve):
         radius: float,
         rate: float,
         phase: float = 0.0,
-        center: npt.ArrayLike = (0.0, 0.0, 0.0),
+        center: ArrayLike = (0.0, 0.0, 0.0),
     ) -> None:
         origin = _checks.vector("center", center)
         if origin.size != 3:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import Array, ArrayLike
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Segment
 
 __all__ = ["BSpline"]
 
-Array = npt.NDArray[np.float64]
 
 ENDS = ("rest", "free")
 
@@ -40,8 +39,8 @@ class BSpline(Segment):
 
     def __init__(
         self,
-        knots: npt.ArrayLike,
-        control_points: npt.ArrayLike,
+        knots: ArrayLike,
+        control_points: ArrayLike,
         degree: int,
         extend: str = "error",
     ) -> None:
@@ -70,7 +69,7 @@ class BSpline(Segment):
     @classmethod
     def clamped(
         cls,
-        control_points: npt.ArrayLike,
+        control_points: ArrayLike,
         duration: float,
         degree: int = 5,
         start: float = 0.0,
@@ -92,8 +91,8 @@ class BSpline(Segment):
     @classmethod
     def through(
         cls,
-        times: npt.ArrayLike,
-        points: npt.ArrayLike,
+        times: ArrayLike,
+        points: ArrayLike,
         degree: int = 5,
         ends: str = "rest",
         extend: str = "error",

@@ -7,15 +7,14 @@ quantities are the same in both.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import lie, twists
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
+from jounce.lie import twists
 from jounce.papers.ali.tree import home_screw
-
-Array = npt.NDArray[Any]
 
 PARENT = {1: 0, 2: 1, 3: 2, 4: 3, 5: 1, 6: 5, 7: 6}
 CHILDREN = {1: (2, 5), 2: (3,), 3: (4,), 4: (), 5: (6,), 6: (7,), 7: ()}
@@ -30,19 +29,19 @@ _G = np.array([0, 0, 0, 0, 0, -9.81])
 class Kinematics3(NamedTuple):
     """Table 5(a); all (8, ...), row j for body j, in the inertial frame."""
 
-    C: Array
+    C: AnyArray
     """(8, 4, 4) poses."""
-    S: Array
+    S: AnyArray
     """(4, 8, 6) screws and their derivatives of order 1 to 3."""
-    V: Array
+    V: AnyArray
     """(3, 8, 6) twists and their derivatives of order 1 and 2."""
-    M: Array
+    M: AnyArray
     """(3, 8, 6, 6) spatial inertias and their derivatives of order 1 and 2 (E1, E2)."""
-    Pi: Array
+    Pi: AnyArray
     """(3, 8, 6) momenta and their derivatives of order 1 and 2."""
 
 
-def table_5a(C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike) -> Kinematics3:
+def table_5a(C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike) -> Kinematics3:
     """Kinematics up to third order with the sums along the arms written out (ali, Table 5(a)).
 
     Args:
@@ -75,7 +74,7 @@ def table_5a(C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike) -> Kinema
     return Kinematics3(C, S, V, M, Pi)
 
 
-def _home() -> tuple[Array, Array]:
+def _home() -> tuple[AnyArray, AnyArray]:
     """Home poses A_Bj^0 and screws Y_j (Sec. 7.1, Table 5(a), 0-th order)."""
     A, Y = np.tile(np.eye(4), (8, 1, 1)), np.zeros((8, 6))
     for j in PATHS:
@@ -87,7 +86,7 @@ def _home() -> tuple[Array, Array]:
     return A, Y
 
 
-def _inertias_and_momenta(C: Array, V: Array) -> tuple[Array, Array]:
+def _inertias_and_momenta(C: AnyArray, V: AnyArray) -> tuple[AnyArray, AnyArray]:
     M, Pi = np.zeros((3, 8, 6, 6), V.dtype), np.zeros((3, 8, 6), V.dtype)
     for j in range(1, 8):
         M_b = np.diag(
@@ -104,7 +103,7 @@ def _inertias_and_momenta(C: Array, V: Array) -> tuple[Array, Array]:
     return M, Pi
 
 
-def table_5b(k: Kinematics3) -> tuple[Array, Array]:
+def table_5b(k: Kinematics3) -> tuple[AnyArray, AnyArray]:
     """Inverse dynamics of order 0 and 1 (ali, Table 5(b)), without applied wrenches.
 
     Args:
@@ -126,8 +125,8 @@ def table_5b(k: Kinematics3) -> tuple[Array, Array]:
 
 
 def table_5c_5d(
-    C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike, W_prop: Array, tau: Array
-) -> tuple[Array, Array]:
+    C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike, W_prop: AnyArray, tau: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Forward dynamics of order 0 and 1 (ali, Table 5(c) and 5(d)), without applied wrenches.
 
     Args:
@@ -165,13 +164,13 @@ def table_5c_5d(
     return twist[1:], motion[2:]
 
 
-def _column(rates: Array) -> Array:
+def _column(rates: AnyArray) -> AnyArray:
     """Numbers of joints 2 to 7 as a column (8, 1)."""
     return np.concatenate([[0, 0], rates])[:, None]
 
 
-def _articulated(k: Kinematics3) -> Array:
-    M_A: Array = k.M[0].copy()
+def _articulated(k: Kinematics3) -> AnyArray:
+    M_A: AnyArray = k.M[0].copy()
     for j in (4, 3, 2, 7, 6, 5):
         S, M = k.S[0, j], M_A[j].copy()
         M_A[PARENT[j]] += M - np.outer(M @ S, S @ M) / (S @ M @ S)
@@ -179,8 +178,8 @@ def _articulated(k: Kinematics3) -> Array:
 
 
 def _solve(
-    k: Kinematics3, M_A: Array, own: Array, bias: Array, W_prop: Array, tau: Array
-) -> tuple[Array, Array, Array, Array]:
+    k: Kinematics3, M_A: AnyArray, own: AnyArray, bias: AnyArray, W_prop: AnyArray, tau: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """Backward pass of Table 5(c), forward pass of 5(d): base and joint accelerations."""
     S, W_A, q = k.S[0], own.copy(), np.zeros(8, own.dtype)
     for j in (4, 3, 2, 7, 6, 5):
@@ -195,13 +194,13 @@ def _solve(
 
 
 def propeller_wrench(
-    speeds: npt.ArrayLike,
+    speeds: ArrayLike,
     a: float,
-    alpha: npt.ArrayLike,
-    beta: npt.ArrayLike,
+    alpha: ArrayLike,
+    beta: ArrayLike,
     c_f: float,
-    c_d: npt.ArrayLike,
-) -> Array:
+    c_d: ArrayLike,
+) -> AnyArray:
     """Body-fixed wrench of six tilted propellers (ali, Sec. 7.1).
 
     Deviation: the paper has the same tilt and drag for all propellers. Then the map from squared
@@ -232,7 +231,7 @@ def propeller_wrench(
     return total
 
 
-def reference_trajectory(t: float, orders: int) -> tuple[Array, Array, Array]:
+def reference_trajectory(t: float, orders: int) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Base pose, base twist and joint motion that Fig. 3 shows (ali, Table 3).
 
     The base flies a circle of radius 1 m in 20 s and yaws by 25 degrees with a period of 30 s;

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import AnyArray, ArrayLike, Mask
 from jounce.model import Model
 from jounce.papers.ali.derivatives import (
     applied_wrench,
@@ -31,37 +31,35 @@ from jounce.papers.ali.kinematics import (
 )
 from jounce.papers.ali.tree import Tree, initialize
 
-Array = npt.NDArray[Any]
-
 
 class HybridDynamics(NamedTuple):
     """Result of Algorithms 3 and 4, inputs included; the first axis is the order, 0 to r."""
 
-    V_1: Array
+    V_1: AnyArray
     """(r+1, 6) derivatives of order 1 to r+1 of the base's spatial twist."""
-    q: Array
+    q: AnyArray
     """(r+1, n) derivatives of order 2 to r+2 of the joint coordinates."""
-    W_prop: Array
+    W_prop: AnyArray
     """(r+1, 6) spatial wrench on the base (of the propellers, or of the ground)."""
-    tau: Array
+    tau: AnyArray
     """(r+1, n) joint forces."""
-    V: Array
+    V: AnyArray
     """(r+1, N, 6) derivatives of order 1 to r+1 of all spatial twists."""
-    M_A: Array
+    M_A: AnyArray
     """(N, 6, 6) articulated inertias, the same at every order (Lemma 2)."""
-    W_A: Array
+    W_A: AnyArray
     """(r+1, N, 6) bias wrenches W^A_{j,r}: not the derivatives of W^A_{j,0}."""
 
 
 def forward_dynamics(
     model: Model | Tree,
-    C_1: npt.ArrayLike,
-    V_1: npt.ArrayLike,
-    q: npt.ArrayLike,
-    W_prop: npt.ArrayLike | None,
-    tau: npt.ArrayLike,
-    W_b: npt.ArrayLike | None = None,
-    tau_ext: npt.ArrayLike | None = None,
+    C_1: ArrayLike,
+    V_1: ArrayLike,
+    q: ArrayLike,
+    W_prop: ArrayLike | None,
+    tau: ArrayLike,
+    W_b: ArrayLike | None = None,
+    tau_ext: ArrayLike | None = None,
 ) -> HybridDynamics:
     """Accelerations and their derivatives from base wrench and joint forces (ali, Algorithm 3).
 
@@ -87,16 +85,16 @@ def forward_dynamics(
 
 def hybrid_dynamics(
     model: Model | Tree,
-    C_1: npt.ArrayLike,
-    V_1: npt.ArrayLike,
-    q: npt.ArrayLike,
-    J_q: npt.ArrayLike,
-    q_bar: npt.ArrayLike,
-    tau_bar: npt.ArrayLike,
-    W_prop: npt.ArrayLike | None = None,
-    V_1_bar: npt.ArrayLike | None = None,
-    W_b: npt.ArrayLike | None = None,
-    tau_ext: npt.ArrayLike | None = None,
+    C_1: ArrayLike,
+    V_1: ArrayLike,
+    q: ArrayLike,
+    J_q: ArrayLike,
+    q_bar: ArrayLike,
+    tau_bar: ArrayLike,
+    W_prop: ArrayLike | None = None,
+    V_1_bar: ArrayLike | None = None,
+    W_b: ArrayLike | None = None,
+    tau_ext: ArrayLike | None = None,
 ) -> HybridDynamics:
     """Prescribed accelerations in some joints, forces in the others (ali, Algorithm 4).
 
@@ -129,8 +127,8 @@ def hybrid_dynamics(
     S, V = [S_0], [propagate(tree, np.asarray(V_1), S_0 * q[1])]
     M, Ad_star = [spatial_inertia(tree.M_b, C)], coadjoint_derivatives(C, V, 0)
     x = articulated_inertias(tree, M[0], S_0, np.concatenate([[True], np.asarray(J_q)]))
-    W_app: list[Array] = []
-    W: list[Array] = []
+    W_app: list[AnyArray] = []
+    W: list[AnyArray] = []
     W_A, tau = [], []
     for k in range(len(tau_bar)):
         W_app.append(applied_wrench(Ad_star, V, W_b, W_app, k))
@@ -166,17 +164,17 @@ def hybrid_dynamics(
 class Articulated(NamedTuple):
     """What Algorithms 3 and 4 use at every order (Lemma 2); the base counts to J_q."""
 
-    S: Array
+    S: AnyArray
     """(N, 6) screws."""
-    M_A: Array
+    M_A: AnyArray
     """(N, 6, 6) articulated inertias."""
-    D: Array
+    D: AnyArray
     """(N,) S_j^T M_j^A S_j, with rotor inertias."""
-    J_q: npt.NDArray[np.bool_]
+    J_q: Mask
     """(N,) joints with prescribed acceleration."""
 
 
-def articulated_inertias(tree: Tree, M: Array, S: Array, J_q: npt.NDArray[np.bool_]) -> Articulated:
+def articulated_inertias(tree: Tree, M: AnyArray, S: AnyArray, J_q: Mask) -> Articulated:
     """Articulated inertias (ali, Lemma 2, Algorithms 3 and 4).
 
     M_j^A = M_j + sum of M_i^A over the children in J_q
@@ -196,15 +194,15 @@ def articulated_inertias(tree: Tree, M: Array, S: Array, J_q: npt.NDArray[np.boo
     return Articulated(S, M_A, D, J_q)
 
 
-def _tau_tilde(S: Series, W: Series, r: int) -> Array:
+def _tau_tilde(S: Series, W: Series, r: int) -> AnyArray:
     """tau~^(r) = sum over k < r of binomial(r, k) S^(r-k) . (M^A V^(k+1) + W^A_k) (Algorithm 3)."""
     terms = (comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r))
     return add(terms) if r > 0 else np.zeros(len(S[0]))
 
 
 def _backward(
-    tree: Tree, x: Articulated, own: Array, V_bias: Array, given: Array, q_bar: Array
-) -> tuple[Array, Array]:
+    tree: Tree, x: Articulated, own: AnyArray, V_bias: AnyArray, given: AnyArray, q_bar: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Bias wrenches W_j^A of one order, and q~ (J_tau) or q_bar (J_q) (Algorithms 3 and 4)."""
     W_A = np.array(own, np.result_type(own, given, q_bar))
     q = np.array(q_bar, W_A.dtype)
@@ -216,8 +214,8 @@ def _backward(
 
 
 def _forward(
-    tree: Tree, x: Articulated, V_1: Array, V_bias: Array, q_tilde: Array
-) -> tuple[Array, Array]:
+    tree: Tree, x: Articulated, V_1: AnyArray, V_bias: AnyArray, q_tilde: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Accelerations of one order, from the base outwards (Algorithms 3 and 4)."""
     V = np.array(V_bias, np.result_type(V_bias, V_1, q_tilde))
     q = np.array(q_tilde, V.dtype)
@@ -231,8 +229,8 @@ def _forward(
 
 
 def _base_input(
-    tree: Tree, W_prop: npt.ArrayLike | None, V_1_bar: npt.ArrayLike | None, orders: int
-) -> tuple[Array, Array | None]:
+    tree: Tree, W_prop: ArrayLike | None, V_1_bar: ArrayLike | None, orders: int
+) -> tuple[AnyArray, AnyArray | None]:
     """The base's accelerations and None, or anything and its wrenches."""
     if not tree.floating and W_prop is None and V_1_bar is None:
         V_1_bar = np.zeros((orders, 6))

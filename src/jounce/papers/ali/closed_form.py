@@ -2,58 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.ali.derivatives import spatial_inertia
 from jounce.papers.ali.inverse import loads
 from jounce.papers.ali.kinematics import forward_kinematics
 from jounce.papers.ali.tree import Tree, initialize
 
-Array = npt.NDArray[Any]
-
 
 class Grouped(NamedTuple):
     """The stacked quantities of Table 2, for N bodies and n joints, in the inertial frame."""
 
-    G_p: Array
+    G_p: AnyArray
     """(6N, 6N) identity blocks where the column's body is an ancestor of the row's, or itself."""
-    G_c: Array
+    G_c: AnyArray
     """(6N, 6N) transpose of G_p."""
-    S: Array
+    S: AnyArray
     """(6N, 6+n) block diagonal: identity for the base, then the screws."""
-    S_dot: Array
+    S_dot: AnyArray
     """(6N, 6+n) its time derivative; zero in the base's block."""
-    M: Array
+    M: AnyArray
     """(6N, 6N) block diagonal of the spatial inertias."""
-    ad_V: Array  # noqa: N815
+    ad_V: AnyArray  # noqa: N815
     """(6N, 6N) block diagonal of ad(V_j)."""
-    Ad_star: Array
+    Ad_star: AnyArray
     """(6N, 6N) block diagonal of Ad(C_j^-1)^T."""
-    G: Array
+    G: AnyArray
     """(6N,) gravity G^0, once for each body."""
-    rotors: Array
+    rotors: AnyArray
     """(6+n, 6+n) diagonal of the rotor inertias (not in the paper)."""
 
 
 class EquationsOfMotion(NamedTuple):
     """Terms of eq. 4 (order 0) or eq. 6 (order 1), for nu = (V_1, q')."""
 
-    M_bar: Array
+    M_bar: AnyArray
     """(6+n, 6+n) mass matrix, the factor of nu' (order 0) or nu'' (order 1)."""
-    h: Array
+    h: AnyArray
     """(6+n,) Coriolis and centrifugal forces; at order 1 the rest h~' without nu''."""
-    g: Array
+    g: AnyArray
     """(6+n,) gravity forces, or their derivative."""
-    tau_ext: Array
+    tau_ext: AnyArray
     """(6+n,) minus the generalized forces of the applied wrenches, or the derivative."""
 
 
-def group(model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike) -> Grouped:
+def group(model: Model | Tree, C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike) -> Grouped:
     """Stack the quantities of Algorithm 1 into block matrices (ali, Table 2).
 
     Args:
@@ -87,10 +85,10 @@ def group(model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.Ar
 
 def equations_of_motion(
     model: Model | Tree,
-    C_1: npt.ArrayLike,
-    V_1: npt.ArrayLike,
-    q: npt.ArrayLike,
-    W_b: npt.ArrayLike | None = None,
+    C_1: ArrayLike,
+    V_1: ArrayLike,
+    q: ArrayLike,
+    W_b: ArrayLike | None = None,
 ) -> EquationsOfMotion:
     """Closed form of the inverse dynamics of order 0 (ali, Proposition 1, eq. 4 and 5).
 
@@ -116,10 +114,10 @@ def equations_of_motion(
 
 def equations_of_motion_derivative(
     model: Model | Tree,
-    C_1: npt.ArrayLike,
-    V_1: npt.ArrayLike,
-    q: npt.ArrayLike,
-    W_b: npt.ArrayLike | None = None,
+    C_1: ArrayLike,
+    V_1: ArrayLike,
+    q: ArrayLike,
+    W_b: ArrayLike | None = None,
 ) -> EquationsOfMotion:
     """Closed form of the inverse dynamics of order 1 (ali, Proposition 1, eq. 6 and 7).
 
@@ -161,9 +159,7 @@ def equations_of_motion_derivative(
     return EquationsOfMotion(M_bar, h, g, tau_ext)
 
 
-def coriolis_matrix(
-    model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike
-) -> Array:
+def coriolis_matrix(model: Model | Tree, C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike) -> AnyArray:
     """Admissible Coriolis matrix C with h = C nu (ali, Lemma 1, eq. 8).
 
     C = S^T G_c M G_p S' - S^T G_c ad(V)^T M G_p S.
@@ -178,22 +174,22 @@ def coriolis_matrix(
         (6+n, 6+n). Identity: dM_bar/dt - 2 C is skew-symmetric.
     """
     x = group(model, C_1, V_1, q)
-    C: Array = x.S.T @ x.G_c @ (x.M @ x.G_p @ x.S_dot - x.ad_V.T @ x.M @ x.G_p @ x.S)
+    C: AnyArray = x.S.T @ x.G_c @ (x.M @ x.G_p @ x.S_dot - x.ad_V.T @ x.M @ x.G_p @ x.S)
     return C
 
 
-def _nu(V_1: npt.ArrayLike, q: npt.ArrayLike, k: int) -> Array:
+def _nu(V_1: ArrayLike, q: ArrayLike, k: int) -> AnyArray:
     """nu^(k) = (V_1^(k), q^(k+1)), the last row of Table 2."""
     return np.concatenate([np.atleast_2d(V_1)[k], np.asarray(q)[k + 1]])
 
 
-def _wrenches(W_b: npt.ArrayLike | None, size: int, k: int) -> Array:
+def _wrenches(W_b: ArrayLike | None, size: int, k: int) -> AnyArray:
     """Stacked body-fixed wrenches of order k, (6N,)."""
     W = None if W_b is None else np.reshape(W_b, (-1, size // 6, 6))
     return np.ravel(loads(W, k, size // 6)[k])
 
 
-def _screw_blocks(S: Array, base: Array) -> Array:
+def _screw_blocks(S: AnyArray, base: AnyArray) -> AnyArray:
     """Block diagonal of the base's block and the screws of bodies 1, 2, ... as columns."""
     N = len(S)
     out = np.zeros((6 * N, 5 + N), S.dtype)
@@ -203,7 +199,7 @@ def _screw_blocks(S: Array, base: Array) -> Array:
     return out
 
 
-def _block_diagonal(blocks: Array) -> Array:
+def _block_diagonal(blocks: AnyArray) -> AnyArray:
     N = len(blocks)
     out = np.zeros((N, 6, N, 6), blocks.dtype)
     out[range(N), :, range(N)] = blocks

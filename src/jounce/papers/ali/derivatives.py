@@ -7,24 +7,21 @@ derivative of order k; V is that of the spatial twists, (N, 6) each.
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.papers.ali.kinematics import Series, add, times
 
-Array = npt.NDArray[Any]
 
-
-def spatial_inertia(M_b: Array, C: Array) -> Array:
+def spatial_inertia(M_b: AnyArray, C: AnyArray) -> AnyArray:
     """M^0 = Ad(C)^-T M^b Ad(C)^-1, (N, 6, 6) from body-fixed inertias and poses (ali, E1)."""
     Ad_inverse = lie.Ad(lie.inverse(C))
     return _transposed(Ad_inverse) @ M_b @ Ad_inverse
 
 
-def inertia_derivative(M: Series, V: Series, r: int) -> Array:
+def inertia_derivative(M: Series, V: Series, r: int) -> AnyArray:
     """Derivative of order r >= 1 of the spatial inertia, (N, 6, 6) (ali, E2).
 
     M^(r) = - sum over k < r of binomial(r-1, k) (M^(r-1-k) ad(V^(k)) + ad(V^(k))^T M^(r-1-k)).
@@ -36,7 +33,7 @@ def inertia_derivative(M: Series, V: Series, r: int) -> Array:
     return total
 
 
-def inertia_derivatives(M: Array, V: Series, r: int) -> list[Array]:
+def inertia_derivatives(M: AnyArray, V: Series, r: int) -> list[AnyArray]:
     """The spatial inertia and its derivatives of order 1 to r (ali, E2)."""
     series = [M]
     for order in range(1, r + 1):
@@ -44,23 +41,23 @@ def inertia_derivatives(M: Array, V: Series, r: int) -> list[Array]:
     return series
 
 
-def momentum_derivative(M: Series, V: Series, r: int) -> Array:
+def momentum_derivative(M: Series, V: Series, r: int) -> AnyArray:
     """Pi^(r) = sum over k = 0..r of binomial(r, k) M^(r-k) V^(k), (N, 6) (ali, E3)."""
     return momentum_bias(M, V, r) + times(M[0], V[r])
 
 
-def momentum_bias(M: Series, V: Series, r: int) -> Array:
+def momentum_bias(M: Series, V: Series, r: int) -> AnyArray:
     """Pi_bias^(r), the sum of (E3) without its last term M V^(r), (N, 6) (ali, Appendix E)."""
     terms = (comb(r, k) * times(M[r - k], V[k]) for k in range(r))
     return add(terms) if r > 0 else np.zeros_like(V[0])
 
 
-def gravity_wrench(M: Series, G: Array, r: int) -> Array:
+def gravity_wrench(M: Series, G: AnyArray, r: int) -> AnyArray:
     """W_grav^(r) = M^(r) G^0, (N, 6) (ali, E4)."""
     return M[r] @ G
 
 
-def coadjoint_derivatives(C: Array, V: Series, r: int) -> list[Array]:
+def coadjoint_derivatives(C: AnyArray, V: Series, r: int) -> list[AnyArray]:
     """Ad(C^-1)^T and its derivatives of order 1 to r, (N, 6, 6) each (ali, after E5).
 
     (Ad(C^-1)^T)^(r) = - sum over k < r of binomial(r-1, k) ad(V^(k))^T (Ad(C^-1)^T)^(r-1-k).
@@ -71,12 +68,12 @@ def coadjoint_derivatives(C: Array, V: Series, r: int) -> list[Array]:
     return series
 
 
-def coadjoint_derivative(Ad_star: Series, V: Series, r: int) -> Array:
+def coadjoint_derivative(Ad_star: Series, V: Series, r: int) -> AnyArray:
     """One more order r >= 1 of `coadjoint_derivatives`, from the lower ones."""
     return -add(comb(r - 1, k) * _transposed(lie.ad(V[k])) @ Ad_star[r - 1 - k] for k in range(r))
 
 
-def applied_wrench(Ad_star: Series, V: Series, W_b: Series, W: Series, r: int) -> Array:
+def applied_wrench(Ad_star: Series, V: Series, W_b: Series, W: Series, r: int) -> AnyArray:
     """Derivative of order r of the spatial wrench that body-fixed wrenches amount to (ali, E5).
 
     Args:
@@ -98,5 +95,5 @@ def applied_wrench(Ad_star: Series, V: Series, W_b: Series, W: Series, r: int) -
     )
 
 
-def _transposed(A: Array) -> Array:
+def _transposed(A: AnyArray) -> AnyArray:
     return A.swapaxes(-1, -2)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.ali.derivatives import (
     applied_wrench,
@@ -20,27 +20,25 @@ from jounce.papers.ali.derivatives import (
 from jounce.papers.ali.kinematics import Series, add, forward_kinematics, with_base
 from jounce.papers.ali.tree import Tree, initialize
 
-Array = npt.NDArray[Any]
-
 
 class InverseDynamics(NamedTuple):
     """Result of Algorithm 2; the first axis is the order, 0 to r."""
 
-    W_prop: Array
+    W_prop: AnyArray
     """(r+1, 6) Q_1: the spatial wrench on the base (of the propellers, or of the ground)."""
-    tau: Array
+    tau: AnyArray
     """(r+1, n) joint forces."""
-    W: Array
+    W: AnyArray
     """(r+1, N, 6) spatial wrenches W_j^0 that joint j exerts on body j."""
 
 
 def inverse_dynamics(
     model: Model | Tree,
-    C_1: npt.ArrayLike,
-    V_1: npt.ArrayLike,
-    q: npt.ArrayLike,
-    W_b: npt.ArrayLike | None = None,
-    tau_ext: npt.ArrayLike | None = None,
+    C_1: ArrayLike,
+    V_1: ArrayLike,
+    q: ArrayLike,
+    W_b: ArrayLike | None = None,
+    tau_ext: ArrayLike | None = None,
 ) -> InverseDynamics:
     """Base wrench, joint forces and their derivatives of order 1 to r (ali, Algorithms 1 and 2).
 
@@ -62,9 +60,9 @@ def inverse_dynamics(
     r = len(V) - 2
     M = inertia_derivatives(spatial_inertia(tree.M_b, C), V, r + 1)
     Ad_star, W_b = coadjoint_derivatives(C, V, r), loads(W_b, r, len(C))
-    W: list[Array] = []
-    W_app: list[Array] = []
-    Q: list[Array] = []
+    W: list[AnyArray] = []
+    W_app: list[AnyArray] = []
+    Q: list[AnyArray] = []
     for k in range(r + 1):
         W_app.append(applied_wrench(Ad_star, V, W_b, W_app, k))
         own = momentum_derivative(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
@@ -78,12 +76,12 @@ def inverse_dynamics(
     return InverseDynamics(wrenches[:, 0], tau[:, 1:], wrenches)
 
 
-def generalized_force(S: Series, W: Series, r: int) -> Array:
+def generalized_force(S: Series, W: Series, r: int) -> AnyArray:
     """Q_j^(r) = sum over k = 0..r of binomial(r, k) S_j^(r-k) . W_j^(k), (N,) (Algorithm 2)."""
     return add(comb(r, k) * np.einsum("ni,ni->n", S[r - k], W[k]) for k in range(r + 1))
 
 
-def accumulate(tree: Tree, own: Array) -> Array:
+def accumulate(tree: Tree, own: AnyArray) -> AnyArray:
     """Backward recursion: W_j = own_j + sum of W_i over the children i of j; (N, 6)."""
     W = np.array(own)
     for j in range(len(tree.parent) - 1, 0, -1):
@@ -91,7 +89,7 @@ def accumulate(tree: Tree, own: Array) -> Array:
     return W
 
 
-def loads(W_b: npt.ArrayLike | None, r: int, n_bodies: int) -> Array:
+def loads(W_b: ArrayLike | None, r: int, n_bodies: int) -> AnyArray:
     """Body-fixed wrenches of order 0 to r, zero if none are given or none of that order."""
     if W_b is None:
         return np.zeros((r + 1, n_bodies, 6))

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.ali.tree import Tree, initialize
 
-Array = npt.NDArray[Any]
-Series = Sequence[Array] | Array
+Series = Sequence[AnyArray] | AnyArray
 """A quantity and its time derivatives: element k is the derivative of order k."""
 
 
 class Kinematics(NamedTuple):
     """Result of Algorithm 1: everything in the inertial frame; the first axis is the order."""
 
-    C: Array
+    C: AnyArray
     """(N, 4, 4) poses C_j^0."""
-    S: Array
+    S: AnyArray
     """(k+1, N, 6) instantaneous joint screws and their derivatives of order 1 to k."""
-    V: Array
+    V: AnyArray
     """(k, N, 6) spatial twists and their derivatives of order 1 to k-1."""
 
 
 def forward_kinematics(
-    model: Model | Tree, C_1: npt.ArrayLike, V_1: npt.ArrayLike, q: npt.ArrayLike
+    model: Model | Tree, C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike
 ) -> Kinematics:
     """Poses, spatial twists, joint screws and their time derivatives (ali, Algorithm 1).
 
@@ -58,7 +57,7 @@ def forward_kinematics(
     return Kinematics(C, np.stack(S), np.stack(V))
 
 
-def positions(tree: Tree, C_1: npt.ArrayLike, q: Array) -> tuple[Array, Array]:
+def positions(tree: Tree, C_1: ArrayLike, q: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Poses C_j and screws S_j by the product of exponentials (ali, Algorithm 1, 0-th order).
 
     F_j = F_p{j} exp(Y_j q_j) with F_1 = C_1; C_j = F_j A_j^0; S_j = Ad(F_j) Y_j.
@@ -79,7 +78,7 @@ def positions(tree: Tree, C_1: npt.ArrayLike, q: Array) -> tuple[Array, Array]:
     return F @ tree.A, times(lie.Ad(F), tree.Y)
 
 
-def screw_derivative(S: Series, V: Series, r1: int) -> Array:
+def screw_derivative(S: Series, V: Series, r1: int) -> AnyArray:
     """S^(r1) = sum over r2 < r1 of binomial(r1-1, r2) ad(V^(r2)) S^(r1-1-r2) (ali, Algorithm 1).
 
     Args:
@@ -93,7 +92,7 @@ def screw_derivative(S: Series, V: Series, r1: int) -> Array:
     return add(comb(r1 - 1, k) * times(lie.ad(V[k]), S[r1 - 1 - k]) for k in range(r1))
 
 
-def twist_bias(S: Series, q: Array, r: int) -> Array:
+def twist_bias(S: Series, q: AnyArray, r: int) -> AnyArray:
     """V_bias^(r) = sum over k = 1..r of binomial(r, k) S^(k) q^(r-k+1) (ali, Appendix E).
 
     Args:
@@ -108,7 +107,7 @@ def twist_bias(S: Series, q: Array, r: int) -> Array:
     return add(terms) if r > 0 else np.zeros_like(S[0])
 
 
-def pose_derivatives(C_1: npt.ArrayLike, V_1: npt.ArrayLike) -> Array:
+def pose_derivatives(C_1: ArrayLike, V_1: ArrayLike) -> AnyArray:
     """Time derivatives of a pose matrix from its spatial twist (ali, Remark 1).
 
     C^(r) = sum over k < r of binomial(r-1, k) hat(V^(k)) C^(r-1-k).
@@ -127,7 +126,7 @@ def pose_derivatives(C_1: npt.ArrayLike, V_1: npt.ArrayLike) -> Array:
     return np.stack(C)
 
 
-def propagate(tree: Tree, V_1: Array, steps: Array) -> Array:
+def propagate(tree: Tree, V_1: AnyArray, steps: AnyArray) -> AnyArray:
     """Forward recursion: X_j = X_p{j} + steps_j, from X_1 = V_1 on; (N, 6)."""
     X = np.array(steps, np.result_type(steps, V_1))
     X[0] = V_1
@@ -136,19 +135,19 @@ def propagate(tree: Tree, V_1: Array, steps: Array) -> Array:
     return X
 
 
-def with_base(q: npt.ArrayLike) -> Array:
+def with_base(q: ArrayLike) -> AnyArray:
     """Number joint coordinates (k, n) like the bodies: (k, N, 1) with zeros for the base."""
     q = np.atleast_2d(np.asarray(q))
     return np.concatenate([np.zeros((len(q), 1), q.dtype), q], axis=1)[..., None]
 
 
-def times(A: Array, x: Array) -> Array:
+def times(A: AnyArray, x: AnyArray) -> AnyArray:
     """Matrices (N, 6, 6) times vectors (N, 6), body by body."""
-    product: Array = np.einsum("nij,nj->ni", A, x)
+    product: AnyArray = np.einsum("nij,nj->ni", A, x)
     return product
 
 
-def add(terms: Iterable[Array]) -> Array:
+def add(terms: Iterable[AnyArray]) -> AnyArray:
     """Sum of the terms of Leibniz' rule, of which there is at least one."""
     first, *others = terms
     return sum(others, first)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie, twists
-from jounce.joints import ELEMENTARY
-from jounce.model import Model
-
-Array = npt.NDArray[Any]
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
+from jounce.lie import twists
+from jounce.model import Model, inertia
+from jounce.model.joints import ELEMENTARY
 
 _ONE_DOF = ("revolute", "prismatic", "helical")
 
@@ -28,15 +27,15 @@ class Tree(NamedTuple):
 
     parent: tuple[int, ...]
     """(N,) p{j}, -1 for the base; a parent comes before its children."""
-    A: Array
+    A: AnyArray
     """(N, 4, 4) home poses A_j^0; that of the base is the identity (step 2)."""
-    Y: Array
+    Y: AnyArray
     """(N, 6) joint screws in the home configuration, in the inertial frame (eq. 3)."""
-    M_b: Array
+    M_b: AnyArray
     """(N, 6, 6) body-fixed inertias, constant."""
-    armature: Array
+    armature: AnyArray
     """(N,) rotor inertias; a rotor loads its joint like the external torque -armature q''."""
-    G: Array
+    G: AnyArray
     """(6,) gravity G^0 = (0, 0, 0, g)."""
     floating: bool
     """Whether the base moves freely; otherwise it is the ground."""
@@ -84,7 +83,7 @@ def initialize(model: Model | Tree) -> Tree:
     return Tree(parent, A, Y, M_b, armature, G, floating)
 
 
-def home(parent: tuple[int, ...], A_p: Array, X: Array) -> tuple[Array, Array]:
+def home(parent: tuple[int, ...], A_p: AnyArray, X: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Home poses A_j^0 = A_p{j}^0 A_j^p{j} and home screws (ali, Algorithm 1 and eq. 3).
 
     Eq. 3 gives Y from a point and an axis in the inertial frame; here Y_j = Ad(A_j^0) X_j from the
@@ -106,7 +105,7 @@ def home(parent: tuple[int, ...], A_p: Array, X: Array) -> tuple[Array, Array]:
     return A, np.einsum("nij,nj->ni", lie.Ad(A), X)
 
 
-def home_screw(e: npt.ArrayLike, p: npt.ArrayLike | None = None) -> Array:
+def home_screw(e: ArrayLike, p: ArrayLike | None = None) -> AnyArray:
     """Screw of a revolute joint about e through p, or of a prismatic one along e (ali, eq. 3).
 
     Args:
@@ -123,8 +122,8 @@ def home_screw(e: npt.ArrayLike, p: npt.ArrayLike | None = None) -> Array:
 
 
 def from_jounce(
-    model: Model, q: npt.ArrayLike, motion: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-) -> tuple[Array, Array, Array, Array]:
+    model: Model, q: ArrayLike, motion: ArrayLike, f_ext: ArrayLike | None = None
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """Turn jounce's arrays into the paper's: the base twist becomes spatial.
 
     Args:
@@ -156,7 +155,9 @@ def from_jounce(
     return C_1, V_1, np.vstack([q, motion]), W_b
 
 
-def forces_to_jounce(model: Model, C_1: Array, V_1: Array, W_prop: Array, tau: Array) -> Array:
+def forces_to_jounce(
+    model: Model, C_1: AnyArray, V_1: AnyArray, W_prop: AnyArray, tau: AnyArray
+) -> AnyArray:
     """Generalized forces and derivatives in jounce's order: the base wrench becomes body-fixed.
 
     Args:
@@ -175,7 +176,7 @@ def forces_to_jounce(model: Model, C_1: Array, V_1: Array, W_prop: Array, tau: A
     return np.hstack([base @ model.nodes.screws[:, :6], tau])
 
 
-def accelerations_to_jounce(model: Model, C_1: Array, V_1: Array, q: Array) -> Array:
+def accelerations_to_jounce(model: Model, C_1: AnyArray, V_1: AnyArray, q: AnyArray) -> AnyArray:
     """Accelerations and derivatives in jounce's order: the base twist becomes body-fixed.
 
     Args:

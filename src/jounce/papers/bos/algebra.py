@@ -10,15 +10,15 @@ also `bar` (f) @ v.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ModelError
-from jounce.joints import ELEMENTARY
-from jounce.model import Model
+from jounce.model import Model, inertia
+from jounce.model.joints import ELEMENTARY
 
 __all__ = [
     "State",
@@ -37,39 +37,38 @@ __all__ = [
     "velocity_matrix",
 ]
 
-Array = npt.NDArray[Any]
 
 _ORDER = np.array([3, 4, 5, 0, 1, 2])
 _FREE = ELEMENTARY.index("free")
 _ONE_DOF = [ELEMENTARY.index(kind) for kind in ("revolute", "prismatic", "helical")]
 
 
-def reorder(x: npt.ArrayLike) -> Array:
+def reorder(x: ArrayLike) -> AnyArray:
     """Exchange the halves of six-vectors (..., 6): (linear, angular) <-> (angular, linear)."""
     return np.asarray(x)[..., _ORDER]
 
 
-def _reorder_matrix(m: Array) -> Array:
-    out: Array = m[..., _ORDER[:, None], _ORDER]
+def _reorder_matrix(m: AnyArray) -> AnyArray:
+    out: AnyArray = m[..., _ORDER[:, None], _ORDER]
     return out
 
 
-def X(H: Array) -> Array:
+def X(H: AnyArray) -> AnyArray:
     """Velocity transformation ``^A X_B``, (..., 6, 6), of a pose ``^A H_B`` (Table 4, line 4)."""
     return _reorder_matrix(lie.Ad(H))
 
 
-def cross(v: Array) -> Array:
+def cross(v: AnyArray) -> AnyArray:
     """The 6D cross product ``v x`` of twists, (..., 6, 6) (eq. 18)."""
     return _reorder_matrix(lie.ad(reorder(v)))
 
 
-def cross_dual(v: Array) -> Array:
+def cross_dual(v: AnyArray) -> AnyArray:
     """The twist/wrench cross product ``v xbar*``, (..., 6, 6): minus the transpose of `cross`."""
     return -np.swapaxes(cross(v), -1, -2)
 
 
-def bar(f: Array) -> Array:
+def bar(f: AnyArray) -> AnyArray:
     """The matrix of ``v -> v xbar* f``, (6, 6), for the columns of Tables 5 to 8."""
     out = np.zeros((6, 6), f.dtype)
     out[:3, 3:] = out[3:, :3] = -lie.hat(f[:3])
@@ -77,7 +76,7 @@ def bar(f: Array) -> Array:
     return out
 
 
-def jcalc(model: Model, s: Array) -> tuple[Array, Array]:
+def jcalc(model: Model, s: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return ``^i X_lambda(i)`` and ``Gamma_Ji`` of all joints (Table 4, lines 13 and 15).
 
     ``^i X_lambda(i) = ^i X_{lambda(i)|i} ^{lambda(i)|i} X_lambda(i)``: frame ``lambda(i)|i`` is
@@ -96,7 +95,7 @@ def jcalc(model: Model, s: Array) -> tuple[Array, Array]:
     return X(lie.exp(-screws * s[:, None])) @ placements, reorder(screws)
 
 
-def jcalcderv(model: Model, s: Array) -> Array:
+def jcalcderv(model: Model, s: AnyArray) -> AnyArray:
     """Return the derivatives of ``^i X_lambda(i)`` in ``s_i``, (n_J, 6, 6) (Table 6, lines 2-3)."""
     X_parent, Gamma = jcalc(model, s)
     return -cross(Gamma) @ X_parent
@@ -119,12 +118,12 @@ def parents(model: Model) -> list[int]:
     return [int(p) for p in nodes.parent]
 
 
-def body_inertias(model: Model) -> Array:
+def body_inertias(model: Model) -> AnyArray:
     """Return ``M_Bi`` of all bodies, (n_B + 1, 6, 6), in their own frames."""
     return _reorder_matrix(inertia.matrix(model.nodes.parameters))
 
 
-def gravity(model: Model) -> Array:
+def gravity(model: Model) -> AnyArray:
     """Return ``^A a_grav`` (6,): the acceleration (-g, 0) of a frame that stands still in g.
 
     Table 4 adds it to accelerations, so it points up.
@@ -132,7 +131,7 @@ def gravity(model: Model) -> Array:
     return np.concatenate([-model.gravity, np.zeros(3)])
 
 
-def velocity_matrix(model: Model) -> Array:
+def velocity_matrix(model: Model) -> AnyArray:
     """Return the constant T, (n, n), with ``nu = T v``: bos's velocities from jounce's.
 
     The base's twist is reordered and taken from the joint's frame (the anchor) to frame 0.
@@ -144,30 +143,30 @@ def velocity_matrix(model: Model) -> Array:
     return T
 
 
-def rotors(model: Model) -> tuple[Array, Array]:
+def rotors(model: Model) -> tuple[AnyArray, AnyArray]:
     """Return what jounce's rotor inertias add to M: the base's block (6, 6), the diagonal (n_J,).
 
     Deviation: bos has no rotor inertias.
     """
     T_inv = lie.Ad(lie.inverse(model.nodes.alignment[0]))[:, _ORDER]
-    base: Array = T_inv.T @ np.diag(model.armature[:6]) @ T_inv
+    base: AnyArray = T_inv.T @ np.diag(model.armature[:6]) @ T_inv
     return base, model.armature[6:]
 
 
 class State(NamedTuple):
     """The state g = (H, s, v, r) of Sec. 3.1."""
 
-    H: Array
+    H: AnyArray
     """(4, 4) pose ``^A H_0`` of the base."""
-    s: Array
+    s: AnyArray
     """(n_J,) joint displacements."""
-    v: Array
+    v: AnyArray
     """(6,) left-trivialized twist ``^0 v_{A,0}`` of the base, (linear, angular)."""
-    r: Array
+    r: AnyArray
     """(n_J,) joint rates."""
 
 
-def state_of(model: Model, q: npt.ArrayLike, v: npt.ArrayLike) -> State:
+def state_of(model: Model, q: ArrayLike, v: ArrayLike) -> State:
     """Convert jounce's coordinates q (nq,) and rates v (nv,) to bos's state."""
     parents(model)
     q = np.asarray(q)

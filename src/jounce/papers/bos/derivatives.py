@@ -7,38 +7,34 @@ column. Rotor inertias do not appear: their forces depend on accelerations only.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import AnyArray
 from jounce.papers.bos.algebra import bar, cross, cross_dual, jcalcderv
 from jounce.papers.bos.dynamics import Extended
 
 __all__ = ["dID_dH", "dID_dr", "dID_ds", "dID_dv"]
 
-Array = npt.NDArray[Any]
 
-
-def _along(dv: Array, w: Array) -> Array:
-    out: Array = -cross(w) @ dv
+def _along(dv: AnyArray, w: AnyArray) -> AnyArray:
+    out: AnyArray = -cross(w) @ dv
     return out
 
 
-def _bias(e: Extended, i: int, dv: Array, da: Array) -> Array:
+def _bias(e: Extended, i: int, dv: AnyArray, da: AnyArray) -> AnyArray:
     """Derivative of ``M a + v xbar* m`` (Table 4, lines 10 and 21) and of ``m`` in it."""
     dm = e.M[i] @ dv
-    out: Array = e.M[i] @ da + bar(e.m[i]) @ dv + cross_dual(e.v[i]) @ dm
+    out: AnyArray = e.M[i] @ da + bar(e.m[i]) @ dv + cross_dual(e.v[i]) @ dm
     return out
 
 
-def _joint_rows(e: Extended, db: list[Array]) -> Array:
+def _joint_rows(e: Extended, db: list[AnyArray]) -> AnyArray:
     """Stack the base's rows and ``Gamma_Ji^T db_i``."""
     rows = [e.Gamma[i] @ db[i] for i in range(1, len(db))]
     return np.vstack([db[0], *rows])
 
 
-def dID_dH(e: Extended, velocity: str = "body") -> Array:
+def dID_dH(e: Extended, velocity: str = "body") -> AnyArray:
     """Left-trivialized derivative of ID in the base's pose H, (n, 6) (bos, Table 5).
 
     Args:
@@ -64,7 +60,7 @@ def dID_dH(e: Extended, velocity: str = "body") -> Array:
     return _joint_rows(e, db)  # 14-17
 
 
-def dID_dv(e: Extended) -> Array:
+def dID_dv(e: Extended) -> AnyArray:
     """Derivative of ID in the base's body-fixed twist v, (n, 6) (bos, Table 7)."""
     lam, n = e.parent, len(e.parent)
     dv = [np.eye(6)]  # 1
@@ -79,7 +75,7 @@ def dID_dv(e: Extended) -> Array:
     return _joint_rows(e, db)  # 13-16
 
 
-def dID_dr(e: Extended) -> Array:
+def dID_dr(e: Extended) -> AnyArray:
     """Derivative of ID in the joint rates r, (n, n_J) (bos, Table 8)."""
     lam, n = e.parent, len(e.parent)
     dtype = e.tau_bar.dtype
@@ -95,7 +91,7 @@ def dID_dr(e: Extended) -> Array:
     return _joint_rows(e, db)  # 13-16
 
 
-def dID_ds(e: Extended) -> Array:
+def dID_ds(e: Extended) -> AnyArray:
     """Derivative of ID in the joint displacements s, (n, n_J) (bos, Table 6).
 
     Derivatives of matrices carry the index k of ``s_k`` first: dM_c[i] is (n_J, 6, 6).

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.bos.algebra import (
     State,
@@ -23,8 +23,6 @@ from jounce.papers.bos.algebra import (
 
 __all__ = ["FD", "ID", "EIDAmb", "Extended", "IMMAmb", "consistent_acceleration", "extended"]
 
-Array = npt.NDArray[Any]
-
 
 class Extended(NamedTuple):
     """Outputs and intermediate variables of EIDAmb, the inputs of Tables 5 to 8.
@@ -35,56 +33,56 @@ class Extended(NamedTuple):
     model: Model
     parent: list[int]
     """lambda(i)."""
-    s: Array
+    s: AnyArray
     """(n_J,) joint displacements."""
-    rdot: Array
+    rdot: AnyArray
     """(n_J,) joint accelerations."""
-    X: list[Array]
+    X: list[AnyArray]
     """``^i X_lambda(i)``, (6, 6); X[0] is ``^0 X_A``."""
-    Gamma: list[Array]
+    Gamma: list[AnyArray]
     """``Gamma_Ji``, (6,); Gamma[0] is not used."""
-    M: Array
+    M: AnyArray
     """``M_Bi``, (n_B + 1, 6, 6)."""
-    v: list[Array]
+    v: list[AnyArray]
     """``v_i``, (6,)."""
-    v_J: list[Array]  # noqa: N815
+    v_J: list[AnyArray]  # noqa: N815
     """``v_Ji``, (6,)."""
-    a_r: list[Array]
+    a_r: list[AnyArray]
     """``a_i^r`` (eq. 61), (6,)."""
-    a_vp: list[Array]
+    a_vp: list[AnyArray]
     """``a_i^vp``, (6,)."""
-    m: list[Array]
+    m: list[AnyArray]
     """Momentum ``m_Bi``, (6,)."""
-    M_c: list[Array]
+    M_c: list[AnyArray]
     """Composite inertia ``M_Bi^c``, (6, 6)."""
-    b_c: list[Array]
+    b_c: list[AnyArray]
     """Composite bias wrench ``b_Bi^c``, (6,)."""
-    b_vp: list[Array]
+    b_vp: list[AnyArray]
     """Composite bias wrench ``b_Bi^vp`` at zero joint accelerations, (6,)."""
-    a_base: list[Array]
+    a_base: list[AnyArray]
     """``^i a_{A,0}``, (6,)."""
-    F: list[dict[int, Array]]
+    F: list[dict[int, AnyArray]]
     """``_j F_Bi`` (6,) as ``F[i][j]`` for the bodies j on the way from i to the base."""
-    tau_b: Array
+    tau_b: AnyArray
     """(6,) wrench on the base, (force, moment)."""
-    tau: Array
+    tau: AnyArray
     """(n_J,) joint forces."""
 
     @property
-    def tau_bar(self) -> Array:
+    def tau_bar(self) -> AnyArray:
         """The extended input (eq. 32), (n,), base first."""
         return np.concatenate([self.tau_b, self.tau])
 
 
 def EIDAmb(
     model: Model,
-    s: npt.ArrayLike,
-    r: npt.ArrayLike,
-    rdot: npt.ArrayLike,
-    H: npt.ArrayLike,
-    A_v: npt.ArrayLike,
-    a_0: npt.ArrayLike,
-    a_grav: npt.ArrayLike | None = None,
+    s: ArrayLike,
+    r: ArrayLike,
+    rdot: ArrayLike,
+    H: ArrayLike,
+    A_v: ArrayLike,
+    a_0: ArrayLike,
+    a_grav: ArrayLike | None = None,
 ) -> Extended:
     """Extended inverse dynamics algorithm for moving-base systems (bos, Table 4).
 
@@ -133,7 +131,7 @@ def EIDAmb(
         b_c[lam[i]] = b_c[lam[i]] + X_[i].T @ b_c[i]  # 26
         b_vp[lam[i]] = b_vp[lam[i]] + X_[i].T @ b_vp[i]  # 27
     a_base, tau = [a_0], []
-    F: list[dict[int, Array]] = [{}]
+    F: list[dict[int, AnyArray]] = [{}]
     for i in range(1, n_B + 1):  # 29
         a_base.append(X_[i] @ a_base[lam[i]])  # 30
         tau_rotor = joint_rotors[i - 1] * rdot[i - 1]
@@ -151,7 +149,7 @@ def EIDAmb(
     )  # fmt: skip
 
 
-def extended(model: Model, state: State, vdot: npt.ArrayLike, rdot: npt.ArrayLike) -> Extended:
+def extended(model: Model, state: State, vdot: ArrayLike, rdot: ArrayLike) -> Extended:
     """Run EIDAmb in the state (H, s, v, r), with the base's twist body-fixed (eq. 39).
 
     Args:
@@ -163,23 +161,23 @@ def extended(model: Model, state: State, vdot: npt.ArrayLike, rdot: npt.ArrayLik
     return EIDAmb(model, state.s, state.r, rdot, state.H, X(state.H) @ state.v, vdot)
 
 
-def ID(model: Model, state: State, nudot: npt.ArrayLike) -> Array:
+def ID(model: Model, state: State, nudot: ArrayLike) -> AnyArray:
     """Extended inverse dynamics ``tau_bar = M nudot + h``, (n,), base first (eq. 39 to 41)."""
     nudot = np.asarray(nudot)
     return extended(model, state, nudot[:6], nudot[6:]).tau_bar
 
 
-def consistent_acceleration(model: Model, state: State, rdot: npt.ArrayLike) -> Array:
+def consistent_acceleration(model: Model, state: State, rdot: ArrayLike) -> AnyArray:
     """Return the base acceleration, (6,), that needs no wrench on the base (Definition 3.1).
 
     ``a_0 = -(M_B0^c)^-1 b_B0^c``, the remark after Table 4.
     """
     e = extended(model, state, np.zeros(6), rdot)
-    out: Array = -np.linalg.solve(e.M_c[0] + rotors(model)[0], e.b_c[0])
+    out: AnyArray = -np.linalg.solve(e.M_c[0] + rotors(model)[0], e.b_c[0])
     return out
 
 
-def IMMAmb(model: Model, s: npt.ArrayLike) -> Array:
+def IMMAmb(model: Model, s: ArrayLike) -> AnyArray:
     """Inverse mass matrix algorithm for moving-base systems (bos, Table 9).
 
     Args:
@@ -231,7 +229,7 @@ def IMMAmb(model: Model, s: npt.ArrayLike) -> Array:
     return Minv
 
 
-def FD(model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None) -> Array:
+def FD(model: Model, state: State, tau: ArrayLike, tau_b: ArrayLike | None = None) -> AnyArray:
     """Forward dynamics ``nudot = M^-1 (tau_bar - h)``, (n,), base first (eq. 19, 36).
 
     Args:
@@ -242,5 +240,5 @@ def FD(model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | No
     """
     tau_b = np.zeros(6) if tau_b is None else np.asarray(tau_b)
     h = ID(model, state, np.zeros(model.nv))
-    out: Array = IMMAmb(model, state.s) @ (np.concatenate([tau_b, np.asarray(tau)]) - h)
+    out: AnyArray = IMMAmb(model, state.s) @ (np.concatenate([tau_b, np.asarray(tau)]) - h)
     return out

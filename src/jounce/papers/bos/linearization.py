@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.bos.algebra import State, X, cross, reorder
 from jounce.papers.bos.derivatives import dID_dH, dID_dr, dID_ds, dID_dv
@@ -27,25 +27,21 @@ __all__ = [
     "vector_field",
 ]
 
-Array = npt.NDArray[Any]
-
 
 class Derivatives(NamedTuple):
     """The four derivatives D_1 .. D_4 of a function of the state; rows base first."""
 
-    H: Array
+    H: AnyArray
     """(n, 6) left-trivialized."""
-    s: Array
+    s: AnyArray
     """(n, n_J)."""
-    v: Array
+    v: AnyArray
     """(n, 6)."""
-    r: Array
+    r: AnyArray
     """(n, n_J)."""
 
 
-def dFD(
-    model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None
-) -> Derivatives:
+def dFD(model: Model, state: State, tau: ArrayLike, tau_b: ArrayLike | None = None) -> Derivatives:
     """Derivatives of forward dynamics, ``-M^-1 D_i ID`` at the acceleration FD (bos, eq. 53).
 
     Args:
@@ -61,13 +57,13 @@ def dFD(
 
 
 def vector_field(
-    model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None
-) -> Array:
+    model: Model, state: State, tau: ArrayLike, tau_b: ArrayLike | None = None
+) -> AnyArray:
     """Left-trivialized vector field ``lambda = (v, r, vdot, rdot)``, (2n,) (bos, eq. 24)."""
     return np.concatenate([state.v, state.r, FD(model, state, tau, tau_b)])
 
 
-def ad_lambda(state: State) -> Array:
+def ad_lambda(state: State) -> AnyArray:
     """Adjoint of the vector field in the algebra of the state's group, (2n, 2n) (bos, eq. 27)."""
     n = 6 + len(state.s)
     out = np.zeros((2 * n, 2 * n), state.v.dtype)
@@ -75,7 +71,7 @@ def ad_lambda(state: State) -> Array:
     return out
 
 
-def A(model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | None = None) -> Array:
+def A(model: Model, state: State, tau: ArrayLike, tau_b: ArrayLike | None = None) -> AnyArray:
     """State matrix of the linearization, (2n, 2n) (bos, eq. 22 with the blocks of eq. 42).
 
     Rows and columns are (z_H, z_s, z_v, z_r) with sizes (6, n_J, 6, n_J).
@@ -88,13 +84,13 @@ def A(model: Model, state: State, tau: npt.ArrayLike, tau_b: npt.ArrayLike | Non
     return out - ad_lambda(state)
 
 
-def B(model: Model, s: npt.ArrayLike) -> Array:
+def B(model: Model, s: ArrayLike) -> AnyArray:
     """Input matrix of the linearization, (2n, n_J), ``[0; 0; M^-1 S]`` (bos, eq. 31 for 23)."""
     Minv = IMMAmb(model, s)
     return np.vstack([np.zeros_like(Minv), Minv])[:, 6:]
 
 
-def moved(state: State, z: npt.ArrayLike) -> State:
+def moved(state: State, z: ArrayLike) -> State:
     """Move the state along z in the algebra, (2n,): ``(H exp(z_H), s + z_s, v + z_v, r + z_r)``."""
     z, n_J = np.asarray(z), len(state.s)
     z_H, z_s, z_v, z_r = np.split(z, [6, 6 + n_J, 12 + n_J])
@@ -102,7 +98,7 @@ def moved(state: State, z: npt.ArrayLike) -> State:
 
 
 def finite_differences(
-    model: Model, state: State, tau: npt.ArrayLike, delta: complex = 1e-6
+    model: Model, state: State, tau: ArrayLike, delta: complex = 1e-6
 ) -> Derivatives:
     """Derivatives of FD by geometric finite differences (bos, eq. 82 to 85).
 
@@ -126,7 +122,7 @@ class Random(NamedTuple):
     """One of the random combinations of Sec. 5."""
 
     state: State
-    tau: Array
+    tau: AnyArray
 
 
 def random_system(model: Model, rng: np.random.Generator) -> Random:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.joints import ELEMENTARY
-from jounce.model import Model
-
-Array = npt.NDArray[Any]
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
+from jounce.model import Model, inertia
+from jounce.model.joints import ELEMENTARY
 
 _OWN_SCREWS = {
     "revolute": np.eye(6)[:, 2:3],
@@ -46,17 +44,17 @@ class System(NamedTuple):
     """(m,) coordinates of each step."""
     v_slice: tuple[slice, ...]
     """(m,) rates of each step."""
-    I: Array  # noqa: E741
+    I: AnyArray  # noqa: E741
     """(n, 6, 6) generalized inertias (eq. 20), body-fixed."""
-    placement: Array
+    placement: AnyArray
     """(m, 4, 4) pose of each step's frame in the one before, at the neutral coordinates."""
-    alignment: Array
+    alignment: AnyArray
     """(m, 4, 4) pose of the frame in which the step acts about and along z."""
-    pitch: Array
+    pitch: AnyArray
     """(m,) advance of a helical step."""
-    armature: Array
+    armature: AnyArray
     """(nv,) rotor inertias; not in the paper, they add armature q'' to tau."""
-    V_0_dot: Array
+    V_0_dot: AnyArray
     """(6,) acceleration of the ground, (0, -gravity)."""
 
     def rates(self, i: int) -> slice:
@@ -96,44 +94,44 @@ class Parameter(NamedTuple):
     scalar on which state, input, inertia and geometry depend.
     """
 
-    q: Array
+    q: AnyArray
     """(nv,) dq/dp in the tangent space."""
-    q_dot: Array
+    q_dot: AnyArray
     """(nv,)."""
-    q_ddot: Array
+    q_ddot: AnyArray
     """(nv,) read where the acceleration is an input."""
-    tau: Array
+    tau: AnyArray
     """(nv,) read where the force is an input."""
-    I: Array  # noqa: E741
+    I: AnyArray  # noqa: E741
     """(n, 6, 6)."""
-    F_ext: Array
+    F_ext: AnyArray
     """(n_bodies, 6)."""
-    placement: Array
+    placement: AnyArray
     """(m, 6) twist by which a step's placement moves, P exp(p twist)."""
-    alignment: Array
+    alignment: AnyArray
     """(m, 6) twist by which a joint's axis or center moves in the body, exp(p twist) A."""
-    pitch: Array
+    pitch: AnyArray
     """(m,)."""
-    armature: Array
+    armature: AnyArray
     """(nv,)."""
-    V_0_dot: Array
+    V_0_dot: AnyArray
     """(6,)."""
 
 
 def parameter(
     model: Model,
     *,
-    q: npt.ArrayLike | None = None,
-    q_dot: npt.ArrayLike | None = None,
-    q_ddot: npt.ArrayLike | None = None,
-    tau: npt.ArrayLike | None = None,
-    inertias: npt.ArrayLike | None = None,
-    F_ext: npt.ArrayLike | None = None,
-    placement: npt.ArrayLike | None = None,
-    alignment: npt.ArrayLike | None = None,
-    pitch: npt.ArrayLike | None = None,
-    armature: npt.ArrayLike | None = None,
-    gravity: npt.ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    q_dot: ArrayLike | None = None,
+    q_ddot: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    inertias: ArrayLike | None = None,
+    F_ext: ArrayLike | None = None,
+    placement: ArrayLike | None = None,
+    alignment: ArrayLike | None = None,
+    pitch: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
 ) -> Parameter:
     """Describe p by the derivatives of what depends on it; everything not named does not.
 
@@ -171,14 +169,16 @@ def parameter(
     )
 
 
-def _given(value: npt.ArrayLike | None, *shape: int) -> Array:
+def _given(value: ArrayLike | None, *shape: int) -> AnyArray:
     array = np.zeros(shape) if value is None else np.asarray(value)
     if array.shape != shape:
         raise ValueError(f"expected an array of shape {shape}, got {array.shape}")
     return array
 
 
-def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, Array]:
+def joint(
+    links: System, i: int, q: AnyArray, q_dot: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Pose of body i in its parent, joint Jacobian and its time derivative (kim, Sec. 2.1).
 
     S_i = T^-1 dT/dq (the paper prints T^-1 dT^-1/dq), viewed in the frame of body i.
@@ -196,7 +196,7 @@ def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, 
         T (4, 4), S (6, n_i), S_dot (6, n_i).
     """
     B, w = np.eye(4), np.zeros(6)
-    columns: list[Array] = []
+    columns: list[AnyArray] = []
     for k in reversed(links.steps[i]):
         s = _screws(links, k)
         S = lie.Ad(lie.inverse(B)) @ s
@@ -208,8 +208,8 @@ def joint(links: System, i: int, q: Array, q_dot: Array) -> tuple[Array, Array, 
 
 
 def joint_derivative(
-    links: System, i: int, q: Array, q_dot: Array, p: Parameter
-) -> tuple[Array, Array, Array]:
+    links: System, i: int, q: AnyArray, q_dot: AnyArray, p: Parameter
+) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Derivatives of a joint by p: three of the quantities of eq. 64.
 
     The recursion of `joint` with dh = B^-1 dB/dp beside it: dS = -ad(dh) S + Ad(B^-1) ds.
@@ -226,7 +226,7 @@ def joint_derivative(
         first is the k-th column of S_i (eq. 62), for p not of this joint it is zero (eq. 63).
     """
     B, w, dh, dw = np.eye(4), np.zeros(6), np.zeros(6), np.zeros(6)
-    columns: list[Array] = []
+    columns: list[AnyArray] = []
     for k in reversed(links.steps[i]):
         X, s = lie.Ad(lie.inverse(B)), _screws(links, k)
         E = _motion(links, k, q, s)
@@ -242,8 +242,8 @@ def joint_derivative(
 
 
 def _step_derivative(
-    links: System, k: int, q: Array, E: Array, s: Array, p: Parameter
-) -> tuple[Array, Array]:
+    links: System, k: int, q: AnyArray, E: AnyArray, s: AnyArray, p: Parameter
+) -> tuple[AnyArray, AnyArray]:
     """(P E)^-1 d(P E)/dp and ds/dp of step k, for its placement P, motion E and screws s."""
     back, axis = lie.Ad(lie.inverse(E)), p.alignment[k]
     e = back @ p.placement[k] + s @ p.q[links.v_slice[k]] + back @ axis - axis
@@ -254,14 +254,14 @@ def _step_derivative(
     return e, ds
 
 
-def _screws(links: System, k: int) -> Array:
+def _screws(links: System, k: int) -> AnyArray:
     """Constant screws of a step in its own frame, as columns."""
     adjoint = lie.Ad(links.alignment[k])
-    s: Array = adjoint @ _OWN_SCREWS[links.kind[k]] + links.pitch[k] * adjoint[:, 5:]
+    s: AnyArray = adjoint @ _OWN_SCREWS[links.kind[k]] + links.pitch[k] * adjoint[:, 5:]
     return s
 
 
-def _motion(links: System, k: int, q: Array, s: Array) -> Array:
+def _motion(links: System, k: int, q: AnyArray, s: AnyArray) -> AnyArray:
     """Pose that a step with screws s adds at its coordinates."""
     x, A = q[links.q_slice[k]], links.alignment[k]
     if links.kind[k] not in ("spherical", "free"):
@@ -270,5 +270,5 @@ def _motion(links: System, k: int, q: Array, s: Array) -> Array:
     G[:3, :3] = lie.quat_to_matrix(x[:4])
     if links.kind[k] == "free":
         G[:3, 3] = x[4:]
-    E: Array = A @ G @ lie.inverse(A)
+    E: AnyArray = A @ G @ lie.inverse(A)
     return E

@@ -8,12 +8,12 @@ asks, then fills the quantities of eq. 64, then runs its table.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.kim.chain import Parameter, System, joint_derivative, system
 from jounce.papers.kim.dynamics import (
@@ -24,30 +24,28 @@ from jounce.papers.kim.dynamics import (
     inverse_dynamics,
 )
 
-Array = npt.NDArray[Any]
-
 
 class VelocityDerivatives(NamedTuple):
     """First forward recursion of Tables 5, 6 and 7, with the joints' part of eq. 64."""
 
-    dh: Array
+    dh: AnyArray
     """(n, 6)."""
-    dS: list[Array]  # noqa: N815
+    dS: list[AnyArray]  # noqa: N815
     """(n) of (6, n_i)."""
-    dV: Array  # noqa: N815
+    dV: AnyArray  # noqa: N815
     """(n+1, 6)."""
-    deta: Array
+    deta: AnyArray
     """(n, 6)."""
 
 
 def inverse_dynamics_derivative(
     model: Model | System,
-    q: npt.ArrayLike,
-    q_dot: npt.ArrayLike,
-    q_ddot: npt.ArrayLike,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    q_ddot: ArrayLike,
     p: Parameter,
-    F_ext: npt.ArrayLike | None = None,
-) -> Array:
+    F_ext: ArrayLike | None = None,
+) -> AnyArray:
     """Derivative of the joint forces by p (kim, Table 5).
 
     Args:
@@ -67,7 +65,7 @@ def inverse_dynamics_derivative(
     d = velocity_derivatives(links, x, q, q_dot, p)
     dV_dot, dF = np.zeros_like(d.dV), -external(links, p.F_ext, d.dV.dtype)
     dV_dot[-1] = p.V_0_dot
-    dtau: Array = (p.armature * q_ddot + links.armature * p.q_ddot).astype(d.dV.dtype)
+    dtau: AnyArray = (p.armature * q_ddot + links.armature * p.q_ddot).astype(d.dV.dtype)
     for i, parent in enumerate(links.parent):
         rates = links.rates(i)
         driven = d.dS[i] @ q_ddot[rates] + x.S[i] @ p.q_ddot[rates] + d.deta[i]
@@ -81,12 +79,12 @@ def inverse_dynamics_derivative(
 
 def forward_dynamics_derivative(
     model: Model | System,
-    q: npt.ArrayLike,
-    q_dot: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    tau: ArrayLike,
     p: Parameter,
-    F_ext: npt.ArrayLike | None = None,
-) -> Array:
+    F_ext: ArrayLike | None = None,
+) -> AnyArray:
     """Derivative of the accelerations by p (kim, Table 6).
 
     Table 6 is Table 7 without acceleration-prescribed joints, and is called so.
@@ -108,14 +106,14 @@ def forward_dynamics_derivative(
 
 def hybrid_dynamics_derivative(
     model: Model | System,
-    q: npt.ArrayLike,
-    q_dot: npt.ArrayLike,
-    q_ddot: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    q_ddot: ArrayLike,
+    tau: ArrayLike,
     a: Collection[int],
     p: Parameter,
-    F_ext: npt.ArrayLike | None = None,
-) -> tuple[Array, Array]:
+    F_ext: ArrayLike | None = None,
+) -> tuple[AnyArray, AnyArray]:
     """Derivatives of hybrid dynamics by p (kim, Table 7).
 
     Args:
@@ -159,7 +157,7 @@ def hybrid_dynamics_derivative(
 
 def _backward(
     links: System, y: HybridDynamics, d: VelocityDerivatives, a: Collection[int], p: Parameter
-) -> tuple[Array, Array, list[Array]]:
+) -> tuple[AnyArray, AnyArray, list[AnyArray]]:
     """Derivatives of articulated inertias, bias forces and Psi: backward recursion of Table 7."""
     x = y.velocities
     dI_hat, dB_hat = np.zeros_like(y.I_hat), -external(links, p.F_ext, d.dV.dtype)
@@ -195,7 +193,7 @@ def _backward(
 
 
 def velocity_derivatives(
-    links: System, x: Velocities, q: npt.ArrayLike, q_dot: npt.ArrayLike, p: Parameter
+    links: System, x: Velocities, q: ArrayLike, q_dot: ArrayLike, p: Parameter
 ) -> VelocityDerivatives:
     """Forward recursion that Tables 5, 6 and 7 begin with, from the joints' part of eq. 64.
 
@@ -225,16 +223,16 @@ def velocity_derivatives(
     return d
 
 
-def _carried(x: Velocities, d: VelocityDerivatives, i: int, X: Array, dX: Array) -> Array:
+def _carried(x: Velocities, d: VelocityDerivatives, i: int, X: AnyArray, dX: AnyArray) -> AnyArray:
     """Derivative of Ad(T^-1) X for a twist X of the parent (Corollary 1, eq. 59)."""
-    carried: Array = x.Ad[i] @ dX - lie.ad(d.dh[i]) @ x.Ad[i] @ X
+    carried: AnyArray = x.Ad[i] @ dX - lie.ad(d.dh[i]) @ x.Ad[i] @ X
     return carried
 
 
 def _gyroscopic(
     links: System, x: Velocities, d: VelocityDerivatives, p: Parameter, i: int
-) -> Array:
+) -> AnyArray:
     """Derivative of -ad(V)^T I V."""
     I, V, dV = links.I[i], x.V[i], d.dV[i]  # noqa: E741
-    change: Array = -lie.ad(dV).T @ I @ V - lie.ad(V).T @ (p.I[i] @ V + I @ dV)
+    change: AnyArray = -lie.ad(dV).T @ I @ V - lie.ad(V).T @ (p.I[i] @ V + I @ dV)
     return change

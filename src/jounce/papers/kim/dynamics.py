@@ -13,35 +13,34 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.kim.chain import System, joint, system
-
-Array = npt.NDArray[Any]
 
 
 class Velocities(NamedTuple):
     """First forward recursion of Tables 2, 3 and 4."""
 
-    Ad: list[Array]
+    Ad: list[AnyArray]
     """(n) of (6, 6), Ad(T^-1) from the parent's frame to the body's."""
-    S: list[Array]
+    S: list[AnyArray]
     """(n) of (6, n_i)."""
-    S_dot: list[Array]
+    S_dot: list[AnyArray]
     """(n) of (6, n_i)."""
-    V: Array
+    V: AnyArray
     """(n+1, 6) generalized velocities."""
-    eta: Array
+    eta: AnyArray
     """(n, 6) ad(V_i) S_i q_i' + S_i' q_i'."""
 
 
 class InverseDynamics(NamedTuple):
     """Result of Table 2."""
 
-    tau: Array
+    tau: AnyArray
     """(nv,) joint forces."""
-    V_dot: Array
+    V_dot: AnyArray
     """(n+1, 6) component-wise derivatives of the velocities; the ground's is (0, -gravity)."""
-    F: Array
+    F: AnyArray
     """(n+1, 6) wrenches on body i through joint i; the last row is minus that on the ground."""
     velocities: Velocities
     """The forward recursion before it."""
@@ -50,29 +49,29 @@ class InverseDynamics(NamedTuple):
 class HybridDynamics(NamedTuple):
     """Result of Tables 3 and 4."""
 
-    q_ddot: Array
+    q_ddot: AnyArray
     """(nv,) accelerations, given ones included."""
-    tau: Array
+    tau: AnyArray
     """(nv,) joint forces, given ones included."""
-    V_dot: Array
+    V_dot: AnyArray
     """(n+1, 6)."""
-    F: Array
+    F: AnyArray
     """(n, 6)."""
-    I_hat: Array
+    I_hat: AnyArray
     """(n+1, 6, 6) articulated body inertias."""
-    B_hat: Array
+    B_hat: AnyArray
     """(n+1, 6) bias forces."""
-    Psi: list[Array]
+    Psi: list[AnyArray]
     """(n) of (n_i, n_i), (S^T I_hat S)^-1; zero where the acceleration is given."""
-    Pi: Array
+    Pi: AnyArray
     """(n, 6, 6)."""
-    beta: Array
+    beta: AnyArray
     """(n, 6)."""
     velocities: Velocities
     """The forward recursion before it."""
 
 
-def newton_euler(I: Array, V: Array, V_dot: Array) -> Array:  # noqa: E741
+def newton_euler(I: AnyArray, V: AnyArray, V_dot: AnyArray) -> AnyArray:  # noqa: E741
     """Wrench that moves a rigid body: F = I V' - ad(V)^T I V, body-fixed (kim, eq. 31).
 
     Args:
@@ -80,16 +79,16 @@ def newton_euler(I: Array, V: Array, V_dot: Array) -> Array:  # noqa: E741
         V: (6,) generalized velocity.
         V_dot: (6,) its component-wise time derivative.
     """
-    F: Array = I @ V_dot - lie.ad(V).T @ I @ V
+    F: AnyArray = I @ V_dot - lie.ad(V).T @ I @ V
     return F
 
 
 def inverse_dynamics(
     model: Model | System,
-    q: npt.ArrayLike,
-    q_dot: npt.ArrayLike,
-    q_ddot: npt.ArrayLike,
-    F_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    q_ddot: ArrayLike,
+    F_ext: ArrayLike | None = None,
 ) -> InverseDynamics:
     """Joint forces for given accelerations (kim, Table 2; eq. 36, 40, 41).
 
@@ -119,10 +118,10 @@ def inverse_dynamics(
 
 def forward_dynamics(
     model: Model | System,
-    q: npt.ArrayLike,
-    q_dot: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    F_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    tau: ArrayLike,
+    F_ext: ArrayLike | None = None,
 ) -> HybridDynamics:
     """Accelerations for given joint forces (kim, Table 3; eq. 42 to 49).
 
@@ -140,12 +139,12 @@ def forward_dynamics(
 
 def hybrid_dynamics(
     model: Model | System,
-    q: npt.ArrayLike,
-    q_dot: npt.ArrayLike,
-    q_ddot: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    q_ddot: ArrayLike,
+    tau: ArrayLike,
     a: Collection[int],
-    F_ext: npt.ArrayLike | None = None,
+    F_ext: ArrayLike | None = None,
 ) -> HybridDynamics:
     """Accelerations given in the joints `a`, forces in the others (kim, Table 4; eq. 50 to 52).
 
@@ -179,8 +178,13 @@ def hybrid_dynamics(
 
 
 def _backward(
-    links: System, x: Velocities, q_ddot: Array, tau: Array, a: Collection[int], F_ext: Array
-) -> tuple[Array, Array, list[Array], Array, Array]:
+    links: System,
+    x: Velocities,
+    q_ddot: AnyArray,
+    tau: AnyArray,
+    a: Collection[int],
+    F_ext: AnyArray,
+) -> tuple[AnyArray, AnyArray, list[AnyArray], AnyArray, AnyArray]:
     """Articulated inertias and bias forces: the backward recursion of Tables 3 and 4."""
     n, dtype = len(links.parent), F_ext.dtype
     I_hat, B_hat = np.zeros((n + 1, 6, 6), dtype), -F_ext
@@ -204,7 +208,7 @@ def _backward(
     return I_hat, B_hat, Psi, Pi, beta
 
 
-def velocities(links: System, q: npt.ArrayLike, q_dot: npt.ArrayLike) -> Velocities:
+def velocities(links: System, q: ArrayLike, q_dot: ArrayLike) -> Velocities:
     """Forward recursion that Tables 2, 3 and 4 begin with (kim, eq. 36).
 
     Args:
@@ -225,7 +229,7 @@ def velocities(links: System, q: npt.ArrayLike, q_dot: npt.ArrayLike) -> Velocit
     return Velocities(Ad, S, S_dot, V, eta)
 
 
-def external(links: System, F_ext: npt.ArrayLike | None, dtype: npt.DTypeLike = float) -> Array:
+def external(links: System, F_ext: ArrayLike | None, dtype: npt.DTypeLike = float) -> AnyArray:
     """External wrenches by joint instead of by body, with a row for the ground; (n+1, 6)."""
     F = np.zeros((len(links.parent) + 1, 6), np.result_type(dtype, float))
     if F_ext is not None:
@@ -234,6 +238,6 @@ def external(links: System, F_ext: npt.ArrayLike | None, dtype: npt.DTypeLike = 
     return F
 
 
-def number_type(x: Velocities, *others: Array) -> np.dtype[Any]:
+def number_type(x: Velocities, *others: AnyArray) -> np.dtype[Any]:
     """Real unless something is complex."""
     return np.result_type(x.V, *others)

@@ -10,12 +10,10 @@ joints because [X, X] = 0, but would add brackets of different columns of one jo
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.mueller.geometry import column_nodes, configurations, is_inward, joint_screws
 from jounce.papers.mueller.kinematics import (
@@ -43,27 +41,25 @@ __all__ = [
     "system_jacobian_rate_factored",
 ]
 
-Array = npt.NDArray[Any]
 
-
-def column_brackets(J: Array) -> Array:
+def column_brackets(J: AnyArray) -> AnyArray:
     """All brackets [J_{i,j}, J_{i,k}] of columns, (n, 6, nv, nv) with j before k."""
-    out: Array = np.einsum("njab,nbk->najk", lie.ad(np.swapaxes(J, 1, 2)), J)
+    out: AnyArray = np.einsum("njab,nbk->najk", lie.ad(np.swapaxes(J, 1, 2)), J)
     return out
 
 
-def is_before(model: Model) -> Array:
+def is_before(model: Model) -> AnyArray:
     """Mask (nv, nv): entry [j, k] says that the joint of column j is numbered before that of k."""
     columns = column_nodes(model)
     return columns[:, None] < columns
 
 
-def _columns(X: Array, Y: Array) -> Array:
+def _columns(X: AnyArray, Y: AnyArray) -> AnyArray:
     """Bracket of corresponding columns, (n, 6, nv)."""
     return np.swapaxes(bracket(np.swapaxes(X, -1, -2), np.swapaxes(Y, -1, -2)), -1, -2)
 
 
-def system_jacobian_rate(model: Model, q: Array, v: Array, twist: str = "body") -> Array:
+def system_jacobian_rate(model: Model, q: AnyArray, v: AnyArray, twist: str = "body") -> AnyArray:
     """Time derivative of the Jacobians of all bodies, (n, 6, nv).
 
     Body: sum_{j<k<=i} [J_{i,j}, J_{i,k}] v_k (after eq. 7). Spatial: [V_j, J_j] (eq. 16). Hybrid:
@@ -93,45 +89,47 @@ def system_jacobian_rate(model: Model, q: Array, v: Array, twist: str = "body") 
     operator = ad_v(dr[columns] - dr[:, None]) + Ad_r(r[columns] - r[:, None]) @ ad_omega(
         w[columns]
     )
-    out: Array = np.einsum("ijab,bj->iaj", operator, X) * moves  # (27)
+    out: AnyArray = np.einsum("ijab,bj->iaj", operator, X) * moves  # (27)
     return out
 
 
-def matrix_a(model: Model, v: Array) -> Array:
+def matrix_a(model: Model, v: AnyArray) -> AnyArray:
     """Block-diagonal matrix a^b = diag(ad of iX_i v_i), (6n, 6n), eq. 9."""
     s = (matrix_X(model, joint_screws(model)) @ v).reshape(-1, 6)
     return _diagonal(lie.ad(s))
 
 
-def matrix_b(V: Array) -> Array:
+def matrix_b(V: AnyArray) -> AnyArray:
     """Block-diagonal matrix b = diag(ad_{V_i}) of twists V (n, 6), (6n, 6n), eq. 19 and 82."""
     return _diagonal(lie.ad(V))
 
 
-def matrix_L(model: Model) -> Array:
+def matrix_L(model: Model) -> AnyArray:
     """Block-triangular identity matrix L, (6n, 6n), eq. 18: block (i, j) is 1 for j <= i."""
     return np.kron(is_inward(model), np.eye(6))
 
 
-def _diagonal(blocks: Array) -> Array:
+def _diagonal(blocks: AnyArray) -> AnyArray:
     n = len(blocks)
     out = np.zeros((n, 6, n, 6), blocks.dtype)
     out[range(n), :, range(n), :] = blocks
     return out.reshape(6 * n, 6 * n)
 
 
-def system_jacobian_rate_factored(model: Model, q: Array, v: Array) -> Array:
+def system_jacobian_rate_factored(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Time derivative of the body-fixed system Jacobian as -A a (J - X), (6n, nv), eq. 8.
 
     Deviation: the paper has -A a J, since ad_{X_k} X_k = 0. A multi-DoF joint has ad_{X_k v_k} X_k
     not zero, so its own columns are left out here; for 1-DoF joints nothing changes.
     """
     A, X = matrix_A(model, q), matrix_X(model, joint_screws(model))
-    out: Array = -A @ matrix_a(model, v) @ (A @ X - X)
+    out: AnyArray = -A @ matrix_a(model, v) @ (A @ X - X)
     return out
 
 
-def accelerations(model: Model, q: Array, v: Array, a: Array, twist: str = "body") -> Array:
+def accelerations(
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, twist: str = "body"
+) -> AnyArray:
     """Accelerations of all bodies in closed form, (n, 6).
 
     Body: sum_j J_{i,j} a_j + sum_{j<k<=i} [J_{i,j}, J_{i,k}] v_j v_k (eq. 6). Spatial:
@@ -152,8 +150,8 @@ def accelerations(model: Model, q: Array, v: Array, a: Array, twist: str = "body
 
 
 def accelerations_factored(
-    model: Model, q: Array, v: Array, a: Array, twist: str = "body"
-) -> Array:
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, twist: str = "body"
+) -> AnyArray:
     """System acceleration from the factorization of the Jacobian, (n, 6).
 
     Body: J a - A a^b V (eq. 10). Spatial: J a + L b^s diag(J_1^s, ..., J_n^s) v (eq. 18).
@@ -162,7 +160,7 @@ def accelerations_factored(
     if twist == "body":
         A, X = matrix_A(model, q), matrix_X(model, joint_screws(model))
         V = A @ X @ v
-        out: Array = A @ X @ a - A @ (matrix_a(model, v) @ V)  # (10)
+        out: AnyArray = A @ X @ a - A @ (matrix_a(model, v) @ V)  # (10)
     elif twist == "spatial":
         L, X = matrix_L(model), matrix_X(model, spatial_screws(model, C))
         V = L @ X @ v
@@ -172,7 +170,7 @@ def accelerations_factored(
     return out.reshape(-1, 6)
 
 
-def hybrid_accelerations_brackets(model: Model, q: Array, v: Array, a: Array) -> Array:
+def hybrid_accelerations_brackets(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -> AnyArray:
     """Hybrid accelerations from brackets of hybrid screws, (n, 6), eq. 28 made complete.
 
     dJ_{i,j} = [J_{i,j}, sum_{j<k<=i} linear(J_{i,k}) v_k] + [angular(V_j), J_{i,j}].
@@ -186,11 +184,11 @@ def hybrid_accelerations_brackets(model: Model, q: Array, v: Array, a: Array) ->
     outward = np.einsum("iak,k,jk->iaj", J, v, is_before(model))
     outward[:, :3] = 0.0
     turning = np.broadcast_to(angular(V[columns]).T, J.shape)
-    out: Array = J @ a + (_columns(J, outward) + _columns(turning, J)) @ v
+    out: AnyArray = J @ a + (_columns(J, outward) + _columns(turning, J)) @ v
     return out
 
 
-def hybrid_jacobian_rate2(model: Model, q: Array, v: Array, a: Array) -> Array:
+def hybrid_jacobian_rate2(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -> AnyArray:
     """Second time derivative of the hybrid Jacobians, (n, 6, nv), eq. 30."""
     columns = column_nodes(model)
     C = configurations(model, q)
@@ -200,11 +198,13 @@ def hybrid_jacobian_rate2(model: Model, q: Array, v: Array, a: Array) -> Array:
     ad_w, ad_dw = ad_omega(V[columns, :3]), ad_omega(dV[columns, :3])
     operator = ad_v(ddr) + 2 * ad_v(dr) @ ad_w + Ad_r(r) @ (ad_dw + ad_w @ ad_w)
     moves = is_inward(model)[:, None, columns]
-    out: Array = np.einsum("ijab,bj->iaj", operator, instantaneous_screws(model, C)) * moves
+    out: AnyArray = np.einsum("ijab,bj->iaj", operator, instantaneous_screws(model, C)) * moves
     return out
 
 
-def jerks(model: Model, q: Array, v: Array, a: Array, j: Array, twist: str = "body") -> Array:
+def jerks(
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, j: AnyArray, twist: str = "body"
+) -> AnyArray:
     """Jerks of all bodies in closed form, (n, 6): second derivatives of the twists' components.
 
     Body: eq. 13. Spatial: eq. 21. Hybrid: eq. 31, 32. Mixed: angular part of the body-fixed jerk,
@@ -220,13 +220,13 @@ def jerks(model: Model, q: Array, v: Array, a: Array, j: Array, twist: str = "bo
     if twist == "spatial":
         return _spatial_jerks(model, q, v, a, j)
     J, dJ = system_jacobian(model, q, "hybrid"), system_jacobian_rate(model, q, v, "hybrid")
-    hybrid: Array = J @ j + 2 * dJ @ a + hybrid_jacobian_rate2(model, q, v, a) @ v  # (31), (32)
+    hybrid: AnyArray = J @ j + 2 * dJ @ a + hybrid_jacobian_rate2(model, q, v, a) @ v  # (31), (32)
     if twist == "hybrid":
         return hybrid
     return np.concatenate([_body_jerks(model, q, v, a, j)[:, :3], hybrid[:, 3:]], axis=1)
 
 
-def _body_jerks(model: Model, q: Array, v: Array, a: Array, j: Array) -> Array:
+def _body_jerks(model: Model, q: AnyArray, v: AnyArray, a: AnyArray, j: AnyArray) -> AnyArray:
     """Evaluate eq. 13; [[J_j, J_k], J_r] has the weight 2 for k < r and 1 within one joint."""
     J = system_jacobian(model, q)
     before = is_before(model)
@@ -236,11 +236,11 @@ def _body_jerks(model: Model, q: Array, v: Array, a: Array, j: Array) -> Array:
     inner = np.einsum("iajk,j,k->iak", brackets, v, v)  # sum_{j<k} [J_j, J_k] v_j v_k
     weight = 1.0 + before - before.T  # 2 for k < r, 1 for k = r, 0 for k > r
     outer = np.einsum("iar,r,kr->iak", J, v, weight)
-    out: Array = J @ j + quadratic + _columns(inner, outer).sum(axis=-1)
+    out: AnyArray = J @ j + quadratic + _columns(inner, outer).sum(axis=-1)
     return out
 
 
-def _spatial_jerks(model: Model, q: Array, v: Array, a: Array, j: Array) -> Array:
+def _spatial_jerks(model: Model, q: AnyArray, v: AnyArray, a: AnyArray, j: AnyArray) -> AnyArray:
     """Evaluate eq. 21, with the sum of J_k a_k over k <= j so that multi-DoF joints are right."""
     path = is_inward(model)
     s, ds, dds, V = _joint_twists(model, q, v, a, j)
@@ -249,23 +249,25 @@ def _spatial_jerks(model: Model, q: Array, v: Array, a: Array, j: Array) -> Arra
     along = path @ dds + 2 * path @ bracket(V, ds) + path @ bracket(path @ ds, s)
     # The factor V_{j-1} + V_j - V_i is linear in V_i, which leaves the sum over j.
     along = along + path @ bracket(V_parent + V, Vs) - bracket(V, path @ Vs)
-    out: Array = along
+    out: AnyArray = along
     return out
 
 
-def spatial_jerks_nested(model: Model, q: Array, v: Array, a: Array, j: Array) -> Array:
+def spatial_jerks_nested(
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, j: AnyArray
+) -> AnyArray:
     """Spatial jerks in the second form, eq. 22, (n, 6); equal to ``jerks(..., "spatial")``."""
     path = is_inward(model)
     s, ds, dds, V = _joint_twists(model, q, v, a, j)
     Vs = bracket(V, s)
-    out: Array = path @ (dds + 2 * bracket(V, ds) + bracket(path @ ds + Vs, s))
+    out: AnyArray = path @ (dds + 2 * bracket(V, ds) + bracket(path @ ds + Vs, s))
     out = out + bracket(path @ Vs, V) - 2 * path @ bracket(Vs, V)
     return out
 
 
 def _joint_twists(
-    model: Model, q: Array, v: Array, a: Array, j: Array
-) -> tuple[Array, Array, Array, Array]:
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, j: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """J_j^s times v, a, j for each node, and the spatial twists, all (n, 6)."""
     X = matrix_X(model, spatial_screws(model, configurations(model, q)))
     s, ds, dds = ((X @ x).reshape(-1, 6) for x in (v, a, j))

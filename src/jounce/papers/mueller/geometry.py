@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.joints import ELEMENTARY
-from jounce.model import Model
-from jounce.nodes import Nodes
+from jounce import lie
+from jounce._types import AnyArray
+from jounce.model import Model, inertia
+from jounce.model.joints import ELEMENTARY
+from jounce.model.nodes import Nodes
 
 __all__ = [
     "column_nodes",
@@ -39,10 +39,8 @@ __all__ = [
     "scatter_wrenches",
 ]
 
-Array = npt.NDArray[Any]
 
-
-def nodes_of_bodies(model: Model) -> Array:
+def nodes_of_bodies(model: Model) -> AnyArray:
     """Node of each body, (n_bodies,); other nodes are massless steps of compound joints."""
     return np.flatnonzero(model.nodes.body >= 0)
 
@@ -52,13 +50,13 @@ def node_of_body(model: Model, body: str | int) -> int:
     return int(nodes_of_bodies(model)[model.body_index(body)])
 
 
-def column_nodes(model: Model) -> Array:
+def column_nodes(model: Model) -> AnyArray:
     """Node of the joint that each rate belongs to, (nv,)."""
     start = np.append(model.nodes.v_index, model.nv)
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
-def is_inward(model: Model) -> Array:
+def is_inward(model: Model) -> AnyArray:
     """Mask (n, n): entry [i, j] says j <= i in the paper's sense (j carries i, or is i)."""
     parent = model.nodes.parent
     mask = np.eye(len(parent), dtype=bool)
@@ -68,7 +66,7 @@ def is_inward(model: Model) -> Array:
     return mask
 
 
-def joint_motions(model: Model, q: Array) -> Array:
+def joint_motions(model: Model, q: AnyArray) -> AnyArray:
     """Motion of each joint in the frame of its node, (n, 4, 4): exp(iX_i q_i) in eq. 91."""
     nodes = model.nodes
     q = np.asarray(q)
@@ -85,13 +83,13 @@ def joint_motions(model: Model, q: Array) -> Array:
     return out
 
 
-def relative_configurations(model: Model, q: Array) -> Array:
+def relative_configurations(model: Model, q: AnyArray) -> AnyArray:
     """Pose of each body in its parent, C_{i-1,i} = B_i exp(iX_i q_i), (n, 4, 4), eq. 91."""
-    out: Array = model.nodes.placement @ joint_motions(model, q)
+    out: AnyArray = model.nodes.placement @ joint_motions(model, q)
     return out
 
 
-def configurations(model: Model, q: Array) -> Array:
+def configurations(model: Model, q: AnyArray) -> AnyArray:
     """Absolute pose of each body, C_i = C_{i-1} B_i exp(iX_i q_i), (n, 4, 4), eq. 92."""
     C = relative_configurations(model, q)
     for i, p in enumerate(model.nodes.parent):
@@ -100,16 +98,16 @@ def configurations(model: Model, q: Array) -> Array:
     return C
 
 
-def reference_configurations(model: Model) -> Array:
+def reference_configurations(model: Model) -> AnyArray:
     """Absolute pose A_i = C_i(0) of each body at the neutral configuration, (n, 4, 4)."""
-    A: Array = model.nodes.placement.copy()
+    A: AnyArray = model.nodes.placement.copy()
     for i, p in enumerate(model.nodes.parent):
         if p >= 0:
             A[i] = A[p] @ A[i]
     return A
 
 
-def configurations_poe(model: Model, q: Array) -> Array:
+def configurations_poe(model: Model, q: AnyArray) -> AnyArray:
     """Absolute poses by the product of exponentials, exp(Y_1 q_1) ... exp(Y_i q_i) A_i, eq. 93.
 
     The motion of a multi-DoF joint takes the place of its exponential, moved to the reference
@@ -123,11 +121,11 @@ def configurations_poe(model: Model, q: Array) -> Array:
     for i, p in enumerate(model.nodes.parent):
         if p >= 0:
             motions[i] = motions[p] @ motions[i]
-    out: Array = motions @ A
+    out: AnyArray = motions @ A
     return out
 
 
-def joint_frames(model: Model) -> tuple[Array, Array]:
+def joint_frames(model: Model) -> tuple[AnyArray, AnyArray]:
     """Joint frames S_{i-1,i} in the parent and S_{i,i} in the body, each (n, 4, 4), eq. 91.
 
     Identity: ``B_i == S_{i-1,i} @ inverse(S_{i,i})``.
@@ -136,7 +134,7 @@ def joint_frames(model: Model) -> tuple[Array, Array]:
     return model.nodes.placement @ S_body, S_body
 
 
-def joint_screws(model: Model, frame: str = "body") -> Array:
+def joint_screws(model: Model, frame: str = "body") -> AnyArray:
     """Constant joint screws as columns, (6, nv), eq. 94.
 
     Args:
@@ -145,7 +143,7 @@ def joint_screws(model: Model, frame: str = "body") -> Array:
             Y_i = Ad_{A_i} iX_i, in the world at the neutral configuration; "joint" gives
             (i-1)Z_i = Ad_{S_{i,i}}^-1 iX_i, in the joint's own frame.
     """
-    X: Array = model.nodes.screws
+    X: AnyArray = model.nodes.screws
     if frame == "body":
         return X
     if frame == "reference":
@@ -154,7 +152,7 @@ def joint_screws(model: Model, frame: str = "body") -> Array:
         poses = lie.inverse(joint_frames(model)[1])
     else:
         raise ValueError(f"frame must be 'body', 'reference' or 'joint', got {frame!r}")
-    out: Array = np.einsum("jab,bj->aj", lie.Ad(poses)[column_nodes(model)], X)
+    out: AnyArray = np.einsum("jab,bj->aj", lie.Ad(poses)[column_nodes(model)], X)
     return out
 
 
@@ -177,12 +175,12 @@ def construction_frame_nodes(model: Model) -> Nodes:
     )
 
 
-def inertia_matrices(model: Model) -> Array:
+def inertia_matrices(model: Model) -> AnyArray:
     """Inertia matrix M_i^b of each body in its frame, (n, 6, 6), eq. 40; zero without a body."""
     return inertia.matrix(model.nodes.parameters)
 
 
-def scatter_wrenches(model: Model, f_ext: Array | None, dtype: Any = float) -> Array:
+def scatter_wrenches(model: Model, f_ext: AnyArray | None, dtype: Any = float) -> AnyArray:
     """Body-fixed applied wrenches of all nodes, (n, 6), from those of the bodies, (n_bodies, 6)."""
     out = np.zeros((len(model.nodes.parent), 6), dtype)
     if f_ext is not None:

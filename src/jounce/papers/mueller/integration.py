@@ -11,19 +11,18 @@ must multiply from the left (otherwise V^s needs Ad of C_{k-1}).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.papers.mueller.newton_euler import spatial_inertia
 from jounce.papers.mueller.screws import apply
 
 __all__ = ["TABLEAUX", "Tableau", "munthe_kaas_step", "reconstruction", "rigid_body_rates"]
 
-Array = npt.NDArray[Any]
-Rates = Callable[[float, Array, Array], tuple[Array, Array]]
+Rates = Callable[[float, AnyArray, AnyArray], tuple[AnyArray, AnyArray]]
 """Function of (t, C, y) that returns the twist of C and the derivative of y."""
 
 
@@ -42,7 +41,7 @@ TABLEAUX = {
 }
 
 
-def reconstruction(X: Array, V: Array, twist: str = "body") -> Array:
+def reconstruction(X: AnyArray, V: AnyArray, twist: str = "body") -> AnyArray:
     """Derivative of the local screw X from the twist, eq. 89 solved for dX/dt, (..., 6)."""
     if twist == "body":
         return apply(lie.dexp_inv(-X), V)
@@ -54,12 +53,12 @@ def reconstruction(X: Array, V: Array, twist: str = "body") -> Array:
 def munthe_kaas_step(
     rates: Rates,
     t: float,
-    C: Array,
-    y: Array,
+    C: AnyArray,
+    y: AnyArray,
     h: float,
     twist: str = "body",
     method: str = "rk4",
-) -> tuple[Array, Array]:
+) -> tuple[AnyArray, AnyArray]:
     """One step of a Munthe-Kaas method for poses C and further variables y.
 
     Args:
@@ -76,9 +75,9 @@ def munthe_kaas_step(
         (C, y) at t + h; C stays in SE(3) to rounding.
     """
     a, b, _ = TABLEAUX[method]
-    slopes: list[tuple[Array, Array]] = []
+    slopes: list[tuple[AnyArray, AnyArray]] = []
 
-    def state(weights: tuple[float, ...]) -> tuple[Array, Array, Array]:
+    def state(weights: tuple[float, ...]) -> tuple[AnyArray, AnyArray, AnyArray]:
         X, y_moved = np.zeros((*C.shape[:-2], 6)), y
         for weight, (dX, dy) in zip(weights, slopes, strict=True):
             X, y_moved = X + h * weight * dX, y_moved + h * weight * dy
@@ -93,7 +92,7 @@ def munthe_kaas_step(
 
 
 def rigid_body_rates(
-    M: Array, wrench: Callable[[float, Array], Array], twist: str = "body"
+    M: AnyArray, wrench: Callable[[float, AnyArray], AnyArray], twist: str = "body"
 ) -> Rates:
     """Kinematics (eq. 88) and Newton-Euler equations of free bodies, for `munthe_kaas_step`.
 
@@ -105,20 +104,20 @@ def rigid_body_rates(
     """
     if twist == "body":
 
-        def body(t: float, C: Array, V: Array) -> tuple[Array, Array]:
+        def body(t: float, C: AnyArray, V: AnyArray) -> tuple[AnyArray, AnyArray]:
             gyroscopic = apply(np.swapaxes(lie.ad(V), -1, -2), apply(M, V))
             return V, _solve(M, wrench(t, C) + gyroscopic)  # (41)
 
         return body
     if twist == "spatial":
 
-        def spatial(t: float, C: Array, Pi: Array) -> tuple[Array, Array]:
+        def spatial(t: float, C: AnyArray, Pi: AnyArray) -> tuple[AnyArray, AnyArray]:
             return _solve(spatial_inertia(M, C), Pi), wrench(t, C)  # (35), (36)
 
         return spatial
     raise ValueError(f"twist must be 'body' or 'spatial', got {twist!r}")
 
 
-def _solve(M: Array, y: Array) -> Array:
-    out: Array = np.linalg.solve(M, y[..., None])[..., 0]
+def _solve(M: AnyArray, y: AnyArray) -> AnyArray:
+    out: AnyArray = np.linalg.solve(M, y[..., None])[..., 0]
     return out

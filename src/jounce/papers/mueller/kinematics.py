@@ -6,12 +6,10 @@ have the node as first axis, see `jounce.papers.mueller.geometry`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.mueller.geometry import (
     column_nodes,
@@ -39,7 +37,6 @@ __all__ = [
     "system_twist",
 ]
 
-Array = npt.NDArray[Any]
 
 TWISTS = ("body", "spatial", "hybrid", "mixed")
 
@@ -50,7 +47,7 @@ def check(twist: str) -> None:
         raise ValueError(f"twist must be one of {', '.join(TWISTS)}, got {twist!r}")
 
 
-def representation(C: Array, twist: str) -> Array:
+def representation(C: AnyArray, twist: str) -> AnyArray:
     """Matrix that turns a body-fixed twist into the given representation, eq. 98 to 100.
 
     Args:
@@ -72,23 +69,23 @@ def representation(C: Array, twist: str) -> Array:
     return out
 
 
-def spatial_screws(model: Model, C: Array) -> Array:
+def spatial_screws(model: Model, C: AnyArray) -> AnyArray:
     """Instantaneous joint screws J_j^s = Ad_{C_j} jX_j in the world, (6, nv), eq. 104.
 
     They belong to the joint, not to a body: body i has those of the joints j <= i.
     """
-    columns: Array = np.einsum("jab,bj->aj", lie.Ad(C)[column_nodes(model)], joint_screws(model))
+    columns: AnyArray = np.einsum("jab,bj->aj", lie.Ad(C)[column_nodes(model)], joint_screws(model))
     return columns
 
 
-def instantaneous_screws(model: Model, C: Array) -> Array:
+def instantaneous_screws(model: Model, C: AnyArray) -> AnyArray:
     """Joint screws 0X_j^j = Ad_{R_j} jX_j at the joint's body, in world axes, (6, nv), eq. 107."""
     rotations = Ad_R(C[:, :3, :3])[column_nodes(model)]
-    columns: Array = np.einsum("jab,bj->aj", rotations, joint_screws(model))
+    columns: AnyArray = np.einsum("jab,bj->aj", rotations, joint_screws(model))
     return columns
 
 
-def system_jacobian(model: Model, q: Array, twist: str = "body") -> Array:
+def system_jacobian(model: Model, q: AnyArray, twist: str = "body") -> AnyArray:
     """Jacobians of all bodies, (n, 6, nv): V_i = J_i v, eq. 103 to 106 and 112.
 
     Column j of body i is Ad_{C_{i,j}} jX_j (body), Ad_{C_j} jX_j (spatial), Ad_{r_{i,j}} 0X_j^j
@@ -101,7 +98,7 @@ def system_jacobian(model: Model, q: Array, twist: str = "body") -> Array:
     C = configurations(model, q)
     if twist == "spatial":
         return spatial_screws(model, C) * moves[:, None, :]  # (104)
-    out: Array
+    out: AnyArray
     if twist == "body":
         Ad = lie.Ad(lie.inverse(C)[:, None] @ C[columns])
         out = np.einsum("ijab,bj->iaj", Ad, joint_screws(model))  # (103)
@@ -114,19 +111,19 @@ def system_jacobian(model: Model, q: Array, twist: str = "body") -> Array:
     return out * moves[:, None, :]
 
 
-def jacobian(model: Model, q: Array, body: str | int, twist: str = "body") -> Array:
+def jacobian(model: Model, q: AnyArray, body: str | int, twist: str = "body") -> AnyArray:
     """Jacobian of one body, (6, nv), eq. 103 to 106."""
-    out: Array = system_jacobian(model, q, twist)[node_of_body(model, body)]
+    out: AnyArray = system_jacobian(model, q, twist)[node_of_body(model, body)]
     return out
 
 
-def system_twist(model: Model, q: Array, v: Array, twist: str = "body") -> Array:
+def system_twist(model: Model, q: AnyArray, v: AnyArray, twist: str = "body") -> AnyArray:
     """Twists of all bodies in closed form, V = J v, (n, 6), eq. 101, 102, 111."""
-    out: Array = system_jacobian(model, q, twist) @ v
+    out: AnyArray = system_jacobian(model, q, twist) @ v
     return out
 
 
-def matrix_A(model: Model, q: Array, twist: str = "body", screws: str = "body") -> Array:
+def matrix_A(model: Model, q: AnyArray, twist: str = "body", screws: str = "body") -> AnyArray:
     """Block-triangular matrix A of J = A X, (6n, 6n), eq. 112.
 
     Block (i, j) with j <= i is Ad_{C_{i,j}} for "body", Ad_{C_j} for "spatial" with body-fixed
@@ -148,7 +145,7 @@ def matrix_A(model: Model, q: Array, twist: str = "body", screws: str = "body") 
     return _assemble(blocks * is_inward(model)[:, :, None, None])
 
 
-def matrix_D(model: Model, q: Array) -> Array:
+def matrix_D(model: Model, q: AnyArray) -> AnyArray:
     """Matrix D^b with the blocks Ad_{C_{i,i-1}}, (6n, 6n): A^b = (1 - D^b)^-1 (eq. 11)."""
     Ad = lie.Ad(lie.inverse(relative_configurations(model, q)))
     n = len(Ad)
@@ -159,7 +156,7 @@ def matrix_D(model: Model, q: Array) -> Array:
     return _assemble(blocks)
 
 
-def matrix_X(model: Model, screws: Array) -> Array:
+def matrix_X(model: Model, screws: AnyArray) -> AnyArray:
     """Block-diagonal matrix of joint screws, (6n, nv), eq. 112.
 
     Args:
@@ -173,14 +170,14 @@ def matrix_X(model: Model, screws: Array) -> Array:
     return out.reshape(-1, model.nv)
 
 
-def _assemble(blocks: Array) -> Array:
+def _assemble(blocks: AnyArray) -> AnyArray:
     n = len(blocks)
     return blocks.transpose(0, 2, 1, 3).reshape(6 * n, 6 * n)
 
 
 def inverse_kinematics(
-    model: Model, q: Array, V: Array, dV: Array, twist: str = "body"
-) -> tuple[Array, Array]:
+    model: Model, q: AnyArray, V: AnyArray, dV: AnyArray, twist: str = "body"
+) -> tuple[AnyArray, AnyArray]:
     """Rates and accelerations of the joints from the twists and accelerations of the bodies.
 
     Body-fixed: remark 9 of [62] and eq. 11, in components (remark 1),
@@ -219,12 +216,12 @@ def inverse_kinematics(
     return v, a
 
 
-def _pseudo_solve(X: Array, y: Array) -> Array:
-    out: Array = np.linalg.solve(X.T @ X, X.T @ y)
+def _pseudo_solve(X: AnyArray, y: AnyArray) -> AnyArray:
+    out: AnyArray = np.linalg.solve(X.T @ X, X.T @ y)
     return out
 
 
-def convert_wrenches(C: Array, W_body: Array, twist: str) -> Array:
+def convert_wrenches(C: AnyArray, W_body: AnyArray, twist: str) -> AnyArray:
     """Express body-fixed wrenches (n, 6) in a representation, eq. 120."""
     if twist == "spatial":
         return apply(np.swapaxes(lie.Ad(lie.inverse(C)), -1, -2), W_body)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.model import Model
+from jounce import lie
+from jounce._types import AnyArray
+from jounce.model import Model, inertia
 from jounce.papers.mueller.accelerations import (
     accelerations,
     column_brackets,
@@ -51,12 +51,15 @@ __all__ = [
     "motion_equations",
 ]
 
-Array = npt.NDArray[Any]
-
 
 def euler_jourdain(
-    model: Model, q: Array, v: Array, a: Array, f_ext: Array | None = None, twist: str = "body"
-) -> Array:
+    model: Model,
+    q: AnyArray,
+    v: AnyArray,
+    a: AnyArray,
+    f_ext: AnyArray | None = None,
+    twist: str = "body",
+) -> AnyArray:
     """Generalized forces from the projected Newton-Euler equations, (nv,), eq. 78.
 
     Q = J^T (M dV - ad_V^T M V - W^app) stacked over the bodies, in any of the representations.
@@ -72,11 +75,11 @@ def euler_jourdain(
     C, J = configurations(model, q), system_jacobian(model, q, twist)
     motion = Motion(C, J @ v, accelerations(model, q, v, a, twist), J)
     W = body_wrenches(model, motion, twist) - applied_wrenches(model, C, f_ext, twist)
-    Q: Array = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    Q: AnyArray = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
     return Q
 
 
-def mass_matrix(model: Model, q: Array, twist: str = "body") -> Array:
+def mass_matrix(model: Model, q: AnyArray, twist: str = "body") -> AnyArray:
     """Generalized mass matrix J^T M J, (nv, nv), eq. 81, plus the armature on the diagonal.
 
     Args:
@@ -92,26 +95,26 @@ def mass_matrix(model: Model, q: Array, twist: str = "body") -> Array:
         M = hybrid_inertia(M, C[:, :3, :3])
     elif twist != "body":
         raise ValueError(f"twist must be 'body', 'spatial' or 'hybrid', got {twist!r}")
-    out: Array = np.einsum("naj,nab,nbk->jk", J, M, J, optimize=True) + np.diag(model.armature)
+    out: AnyArray = np.einsum("naj,nab,nbk->jk", J, M, J, optimize=True) + np.diag(model.armature)
     return out
 
 
-def kinetic_energy(model: Model, q: Array, v: Array) -> Any:
+def kinetic_energy(model: Model, q: AnyArray, v: AnyArray) -> Any:
     """Kinetic energy, sum_i V_i^T M_i V_i / 2 (before eq. 81), with that of the rotors."""
     V = system_twist(model, q, v)
     rotors = (model.armature * v * v).sum()
     return (np.einsum("na,nab,nb->", V, inertia_matrices(model), V) + rotors) / 2
 
 
-def conjugate_momentum(model: Model, q: Array, v: Array) -> Array:
+def conjugate_momentum(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Momentum dT/dv = J^T M V, (nv,) (after eq. 81), with that of the rotors."""
     J = system_jacobian(model, q)
     momenta = apply(inertia_matrices(model), J @ v)
-    out: Array = np.einsum("nak,na->k", J, momenta) + model.armature * v
+    out: AnyArray = np.einsum("nak,na->k", J, momenta) + model.armature * v
     return out
 
 
-def conjugate_momentum_rate(model: Model, q: Array, v: Array, a: Array) -> Array:
+def conjugate_momentum_rate(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -> AnyArray:
     """Time derivative M a - J^T ((M A a)^T + M A a) J v of the momentum, (nv,) (before eq. 82).
 
     For multi-DoF joints A a J is A a (J - X), see `system_jacobian_rate_factored`.
@@ -120,11 +123,11 @@ def conjugate_momentum_rate(model: Model, q: Array, v: Array, a: Array) -> Array
     M, dJ = inertia_matrices(model), system_jacobian_rate(model, q, v)
     V = J @ v
     change = np.einsum("nak,na->k", dJ, apply(M, V)) + np.einsum("nak,na->k", J, apply(M, dJ @ v))
-    out: Array = mass_matrix(model, q) @ a + change
+    out: AnyArray = mass_matrix(model, q) @ a + change
     return out
 
 
-def kinetic_energy_gradient(model: Model, q: Array, v: Array) -> Array:
+def kinetic_energy_gradient(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Gradient (M A b X)^T V of the kinetic energy by the coordinates, (nv,) (before eq. 83).
 
     In b the twist of the own joint is left out: [V_k - X_k v_k, X_k]. That changes nothing for
@@ -134,11 +137,11 @@ def kinetic_energy_gradient(model: Model, q: Array, v: Array) -> Array:
     V = A @ X @ v
     carried = (V - X @ v).reshape(-1, 6)
     MV = apply(inertia_matrices(model), V.reshape(-1, 6)).reshape(-1)
-    out: Array = (A @ matrix_b(carried) @ X).T @ MV
+    out: AnyArray = (A @ matrix_b(carried) @ X).T @ MV
     return out
 
 
-def coriolis_matrix(model: Model, q: Array, v: Array) -> Array:
+def coriolis_matrix(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Coriolis matrix C = -J^T (M A a + b^T M) J, (nv, nv), eq. 84.
 
     C v are the Coriolis and centrifugal forces. dM/dt - 2 C is not skew-symmetric for this choice:
@@ -147,11 +150,11 @@ def coriolis_matrix(model: Model, q: Array, v: Array) -> Array:
     J, dJ = system_jacobian(model, q), system_jacobian_rate(model, q, v)
     M, ad = inertia_matrices(model), lie.ad(J @ v)
     inner = M @ dJ - np.swapaxes(ad, -1, -2) @ (M @ J)
-    out: Array = np.einsum("naj,nak->jk", J, inner)
+    out: AnyArray = np.einsum("naj,nak->jk", J, inner)
     return out
 
 
-def coriolis_matrix_long(model: Model, q: Array, v: Array) -> Array:
+def coriolis_matrix_long(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Coriolis matrix in its first form, (nv, nv), eq. 83: the same matrix as eq. 84.
 
     -(a J + b X)^T A^T M J - J^T M A a J, because A (a J + b X) = b J. For multi-DoF joints a J is
@@ -163,21 +166,21 @@ def coriolis_matrix_long(model: Model, q: Array, v: Array) -> Array:
     n = len(model.nodes.parent)
     MJ = (inertia_matrices(model) @ J.reshape(n, 6, -1)).reshape(6 * n, -1)
     aJ = a @ (J - X)
-    out: Array = -((A @ (aJ + b @ X)).T @ MJ) - MJ.T @ (A @ aJ)
+    out: AnyArray = -((A @ (aJ + b @ X)).T @ MJ) - MJ.T @ (A @ aJ)
     return out
 
 
 def motion_equations(
-    model: Model, q: Array, v: Array, a: Array, f_ext: Array | None = None
-) -> Array:
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, f_ext: AnyArray | None = None
+) -> AnyArray:
     """Generalized forces Q = M a + C v - J^T W^app, (nv,), eq. 1 with eq. 81 and 84."""
     applied = applied_wrenches(model, configurations(model, q), f_ext)
     Q = mass_matrix(model, q) @ a + coriolis_matrix(model, q, v) @ v
-    out: Array = Q - np.einsum("nak,na->k", system_jacobian(model, q), applied)
+    out: AnyArray = Q - np.einsum("nak,na->k", system_jacobian(model, q), applied)
     return out
 
 
-def lagrange_equations(model: Model, q: Array, v: Array, a: Array) -> Array:
+def lagrange_equations(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -> AnyArray:
     """Left side d/dt(dT/dv) - dT/dq of Lagrange's equations, (nv,), eq. 80; 1-DoF joints only.
 
     No potential: add ``applied_wrenches`` projected by J^T for gravity.
@@ -185,7 +188,7 @@ def lagrange_equations(model: Model, q: Array, v: Array, a: Array) -> Array:
     return conjugate_momentum_rate(model, q, v, a) - kinetic_energy_gradient(model, q, v)
 
 
-def mass_matrix_partials(model: Model, q: Array) -> Array:
+def mass_matrix_partials(model: Model, q: AnyArray) -> AnyArray:
     """Partial derivatives of the mass matrix, (nv, nv, nv): entry [i, j, k] is dM_ij/dq_k (eq. 5).
 
     Bodies beyond i, j and k contribute [J_i, J_k]^T M J_j + J_i^T M [J_j, J_k], each bracket only
@@ -195,21 +198,21 @@ def mass_matrix_partials(model: Model, q: Array) -> Array:
     brackets = column_brackets(J) * is_before(model)  # dJ_{l,j}/dq_k
     MJ = inertia_matrices(model) @ J
     half = np.einsum("naik,naj->ijk", brackets, MJ, optimize=True)
-    out: Array = half + half.transpose(1, 0, 2)
+    out: AnyArray = half + half.transpose(1, 0, 2)
     return out
 
 
-def christoffel_from_mass_matrix(model: Model, q: Array) -> Array:
+def christoffel_from_mass_matrix(model: Model, q: AnyArray) -> AnyArray:
     """Christoffel symbols of first kind by their definition (after eq. 85); 1-DoF joints only.
 
     Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2.
     """
     dM = mass_matrix_partials(model, q)
-    out: Array = (dM.transpose(0, 2, 1) + dM - dM.transpose(2, 0, 1)) / 2
+    out: AnyArray = (dM.transpose(0, 2, 1) + dM - dM.transpose(2, 0, 1)) / 2
     return out
 
 
-def christoffel_symbols(model: Model, q: Array) -> Array:
+def christoffel_symbols(model: Model, q: AnyArray) -> AnyArray:
     """Christoffel symbols of first kind in closed form, (nv, nv, nv), eq. 86.
 
     Gamma_ijk = 1/2 sum_l (J_k^T M_l [J_i, J_j] + J_j^T M_l [J_i, J_k] + J_i^T M_l [J_s, J_r]) with
@@ -224,11 +227,11 @@ def christoffel_symbols(model: Model, q: Array) -> Array:
     E = np.einsum("nac,naij->cij", MJ, column_brackets(J), optimize=True)
     third = E * is_before(model)
     first_two = E.transpose(1, 2, 0) + E.transpose(1, 0, 2)
-    out: Array = (first_two + third + third.transpose(0, 2, 1)) / 2
+    out: AnyArray = (first_two + third + third.transpose(0, 2, 1)) / 2
     return out
 
 
-def christoffel_binet(model: Model, q: Array) -> Array:
+def christoffel_binet(model: Model, q: AnyArray) -> AnyArray:
     """Christoffel symbols from Binet's inertia, (nv, nv, nv): what eq. 87 stands for.
 
     With the second moments of mass, theta = tr(Theta)/2 - Theta at the frame's origin and the first
@@ -252,5 +255,5 @@ def christoffel_binet(model: Model, q: Array) -> Array:
     gamma = np.einsum("nikad,njad->ijk", T, H, optimize=True)  # j <= k, used where j < k
     before = is_before(model)
     weight = 0.5 * (1.0 + before - before.T)  # 1 for j < k, 1/2 within one joint, 0 for j > k
-    out: Array = gamma * weight + gamma.transpose(0, 2, 1) * weight.T
+    out: AnyArray = gamma * weight + gamma.transpose(0, 2, 1) * weight.T
     return out

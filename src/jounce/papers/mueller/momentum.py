@@ -7,11 +7,11 @@ order conserves what is constant.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.mueller.accelerations import system_jacobian_rate
 from jounce.papers.mueller.geometry import configurations, inertia_matrices
@@ -22,27 +22,25 @@ from jounce.papers.mueller.screws import apply
 
 __all__ = ["PhaseRates", "momentum_balance", "momentum_rates", "phase_rates", "spatial_momenta"]
 
-Array = npt.NDArray[Any]
-
 
 class PhaseRates(NamedTuple):
     """Time derivatives of the phase-space state, and the accelerations found on the way."""
 
-    v: Array
+    v: AnyArray
     """(nv,) rates."""
-    Pi_dot: Array
+    Pi_dot: AnyArray
     """(n, 6) derivatives of the spatial momenta."""
-    a: Array
+    a: AnyArray
     """(nv,) accelerations."""
 
 
-def spatial_momenta(model: Model, q: Array, v: Array) -> Array:
+def spatial_momenta(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Momenta Pi_i^s = M_i^s J_i^s v of all bodies about the world's origin, (n, 6), eq. 35, 79."""
     M = spatial_inertia(inertia_matrices(model), configurations(model, q))
     return apply(M, system_jacobian(model, q, "spatial") @ v)
 
 
-def momentum_rates(model: Model, q: Array, v: Array, a: Array) -> Array:
+def momentum_rates(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -> AnyArray:
     """Derivatives of the spatial momenta, (n, 6): dM^s V + M^s dV with eq. 37."""
     J, dJ = system_jacobian(model, q, "spatial"), system_jacobian_rate(model, q, v, "spatial")
     M = spatial_inertia(inertia_matrices(model), configurations(model, q))
@@ -51,19 +49,19 @@ def momentum_rates(model: Model, q: Array, v: Array, a: Array) -> Array:
 
 
 def momentum_balance(
-    model: Model, q: Array, v: Array, a: Array, f_ext: Array | None = None
-) -> Array:
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, f_ext: AnyArray | None = None
+) -> AnyArray:
     """Generalized forces Q = (J^s)^T (dPi^s - W^app), (nv,), the first line of eq. 79."""
     W = momentum_rates(model, q, v, a) - applied_wrenches(
         model, configurations(model, q), f_ext, "spatial"
     )
     J = system_jacobian(model, q, "spatial")
-    Q: Array = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    Q: AnyArray = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
     return Q
 
 
 def phase_rates(
-    model: Model, q: Array, Pi: Array, tau: Array, f_ext: Array | None = None
+    model: Model, q: AnyArray, Pi: AnyArray, tau: AnyArray, f_ext: AnyArray | None = None
 ) -> PhaseRates:
     """Right-hand side of the first-order system of eq. 79 in the phase space (q, Pi^s).
 

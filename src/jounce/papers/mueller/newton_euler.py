@@ -8,12 +8,11 @@ center of mass, see `jounce.inertia`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
+from jounce import lie
+from jounce._types import AnyArray
+from jounce.model import inertia
 from jounce.papers.mueller.screws import Ad_R, ad_omega, angular, apply, linear
 
 __all__ = [
@@ -39,18 +38,16 @@ __all__ = [
     "spatial_inertia_rate",
 ]
 
-Array = npt.NDArray[Any]
 
-
-def _T(A: Array) -> Array:
+def _T(A: AnyArray) -> AnyArray:
     return np.swapaxes(A, -1, -2)
 
 
-def _cross(a: Array, b: Array) -> Array:
+def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
     return apply(lie.hat(a), b)
 
 
-def com_inertia(parameters: Array) -> Array:
+def com_inertia(parameters: AnyArray) -> AnyArray:
     """Inertia matrix M_c^b = diag(Theta_c, m 1) at the center of mass, in body axes, eq. 39."""
     m, _, theta = inertia.about_com(parameters)
     out = np.zeros((*theta.shape[:-2], 6, 6))
@@ -59,13 +56,13 @@ def com_inertia(parameters: Array) -> Array:
     return out
 
 
-def com_placement(parameters: Array) -> Array:
+def com_placement(parameters: AnyArray) -> AnyArray:
     """Pose S_bc of the center-of-mass frame, with the body's axes, in the body's frame, (4, 4)."""
     _, d, _ = inertia.about_com(parameters)
     return lie.exp(np.concatenate([np.zeros_like(d), d], axis=-1))
 
 
-def binet_inertia(parameters: Array) -> Array:
+def binet_inertia(parameters: AnyArray) -> AnyArray:
     """Inertia matrix with Binet's tensor, diag(tr(Theta)/2 - Theta, m 1) at the COM (eq. 87).
 
     Returned in the body's frame, moved by Ad(S_bc)^-T . Ad(S_bc)^-1 like eq. 40, (..., 6, 6).
@@ -77,53 +74,53 @@ def binet_inertia(parameters: Array) -> Array:
     return inertia_in_frame(M, lie.inverse(com_placement(parameters)))
 
 
-def spatial_inertia(M: Array, C: Array) -> Array:
+def spatial_inertia(M: AnyArray, C: AnyArray) -> AnyArray:
     """Spatial inertia M^s = Ad_C^-T M^b Ad_C^-1 of a body with pose C, eq. 34."""
     return inertia_in_frame(M, lie.inverse(C))
 
 
-def spatial_inertia_rate(M: Array, V: Array) -> Array:
+def spatial_inertia_rate(M: AnyArray, V: AnyArray) -> AnyArray:
     """Time derivative of the spatial inertia, -ad_V^T M^s - M^s ad_V, eq. 37."""
     ad = lie.ad(V)
-    out: Array = -_T(ad) @ M - M @ ad
+    out: AnyArray = -_T(ad) @ M - M @ ad
     return out
 
 
-def hybrid_inertia(M: Array, R: Array) -> Array:
+def hybrid_inertia(M: AnyArray, R: AnyArray) -> AnyArray:
     """Hybrid inertia M^h = Ad_R^-T M^b Ad_R^-1 (eq. 47, 51, 76a)."""
     Ad = Ad_R(_T(R))
     return _T(Ad) @ M @ Ad
 
 
-def hybrid_inertia_rate(M: Array, w: Array) -> Array:
+def hybrid_inertia_rate(M: AnyArray, w: AnyArray) -> AnyArray:
     """Time derivative of the hybrid inertia, -ad_w^T M^h - M^h ad_w (before eq. 48)."""
     ad = ad_omega(w)
-    out: Array = -_T(ad) @ M - M @ ad
+    out: AnyArray = -_T(ad) @ M - M @ ad
     return out
 
 
-def inertia_in_frame(M: Array, S: Array) -> Array:
+def inertia_in_frame(M: AnyArray, S: AnyArray) -> AnyArray:
     """Inertia Ad_S^T M Ad_S, with S the pose of the new frame in the old one (eq. 61, and 40)."""
     Ad = lie.Ad(S)
     return _T(Ad) @ M @ Ad
 
 
-def momentum(M: Array, V: Array) -> Array:
+def momentum(M: AnyArray, V: AnyArray) -> AnyArray:
     """Momentum co-screw Pi = M V, in the representation of M and V, eq. 35."""
     return apply(M, V)
 
 
-def newton_euler_spatial(M: Array, V: Array, dV: Array) -> Array:
+def newton_euler_spatial(M: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """W^s = M^s dV^s - ad_{V^s}^T M^s V^s, the derivative of M^s V^s (eq. 36), eq. 38."""
     return apply(M, dV) - apply(_T(lie.ad(V)), apply(M, V))
 
 
-def newton_euler_body(M: Array, V: Array, dV: Array) -> Array:
+def newton_euler_body(M: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """W^b = M^b dV^b - ad_{V^b}^T M^b V^b, eq. 41: the same form as the spatial equation."""
     return newton_euler_spatial(M, V, dV)
 
 
-def newton_euler_body_parts(parameters: Array, V: Array, dV: Array) -> Array:
+def newton_euler_body_parts(parameters: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """Moment and force of eq. 42, 43 in a body-fixed frame anywhere on the body."""
     m, d, theta = _about_frame(parameters)
     w, v, dw, dv = V[..., :3], V[..., 3:], dV[..., :3], dV[..., 3:]
@@ -133,13 +130,13 @@ def newton_euler_body_parts(parameters: Array, V: Array, dV: Array) -> Array:
     return np.concatenate([moment, force], axis=-1)
 
 
-def newton_euler_com(parameters: Array, V: Array, dV: Array) -> Array:
+def newton_euler_com(parameters: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """W_c^b = M_c dV_c - ad_{w_c}^T M_c V_c for the twist of the COM frame, eq. 44 to 46."""
     M = com_inertia(parameters)
     return apply(M, dV) - apply(_T(ad_omega(V[..., :3])), apply(M, V))
 
 
-def newton_euler_hybrid(M: Array, V: Array, dV: Array) -> Array:
+def newton_euler_hybrid(M: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """W^h = M^h dV^h + ad_w M^h angular(V^h) at any frame, eq. 53.
 
     Deviation: eq. 52, that this is the derivative of M^h V^h, holds only at the COM (or at a point
@@ -148,7 +145,9 @@ def newton_euler_hybrid(M: Array, V: Array, dV: Array) -> Array:
     return apply(M, dV) + apply(ad_omega(V[..., :3]), apply(M, angular(V)))
 
 
-def newton_euler_hybrid_parts(parameters: Array, R: Array, V: Array, dV: Array) -> Array:
+def newton_euler_hybrid_parts(
+    parameters: AnyArray, R: AnyArray, V: AnyArray, dV: AnyArray
+) -> AnyArray:
     """Moment and force of eq. 54, 55, with R the rotation of the body."""
     m, d, theta = _about_frame(parameters)
     d, theta = apply(R, d), R @ theta @ _T(R)
@@ -158,13 +157,15 @@ def newton_euler_hybrid_parts(parameters: Array, R: Array, V: Array, dV: Array) 
     return np.concatenate([moment, force], axis=-1)
 
 
-def newton_euler_hybrid_com(parameters: Array, R: Array, V: Array, dV: Array) -> Array:
+def newton_euler_hybrid_com(
+    parameters: AnyArray, R: AnyArray, V: AnyArray, dV: AnyArray
+) -> AnyArray:
     """W_c^h for the hybrid twist of the COM frame, decoupled, eq. 48 to 50."""
     M = hybrid_inertia(com_inertia(parameters), R)
     return newton_euler_hybrid(M, V, dV)
 
 
-def newton_euler_mixed(parameters: Array, R: Array, V: Array, dV: Array) -> Array:
+def newton_euler_mixed(parameters: AnyArray, R: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """Moment in body axes and force in world axes for the mixed twist (w^b, dr), eq. 56, 57.
 
     Deviation: the text before eq. 56 has ddr = dv^b + w^b x v^b, which is R^T ddr.
@@ -177,13 +178,13 @@ def newton_euler_mixed(parameters: Array, R: Array, V: Array, dV: Array) -> Arra
     return np.concatenate([moment, force], axis=-1)
 
 
-def newton_euler_mixed_com(parameters: Array, V: Array, dV: Array) -> Array:
+def newton_euler_mixed_com(parameters: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """Euler's equation in body axes and Newton's in world axes at the COM, eq. 58."""
     M = com_inertia(parameters)
     return apply(M, dV) + apply(ad_omega(V[..., :3]), apply(M, angular(V)))
 
 
-def newton_euler_in_frame(M: Array, V_i: Array, dV_i: Array, V_j: Array) -> Array:
+def newton_euler_in_frame(M: AnyArray, V_i: AnyArray, dV_i: AnyArray, V_j: AnyArray) -> AnyArray:
     """Newton-Euler equations of body i written in a moving frame F_j, eq. 60.
 
     jM_i (j_dV_i + ad_{jV_j} jV_i) - ad_{jV_i}^T jM_i jV_i = jW_i.
@@ -197,7 +198,9 @@ def newton_euler_in_frame(M: Array, V_i: Array, dV_i: Array, V_j: Array) -> Arra
     return apply(M, dV_i + apply(lie.ad(V_j), V_i)) - apply(_T(lie.ad(V_i)), apply(M, V_i))
 
 
-def newton_euler_resolved(M: Array, V_i: Array, dV_i: Array, V_j: Array, w_k: Array) -> Array:
+def newton_euler_resolved(
+    M: AnyArray, V_i: AnyArray, dV_i: AnyArray, V_j: AnyArray, w_k: AnyArray
+) -> AnyArray:
     """The same, measured at F_j but resolved in the axes of a third frame F_k, eq. 63.
 
     kM (k_dV_i + (ad_{linear(kV_j)} + ad_{w_k}) kV_i) - ad_{kV_i}^T kM kV_i = kW_i.
@@ -217,7 +220,7 @@ def newton_euler_resolved(M: Array, V_i: Array, dV_i: Array, V_j: Array, w_k: Ar
     return apply(M, dV_i + convective) - apply(_T(lie.ad(V_i)), apply(M, V_i))
 
 
-def _about_frame(parameters: Array) -> tuple[Array, Array, Array]:
+def _about_frame(parameters: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Mass (..., 1), vector to the COM, rotational inertia about the frame's origin (eq. 40)."""
     m, d, _ = inertia.about_com(parameters)
     return m[..., None], d, inertia.rotational(parameters)

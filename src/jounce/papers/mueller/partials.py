@@ -3,10 +3,9 @@
 The derivative with respect to a rate's coordinate is taken in the tangent space: the joint's motion
 is followed by ``exp(screw * eps)``. For a 1-DoF joint that is the plain partial derivative and the
 order of differentiation does not matter. Different columns of one spherical or free joint do not
-commute. The entry ``[..., j, a_1, ..., a_m]`` is the mixed derivative at zero of column j at q
-moved by eps_1 along a_1, then by eps_2 along a_2, and so on; equivalently,
-D_{a_1} (D_{a_2} (... J_j)). With this convention the ordered sequence of eq. 14 and 23 is the
-stable sort of a_1, ..., a_m by joint.
+commute. The entry ``[..., j, a_1, ..., a_m]`` is D_{a_m} (... D_{a_2} (D_{a_1} J_j)): the direction
+taken last is the last axis. With this convention the ordered sequence of eq. 14 and 23 is the
+stable sort of a_m, ..., a_1 by joint.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.mueller.geometry import column_nodes, node_of_body
 from jounce.papers.mueller.kinematics import check, system_jacobian
@@ -25,20 +24,18 @@ from jounce.papers.mueller.screws import angular, bracket
 
 __all__ = ["jacobian_partial", "jacobian_partials"]
 
-Array = npt.NDArray[Any]
-
 
 def jacobian_partial(
-    model: Model, q: Array, body: str | int, j: int, alpha: tuple[int, ...], twist: str = "body"
-) -> Array:
+    model: Model, q: AnyArray, body: str | int, j: int, alpha: tuple[int, ...], twist: str = "body"
+) -> AnyArray:
     """One partial derivative of one column of a body's Jacobian, (6,).
 
     Body (eq. 5, 12, 14): [...[[J_j, J_b1], J_b2], ..., J_bm] for j < b1 <= b2 <= ..., else zero.
     Spatial (eq. 15, 20, 23): [J_b1, [J_b2, ... [J_bm, J_j]]] for b1 <= b2 <= ... <= j, else zero.
-    Here b is the sequence alpha sorted by joint, from the base outward (eq. 23 numbers it the other
-    way round). Hybrid: each subset S of alpha turns the axes (R_i), the rest acts as in the
-    body-fixed case: sum_S ad_{w_s1} ad_{w_s2} ... [...[J_j, J_b1], ...]. Mixed: angular part of the
-    body-fixed and linear part of the hybrid derivative.
+    Here b is the reversed sequence alpha, sorted by joint from the base outward (eq. 23 numbers it
+    the other way round). Hybrid: each subset S of alpha turns the axes (R_i), the rest acts as in
+    the body-fixed case: sum_S ad_{w_s1} ad_{w_s2} ... [...[J_j, J_b1], ...]. Mixed: angular part of
+    the body-fixed and linear part of the hybrid derivative.
 
     Deviation: eq. 25 gives the first hybrid derivative only for j <= k. For k < j it is not zero
     but [angular(J_k), J_j], because R_i depends on every joint of the path.
@@ -48,7 +45,7 @@ def jacobian_partial(
         q: (nq,) coordinates.
         body: the body (name or index).
         j: column of the Jacobian.
-        alpha: columns to differentiate by, outermost derivative first.
+        alpha: columns to differentiate by, in the order in which the derivatives are taken.
         twist: representation.
     """
     check(twist)
@@ -58,17 +55,18 @@ def jacobian_partial(
         return np.concatenate([first[:3], second[3:]])
     J = system_jacobian(model, q, twist)[node_of_body(model, body)]
     node = column_nodes(model)
-    beta = sorted(alpha, key=lambda k: int(node[k]))  # stable
+    last_first = alpha[::-1]
+    beta = sorted(last_first, key=lambda k: int(node[k]))  # stable
     if twist == "spatial":
         if any(node[k] > node[j] for k in beta):
             return np.zeros_like(J[:, j])
-        value: Array = J[:, j]
+        value: AnyArray = J[:, j]
         for k in reversed(beta):
             value = bracket(J[:, k], value)  # (23)
         return value
     if twist == "body":
         return _outward(J, node, j, beta)
-    total: Array = np.zeros_like(J[:, j])
+    total: AnyArray = np.zeros_like(J[:, j])
     for chosen in _subsets(len(beta)):
         value = _outward(J, node, j, [k for m, k in enumerate(beta) if m not in chosen])
         for m in reversed(chosen):
@@ -77,7 +75,7 @@ def jacobian_partial(
     return total
 
 
-def _outward(J: Array, node: Array, j: int, beta: list[int]) -> Array:
+def _outward(J: AnyArray, node: AnyArray, j: int, beta: list[int]) -> AnyArray:
     """Evaluate eq. 14 for a sorted sequence beta; zero unless all its joints are outward of j."""
     value = J[:, j]
     for k in beta:
@@ -90,8 +88,8 @@ def _subsets(size: int) -> list[tuple[int, ...]]:
 
 
 def jacobian_partials(
-    model: Model, q: Array, body: str | int, order: int, twist: str = "body"
-) -> Array:
+    model: Model, q: AnyArray, body: str | int, order: int, twist: str = "body"
+) -> AnyArray:
     """All partial derivatives of one order of a body's Jacobian, (6, nv, nv, ..., nv).
 
     The same formulas as `jacobian_partial`, for all indices at once: the nested brackets of all
@@ -106,7 +104,7 @@ def jacobian_partials(
         twist: representation.
 
     Returns:
-        Axis 1 is the column j, axes 2, ... are the coordinates, outermost derivative first.
+        Axis 1 is the column j, axes 2, ... are the coordinates, that of the last derivative last.
     """
     check(twist)
     if order < 0:
@@ -124,7 +122,7 @@ def jacobian_partials(
     return _hybrid_partials(J, node, order)
 
 
-def _body_partials(J: Array, node: Array, order: int) -> Array:
+def _body_partials(J: AnyArray, node: AnyArray, order: int) -> AnyArray:
     """Eq. 14: nested brackets from the inside, [[J_j, J_b1], J_b2], ..."""
     ad = -lie.ad(J.T)  # [x, J_k] = -ad_{J_k} x
     nested = J
@@ -133,7 +131,7 @@ def _body_partials(J: Array, node: Array, order: int) -> Array:
     return _sorted(nested, node, order) * _mask(node, order, lambda j, k: j < k)
 
 
-def _spatial_partials(J: Array, node: Array, order: int) -> Array:
+def _spatial_partials(J: AnyArray, node: AnyArray, order: int) -> AnyArray:
     """Eq. 23: nested brackets, [J_b1, [J_b2, ... J_j]], a new index in front of the others."""
     ad = lie.ad(J.T)
     nested = J
@@ -142,7 +140,7 @@ def _spatial_partials(J: Array, node: Array, order: int) -> Array:
     return _sorted(nested, node, order) * _mask(node, order, lambda j, k: j >= k)
 
 
-def _hybrid_partials(J: Array, node: Array, order: int) -> Array:
+def _hybrid_partials(J: AnyArray, node: AnyArray, order: int) -> AnyArray:
     """Leibniz' rule on Ad_{R_i} J^b: a subset of the derivatives turns the axes."""
     turns = [_rotations(angular(J.T), node, m) for m in range(order + 1)]  # (6, 6, nv, ...)
     inner = [_body_partials(J, node, m) for m in range(order + 1)]
@@ -157,7 +155,7 @@ def _hybrid_partials(J: Array, node: Array, order: int) -> Array:
     return total
 
 
-def _rotations(W: Array, node: Array, order: int) -> Array:
+def _rotations(W: AnyArray, node: AnyArray, order: int) -> AnyArray:
     """Derivatives of Ad_{R_i} times its inverse: ad_{w_b1} ad_{w_b2} ..., sorted by joint."""
     ad = lie.ad(W)
     nested = np.eye(6, dtype=W.dtype)
@@ -166,19 +164,19 @@ def _rotations(W: Array, node: Array, order: int) -> Array:
     return _sorted(nested, node, order)
 
 
-def _sorted(nested: Array, node: Array, order: int) -> Array:
-    """Entry [..., a_1, ..., a_m] of the result is the entry at the indices sorted by joint."""
+def _sorted(nested: AnyArray, node: AnyArray, order: int) -> AnyArray:
+    """Entry [..., a_1, ..., a_m] of the result is that at a_m, ..., a_1, sorted by joint."""
     if order < 2:
         return nested
     nv = len(node)
-    indices = np.indices((nv,) * order)
+    indices = np.indices((nv,) * order)[::-1]
     ranks = np.argsort(node[indices], axis=0, kind="stable")
     chosen = np.take_along_axis(indices, ranks, axis=0)
-    out: Array = nested[(slice(None), slice(None), *chosen)]
+    out: AnyArray = nested[(slice(None), slice(None), *chosen)]
     return out
 
 
-def _mask(node: Array, order: int, relation: Any) -> Array:
+def _mask(node: AnyArray, order: int, relation: Any) -> AnyArray:
     """Mask (nv, nv, ..., nv): the relation holds between column j and all the other indices."""
     nv = len(node)
     mask = np.ones((nv,) * (order + 1), bool)

@@ -11,12 +11,12 @@ acceleration of gravity. Armature adds ``armature * a`` to the joint forces.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.mueller.geometry import (
     column_nodes,
@@ -53,24 +53,22 @@ __all__ = [
     "operation_counts",
 ]
 
-Array = npt.NDArray[Any]
-
 
 class Motion(NamedTuple):
     """What a forward recursion hands to the backward one."""
 
-    C: Array
+    C: AnyArray
     """(n, 4, 4) poses."""
-    V: Array
+    V: AnyArray
     """(n, 6) twists."""
-    V_dot: Array
+    V_dot: AnyArray
     """(n, 6) derivatives of their components."""
-    screws: Array
+    screws: AnyArray
     """(6, nv) joint screws of the representation: iX_i, J_i^s, 0X_i^i, or mixed."""
 
 
 def forward_kinematics(
-    model: Model, q: Array, v: Array, a: Array, twist: str = "body", form: str = "a"
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, twist: str = "body", form: str = "a"
 ) -> Motion:
     """Poses, twists and accelerations by recursion: eq. 66, 70, 75, or mixed.
 
@@ -97,13 +95,17 @@ def forward_kinematics(
     return _forward_mixed(model, C, v, a)
 
 
-def _joint_twists(model: Model, screws: Array, v: Array, a: Array) -> tuple[Array, Array]:
+def _joint_twists(
+    model: Model, screws: AnyArray, v: AnyArray, a: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Screws times rates and times accelerations, for each node, both (n, 6)."""
     X = matrix_X(model, screws)
     return (X @ v).reshape(-1, 6), (X @ a).reshape(-1, 6)
 
 
-def _forward_body(model: Model, C: Array, C_parent: Array, v: Array, a: Array, form: str) -> Motion:
+def _forward_body(
+    model: Model, C: AnyArray, C_parent: AnyArray, v: AnyArray, a: AnyArray, form: str
+) -> Motion:
     """Eq. 66; C_parent holds C_{i,i-1}, the pose of the parent in the body."""
     X = joint_screws(model)
     s, ds = _joint_twists(model, X, v, a)
@@ -119,7 +121,7 @@ def _forward_body(model: Model, C: Array, C_parent: Array, v: Array, a: Array, f
     return Motion(C, V, dV, X)
 
 
-def _forward_spatial(model: Model, C: Array, v: Array, a: Array) -> Motion:
+def _forward_spatial(model: Model, C: AnyArray, v: AnyArray, a: AnyArray) -> Motion:
     """Eq. 70."""
     J = spatial_screws(model, C)  # (70b)
     V, dV = _joint_twists(model, J, v, a)
@@ -131,7 +133,7 @@ def _forward_spatial(model: Model, C: Array, v: Array, a: Array) -> Motion:
     return Motion(C, V, dV, J)
 
 
-def _forward_hybrid(model: Model, C: Array, v: Array, a: Array, form: str) -> Motion:
+def _forward_hybrid(model: Model, C: AnyArray, v: AnyArray, a: AnyArray, form: str) -> Motion:
     """Eq. 75, with r_{i,p} = r_p - r_i; linear parts of V are the velocities dr of the origins."""
     X = instantaneous_screws(model, C)  # (75b)
     s, dV = _joint_twists(model, X, v, a)
@@ -153,7 +155,7 @@ def _forward_hybrid(model: Model, C: Array, v: Array, a: Array, form: str) -> Mo
     return Motion(C, V, dV, X)
 
 
-def _forward_mixed(model: Model, C: Array, v: Array, a: Array) -> Motion:
+def _forward_mixed(model: Model, C: AnyArray, v: AnyArray, a: AnyArray) -> Motion:
     """Angular part as in eq. 66 (in body axes), linear part as in eq. 75 (in world axes)."""
     X = apply(representation(C, "mixed")[column_nodes(model)], joint_screws(model).T).T
     V, dV = _joint_twists(model, X, v, a)
@@ -178,8 +180,8 @@ def _forward_mixed(model: Model, C: Array, v: Array, a: Array) -> Motion:
 
 
 def applied_wrenches(
-    model: Model, C: Array, f_ext: Array | None = None, twist: str = "body"
-) -> Array:
+    model: Model, C: AnyArray, f_ext: AnyArray | None = None, twist: str = "body"
+) -> AnyArray:
     """Applied wrench W_i^app of each body, (n, 6): given body-fixed wrenches, and gravity.
 
     The wrench of gravity is M_i^b (0, R_i^T g), in every representation converted by eq. 120.
@@ -192,12 +194,12 @@ def applied_wrenches(
 
 def inverse_dynamics(
     model: Model,
-    q: Array,
-    v: Array,
-    a: Array,
-    f_ext: Array | None = None,
+    q: AnyArray,
+    v: AnyArray,
+    a: AnyArray,
+    f_ext: AnyArray | None = None,
     twist: str = "body",
-) -> Array:
+) -> AnyArray:
     """Generalized forces Q by the recursive Newton-Euler algorithm, (nv,).
 
     Body-fixed: eq. 66, 67. Spatial: eq. 70, 71. Hybrid: eq. 75, 76. Mixed: eq. 56, 57 between the
@@ -218,12 +220,14 @@ def inverse_dynamics(
         p = model.nodes.parent[i]
         if p >= 0:
             W[p] += transfer[i] @ W[i]  # (67a), (71b), (76b)
-    Q: Array = np.einsum("aj,ja->j", motion.screws, W[column_nodes(model)])  # (67b), (71c), (76c)
+    Q: AnyArray = np.einsum(
+        "aj,ja->j", motion.screws, W[column_nodes(model)]
+    )  # (67b), (71c), (76c)
     Q = Q + model.armature * np.asarray(a)
     return Q
 
 
-def body_wrenches(model: Model, motion: Motion, twist: str) -> Array:
+def body_wrenches(model: Model, motion: Motion, twist: str) -> AnyArray:
     """Newton-Euler terms of each body without applied wrenches, (n, 6), eq. 41, 38, 53, 56-57."""
     C, V, dV, _ = motion
     M, R = inertia_matrices(model), C[:, :3, :3]
@@ -236,7 +240,7 @@ def body_wrenches(model: Model, motion: Motion, twist: str) -> Array:
     return newton_euler_mixed(model.nodes.parameters, R, V, dV)
 
 
-def _transfers(model: Model, q: Array, C: Array, twist: str) -> Array:
+def _transfers(model: Model, q: AnyArray, C: AnyArray, twist: str) -> AnyArray:
     """Matrices that take the wrench of a body to its parent, (n, 6, 6); unused at the roots."""
     if twist == "body":
         Ad = lie.Ad(lie.inverse(relative_configurations(model, q)))
@@ -251,7 +255,7 @@ def _transfers(model: Model, q: Array, C: Array, twist: str) -> Array:
     to_world, to_body = representation(C, "hybrid"), representation(C[parent], "hybrid")
     to_world[:, 3:, 3:] = np.eye(3)
     to_body[:, 3:, 3:] = np.eye(3)
-    out: Array = np.swapaxes(to_body, -1, -2) @ hybrid @ to_world
+    out: AnyArray = np.swapaxes(to_body, -1, -2) @ hybrid @ to_world
     return out
 
 

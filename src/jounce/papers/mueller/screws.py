@@ -6,12 +6,10 @@ Nothing here conjugates or takes absolute values, so complex steps pass through.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 
 __all__ = [
     "Ad_R",
@@ -25,21 +23,19 @@ __all__ = [
     "screw_rate",
 ]
 
-Array = npt.NDArray[Any]
 
-
-def apply(matrices: Array, vectors: Array) -> Array:
+def apply(matrices: AnyArray, vectors: AnyArray) -> AnyArray:
     """Multiply (..., 6, 6) matrices by (..., 6) vectors."""
-    product: Array = np.einsum("...ab,...b->...a", matrices, vectors)
+    product: AnyArray = np.einsum("...ab,...b->...a", matrices, vectors)
     return product
 
 
-def bracket(X1: Array, X2: Array) -> Array:
+def bracket(X1: AnyArray, X2: AnyArray) -> AnyArray:
     """Lie bracket [X1, X2] = ad_X1 X2 of screws (..., 6), eq. 114."""
     return apply(lie.ad(X1), X2)
 
 
-def screw_rate(V: Array, X: Array, dX: Array) -> Array:
+def screw_rate(V: AnyArray, X: AnyArray, dX: AnyArray) -> AnyArray:
     """Rate, in body axes, of a screw given by body-fixed components X: dX + [V^b, X], eq. 117.
 
     Args:
@@ -53,35 +49,35 @@ def screw_rate(V: Array, X: Array, dX: Array) -> Array:
     return dX + bracket(V, X)
 
 
-def angular(V: Array) -> Array:
+def angular(V: AnyArray) -> AnyArray:
     """Screw with the angular part of V alone, eq. 118 (an omega over the letter)."""
     return np.concatenate([V[..., :3], np.zeros_like(V[..., 3:])], axis=-1)
 
 
-def linear(V: Array) -> Array:
+def linear(V: AnyArray) -> AnyArray:
     """Screw with the linear part of V alone, eq. 118 (a v over the letter)."""
     return np.concatenate([np.zeros_like(V[..., :3]), V[..., 3:]], axis=-1)
 
 
-def Ad_R(R: Array) -> Array:
+def Ad_R(R: AnyArray) -> AnyArray:
     """Ad of a pure rotation, diag(R, R), (..., 6, 6), eq. 96."""
     out = np.zeros((*R.shape[:-2], 6, 6), R.dtype)
     out[..., :3, :3] = out[..., 3:, 3:] = R
     return out
 
 
-def Ad_r(r: Array) -> Array:
+def Ad_r(r: AnyArray) -> AnyArray:
     """Ad of a pure translation r (..., 3), eq. 96; its inverse is ``Ad_r(-r)``."""
     out = ad_v(r)
     out[..., range(6), range(6)] = 1.0
     return out
 
 
-def ad_omega(w: Array) -> Array:
+def ad_omega(w: AnyArray) -> AnyArray:
     """Matrix diag(hat(w), hat(w)) of an angular velocity w (..., 3), eq. 119."""
     return lie.ad(np.concatenate([w, np.zeros_like(w)], axis=-1))
 
 
-def ad_v(v: Array) -> Array:
+def ad_v(v: AnyArray) -> AnyArray:
     """Matrix ad of the screw (0, v), v (..., 3), eq. 119."""
     return lie.ad(np.concatenate([np.zeros_like(v), v], axis=-1))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
+from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.mueller.accelerations import accelerations, column_brackets, is_before
 from jounce.papers.mueller.geometry import (
@@ -43,15 +43,13 @@ __all__ = [
     "varied_placements",
 ]
 
-Array = npt.NDArray[Any]
-
 
 class Linearization(NamedTuple):
     """Partial derivatives of the generalized forces, each (nv, nv)."""
 
-    dq: Array
-    dv: Array
-    da: Array
+    dq: AnyArray
+    dv: AnyArray
+    da: AnyArray
 
 
 class GeometricVariation(NamedTuple):
@@ -59,39 +57,41 @@ class GeometricVariation(NamedTuple):
 
     node: int
     """The node whose placement varies."""
-    screws: Array
+    screws: AnyArray
     """(6, m) screws U, each in the frame reached by the factors before it."""
-    values: Array
+    values: AnyArray
     """(m,) current values pi."""
 
 
 class GeometricSensitivity(NamedTuple):
     """Derivatives with respect to p geometric parameters; n nodes."""
 
-    pose: Array
+    pose: AnyArray
     """(n, 6, p): dC_l = C_l hat(column)."""
-    jacobian: Array
+    jacobian: AnyArray
     """(n, 6, nv, p) of the body-fixed Jacobians."""
-    twist: Array
+    twist: AnyArray
     """(n, 6, p) of the body-fixed twists."""
-    mass_matrix: Array
+    mass_matrix: AnyArray
     """(nv, nv, p)."""
-    forces: Array
+    forces: AnyArray
     """(nv, p) of the generalized forces."""
 
 
 class _Balance(NamedTuple):
     """Body-fixed quantities of eq. 78 at one state."""
 
-    M: Array
-    J: Array
-    V: Array
-    V_dot: Array
-    gravity: Array  # Ad_C^-1 (0, g)
-    F: Array  # M (dV - gravity) - ad_V^T M V - W^app
+    M: AnyArray
+    J: AnyArray
+    V: AnyArray
+    V_dot: AnyArray
+    gravity: AnyArray  # Ad_C^-1 (0, g)
+    F: AnyArray  # M (dV - gravity) - ad_V^T M V - W^app
 
 
-def _balance(model: Model, q: Array, v: Array, a: Array, f_ext: Array | None) -> _Balance:
+def _balance(
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, f_ext: AnyArray | None
+) -> _Balance:
     C, J, M = configurations(model, q), system_jacobian(model, q), inertia_matrices(model)
     V, dV = J @ v, accelerations(model, q, v, a)
     field = np.zeros((len(C), 6), C.dtype)
@@ -101,7 +101,7 @@ def _balance(model: Model, q: Array, v: Array, a: Array, f_ext: Array | None) ->
 
 
 def linearized_equations(
-    model: Model, q: Array, v: Array, a: Array, f_ext: Array | None = None
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, f_ext: AnyArray | None = None
 ) -> Linearization:
     """Partial derivatives of the generalized forces of eq. 78 in closed form (Sec. 6.1).
 
@@ -124,18 +124,18 @@ def linearized_equations(
     return Linearization(dq, dv, mass_matrix(model, q))
 
 
-def _newton_euler_variation(state: _Balance, dV: Array, ddV: Array) -> Array:
+def _newton_euler_variation(state: _Balance, dV: AnyArray, ddV: AnyArray) -> AnyArray:
     """Change of M dV - ad_V^T M V for changes (n, 6, p) of twist and acceleration."""
     M, ad = state.M, lie.ad(state.V)
     MV = apply(M, state.V)
     turning = np.einsum("nkba,nb->nak", lie.ad(np.swapaxes(dV, 1, 2)), MV)
-    out: Array = M @ ddV - turning - np.swapaxes(ad, 1, 2) @ (M @ dV)
+    out: AnyArray = M @ ddV - turning - np.swapaxes(ad, 1, 2) @ (M @ dV)
     return out
 
 
 def _forces_by_column(
-    state: _Balance, K: Array, dJ: Array, before: Array, v: Array, a: Array
-) -> Array:
+    state: _Balance, K: AnyArray, dJ: AnyArray, before: AnyArray, v: AnyArray, a: AnyArray
+) -> AnyArray:
     """Derivative of J^T F along columns K (n, 6, p) that move the bodies, (nv, p).
 
     Args:
@@ -155,15 +155,15 @@ def _forces_by_column(
     ddV = ddV + np.einsum("nrab,nbrp,r->nap", _ad_columns(inward), dJ, v, optimize=True)
     field = apply(lie.ad(state.gravity)[:, None], np.swapaxes(K, 1, 2))  # d(Ad_C^-1 G) = [., K]
     dF = _newton_euler_variation(state, dV, ddV - np.swapaxes(field, 1, 2))
-    out: Array = np.einsum("naip,na->ip", dJ, state.F) + np.einsum("nai,nap->ip", state.J, dF)
+    out: AnyArray = np.einsum("naip,na->ip", dJ, state.F) + np.einsum("nai,nap->ip", state.J, dF)
     return out
 
 
-def _ad_columns(X: Array) -> Array:
+def _ad_columns(X: AnyArray) -> AnyArray:
     return lie.ad(np.swapaxes(X, 1, 2))
 
 
-def varied_placements(model: Model, variations: Sequence[GeometricVariation]) -> Array:
+def varied_placements(model: Model, variations: Sequence[GeometricVariation]) -> AnyArray:
     """Placements B_i(pi) = B_i0 exp(U_1 pi_1) ... exp(U_m pi_m), (n, 4, 4), Sec. 6.2.
 
     Args:
@@ -171,7 +171,7 @@ def varied_placements(model: Model, variations: Sequence[GeometricVariation]) ->
         variations: at most one per node.
     """
     dtype = np.result_type(float, *(x.values for x in variations))
-    B: Array = model.nodes.placement.astype(dtype)
+    B: AnyArray = model.nodes.placement.astype(dtype)
     for node, screws, values in variations:
         for U, pi in zip(screws.T, values, strict=True):
             B[node] = B[node] @ lie.exp(U * pi)
@@ -179,8 +179,8 @@ def varied_placements(model: Model, variations: Sequence[GeometricVariation]) ->
 
 
 def geometric_columns(
-    model: Model, q: Array, variations: Sequence[GeometricVariation]
-) -> tuple[Array, Array]:
+    model: Model, q: AnyArray, variations: Sequence[GeometricVariation]
+) -> tuple[AnyArray, AnyArray]:
     """Body-fixed columns of the geometric parameters and the node of each, ((n, 6, p), (p,)).
 
     Column (i, m) of body l is Ad_{C_{l,i}} Ad_{exp(X_i q_i)}^-1 of U_m carried through the later
@@ -190,7 +190,7 @@ def geometric_columns(
     path = is_inward(model)
     columns, owners = [], []
     for node, screws, values in variations:
-        carried: list[Array] = []
+        carried: list[AnyArray] = []
         for U, pi in zip(screws.T, values, strict=True):
             back = lie.Ad(lie.exp(-U * pi))
             carried = [back @ c for c in carried] + [U]
@@ -203,11 +203,11 @@ def geometric_columns(
 
 def geometric_sensitivity(
     model: Model,
-    q: Array,
-    v: Array,
-    a: Array,
+    q: AnyArray,
+    v: AnyArray,
+    a: AnyArray,
     variations: Sequence[GeometricVariation],
-    f_ext: Array | None = None,
+    f_ext: AnyArray | None = None,
 ) -> GeometricSensitivity:
     """Sensitivity of kinematics and dynamics to the geometry, in closed form (Sec. 6.2).
 
@@ -238,8 +238,8 @@ def geometric_sensitivity(
 
 
 def inverse_dynamics_series(
-    model: Model, q: Array, motion: Array, f_ext: Array | None = None
-) -> Array:
+    model: Model, q: AnyArray, motion: AnyArray, f_ext: AnyArray | None = None
+) -> AnyArray:
     """Time derivatives of the inverse dynamics, (r+1, nv) (Sec. 6.3).
 
     The body-fixed algorithm (eq. 66, 67) differentiated with Leibniz' rule, where
@@ -274,11 +274,11 @@ def inverse_dynamics_series(
         if parent[i] >= 0:
             W[:, parent[i]] += _leibniz(np.swapaxes(change[i], 1, 2), W[:, i]) @ Ad[i]
     Q = np.einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])  # (67b)
-    out: Array = Q + model.armature * motion[1:]
+    out: AnyArray = Q + model.armature * motion[1:]
     return out
 
 
-def _adjoint_derivatives(s: Array) -> Array:
+def _adjoint_derivatives(s: AnyArray) -> AnyArray:
     """Matrices E_k with d^k(Ad)/dt^k = E_k Ad, (orders, 6, 6), from s and its derivatives."""
     E = np.zeros((len(s), 6, 6), s.dtype)
     E[0] = np.eye(6)
@@ -287,7 +287,7 @@ def _adjoint_derivatives(s: Array) -> Array:
     return E
 
 
-def _leibniz(A: Array, x: Array) -> Array:
+def _leibniz(A: AnyArray, x: AnyArray) -> AnyArray:
     """Derivatives of the product A x from those of A (orders, 6, 6) and x (orders, 6)."""
     terms = [sum(comb(k, c) * A[c] @ x[k - c] for c in range(k + 1)) for k in range(len(x))]
     return np.array(terms)

@@ -5,13 +5,13 @@ The articulated-body recursion runs in body coordinates, for joints with up to s
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.model import Model
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
+from jounce.model import Model, inertia
 from jounce.papers.singh.ground import bar, cross, cross_dual, joint_poses, joint_slices
 from jounce.papers.singh.inverse import IDSVA, RNEACR, Partials
 
@@ -28,8 +28,6 @@ __all__ = [
     "inverse_mass_matrix",
 ]
 
-Array = npt.NDArray[Any]
-
 
 class Articulated(NamedTuple):
     """Kinematics and articulated inertias, computed once and used for every right-hand side."""
@@ -37,24 +35,24 @@ class Articulated(NamedTuple):
     model: Model
     parent: list[int]
     joint: list[slice]
-    X: Array
+    X: AnyArray
     """(N, 6, 6) ``^i X_lambda(i)``."""
-    U: list[Array]
+    U: list[AnyArray]
     """``I_i^A S_i``, (6, n_i)."""
-    D_inv: list[Array]
+    D_inv: list[AnyArray]
     """Inverse of ``S_i^T U_i`` (with rotor inertias), (n_i, n_i)."""
-    I_a: list[Array]
+    I_a: list[AnyArray]
     """Apparent inertia ``I_i^A - U_i D_i^-1 U_i^T``, (6, 6)."""
 
 
-def articulated(model: Model, q: npt.ArrayLike) -> Articulated:
+def articulated(model: Model, q: ArrayLike) -> Articulated:
     """Factor the mass matrix: the part of ABA that depends on q only (singh, Sec. IV-E)."""
     parent, joint = [int(p) for p in model.nodes.parent], joint_slices(model)
     N = len(parent)
     X = lie.Ad(lie.inverse(joint_poses(model, q)))
     I_A = np.zeros((N + 1, 6, 6), X.dtype)
     I_A[:N] = inertia.matrix(model.nodes.parameters)
-    empty: list[Array] = [np.zeros(0)] * N
+    empty: list[AnyArray] = [np.zeros(0)] * N
     U, D_inv, I_a = empty.copy(), empty.copy(), empty.copy()
     for i in range(N - 1, -1, -1):
         S = model.nodes.screws[:, joint[i]]
@@ -65,7 +63,7 @@ def articulated(model: Model, q: npt.ArrayLike) -> Articulated:
     return Articulated(model, parent, joint, X, U, D_inv, I_a)
 
 
-def _solve(A: Articulated, b: Array, c: Array, p: Array, a_0: Array) -> Array:
+def _solve(A: Articulated, b: AnyArray, c: AnyArray, p: AnyArray, a_0: AnyArray) -> AnyArray:
     """Run ABA's last two passes for m right-hand sides b (n, m).
 
     Args:
@@ -94,7 +92,7 @@ def _solve(A: Articulated, b: Array, c: Array, p: Array, a_0: Array) -> Array:
     return out
 
 
-def ABA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -> Array:
+def ABA(model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> AnyArray:
     """Forward dynamics, qdd (n,) (singh, eq. 4, 33), with gravity and rotors of the model."""
     qd, tau = np.asarray(qd), np.asarray(tau)
     A = articulated(model, q)
@@ -112,20 +110,20 @@ def ABA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -
     return _solve(A, tau[:, None], c[..., None], p[..., None], a_0[:, None])[:, 0]
 
 
-def AZA(A: Articulated, b: npt.ArrayLike) -> Array:
+def AZA(A: Articulated, b: ArrayLike) -> AnyArray:
     """``M^-1 b = ABA(q, 0, b, 0)`` for the columns of b (n, m), O(N m) (singh, eq. 34)."""
     N = len(A.parent)
     zero = np.zeros((6, 1))
     return _solve(A, np.asarray(b), np.zeros((N, 6, 1)), np.zeros((N + 1, 6, 1)), zero)
 
 
-def DMM(M_inv: Array, b: npt.ArrayLike) -> Array:
+def DMM(M_inv: AnyArray, b: ArrayLike) -> AnyArray:
     """``M^-1 b`` by direct matrix multiplication, O(N^3) for n columns (singh, Sec. IV-E)."""
-    out: Array = M_inv @ np.asarray(b)
+    out: AnyArray = M_inv @ np.asarray(b)
     return out
 
 
-def inverse_mass_matrix(model: Model, q: npt.ArrayLike) -> Array:
+def inverse_mass_matrix(model: Model, q: ArrayLike) -> AnyArray:
     """``M^-1``, (n, n): AZA of the identity. The paper takes it from its reference [25]."""
     return AZA(articulated(model, q), np.eye(model.nv))
 
@@ -133,16 +131,16 @@ def inverse_mass_matrix(model: Model, q: npt.ArrayLike) -> Array:
 class ForwardPartials(NamedTuple):
     """Partial derivatives of qdd with respect to q (tangent space), qd and tau, (n, n) each."""
 
-    dq: Array
-    dqd: Array
-    dtau: Array
+    dq: AnyArray
+    dqd: AnyArray
+    dtau: AnyArray
 
 
 def FDSVA(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     method: str = "DMM",
 ) -> ForwardPartials:
     """Partial derivatives of forward dynamics through `IDSVA` and eq. 5 (singh, Sec. IV-E).
@@ -160,14 +158,12 @@ def FDSVA(
     return _by_inverse_dynamics(model, q, dID, method)
 
 
-def FDCR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -> ForwardPartials:
+def FDCR(model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> ForwardPartials:
     """Partial derivatives of forward dynamics through `RNEACR` and eq. 5 (singh, Table II)."""
     return _by_inverse_dynamics(model, q, RNEACR(model, q, qd, ABA(model, q, qd, tau)), "DMM")
 
 
-def _by_inverse_dynamics(
-    model: Model, q: npt.ArrayLike, dID: Partials, method: str
-) -> ForwardPartials:
+def _by_inverse_dynamics(model: Model, q: ArrayLike, dID: Partials, method: str) -> ForwardPartials:
     """``dFD/du = -M^-1 dID/du`` (singh, eq. 5)."""
     n = model.nv
     A = articulated(model, q)
@@ -177,7 +173,7 @@ def _by_inverse_dynamics(
     return ForwardPartials(dFD[:, :n], dFD[:, n:], M_inv)
 
 
-def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike) -> ForwardPartials:
+def ABACR(model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> ForwardPartials:
     """Partial derivatives of forward dynamics by the chain rule on ABA (singh, Table II).
 
     Forward accumulation in body coordinates: beside every quantity x of ABA runs dx, whose first
@@ -190,7 +186,9 @@ def ABACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike)
     return ForwardPartials(out[:, :n], out[:, n : 2 * n], out[:, 2 * n :])
 
 
-def _bias_by_chain_rule(A: Articulated, qd: Array) -> tuple[Array, Array, Array, Array]:
+def _bias_by_chain_rule(
+    A: Articulated, qd: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """First pass: accelerations c (N, 6) and forces p (N + 1, 6) of the velocities, dc, dp."""
     model, N, n = A.model, len(A.parent), A.model.nv
     I_body, dtype = inertia.matrix(model.nodes.parameters), np.result_type(A.X, qd)
@@ -214,13 +212,13 @@ def _bias_by_chain_rule(A: Articulated, qd: Array) -> tuple[Array, Array, Array,
 
 
 def _forces_by_chain_rule(
-    A: Articulated, tau: Array, c: Array, dc: Array, p: Array, dp: Array
-) -> tuple[Array, Array, list[Array], list[Array]]:
+    A: Articulated, tau: AnyArray, c: AnyArray, dc: AnyArray, p: AnyArray, dp: AnyArray
+) -> tuple[AnyArray, AnyArray, list[AnyArray], list[AnyArray]]:
     """Second pass, inward: what is left of the joint forces, u (n,); du, dU_i and dD_i^-1."""
     n, dtype = A.model.nv, np.result_type(p, tau)
     N, m, p, dp = len(A.parent), 3 * n, p.astype(dtype), dp.astype(dtype)
     u, du, dI = np.zeros(n, dtype), np.zeros((m, n), dtype), np.zeros((N + 1, m, 6, 6), dtype)
-    empty: list[Array] = [np.zeros(0)] * N
+    empty: list[AnyArray] = [np.zeros(0)] * N
     dU, dD_inv = empty.copy(), empty.copy()
     for i in range(N - 1, -1, -1):
         P, k = A.parent[i], A.joint[i]
@@ -245,13 +243,13 @@ def _forces_by_chain_rule(
 
 def _accelerations_by_chain_rule(
     A: Articulated,
-    c: Array,
-    dc: Array,
-    u: Array,
-    du: Array,
-    dU: list[Array],
-    dD_inv: list[Array],
-) -> Array:
+    c: AnyArray,
+    dc: AnyArray,
+    u: AnyArray,
+    du: AnyArray,
+    dU: list[AnyArray],
+    dD_inv: list[AnyArray],
+) -> AnyArray:
     """Third pass, outward: dqdd (n, m)."""
     a, da = np.zeros(c.shape, u.dtype), np.zeros(dc.shape, u.dtype)
     a[-1, 3:] = -A.model.gravity

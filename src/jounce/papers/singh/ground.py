@@ -9,14 +9,14 @@ and free joints is jounce's tangent space.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.joints import ELEMENTARY
-from jounce.model import Model
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
+from jounce.model import Model, inertia
+from jounce.model.joints import ELEMENTARY
 
 __all__ = [
     "RNEA",
@@ -30,20 +30,18 @@ __all__ = [
     "torque_terms",
 ]
 
-Array = npt.NDArray[Any]
 
-
-def cross(v: Array) -> Array:
+def cross(v: AnyArray) -> AnyArray:
     """``v x`` on motion vectors, (..., 6, 6) (singh, eq. 6, 41)."""
     return lie.ad(v)
 
 
-def cross_dual(v: Array) -> Array:
+def cross_dual(v: AnyArray) -> AnyArray:
     """``v x*`` on force vectors, (..., 6, 6) (singh, eq. 7, 42)."""
     return -np.swapaxes(lie.ad(v), -1, -2)
 
 
-def bar(f: Array) -> Array:
+def bar(f: AnyArray) -> AnyArray:
     """``f xbar*`` with ``(f xbar*) v = (v x*) f``, (6, 6) (singh, eq. 43)."""
     out = np.zeros((6, 6), f.dtype)
     out[:3, :3] = -lie.hat(f[:3])
@@ -57,7 +55,7 @@ def joint_slices(model: Model) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in zip(model.nodes.v_index, ends, strict=True)]
 
 
-def joint_poses(model: Model, q: npt.ArrayLike) -> Array:
+def joint_poses(model: Model, q: ArrayLike) -> AnyArray:
     """Return the pose of every body in its parent's frame, (N, 4, 4)."""
     nodes = model.nodes
     q = np.asarray(q)
@@ -87,27 +85,27 @@ class Ground(NamedTuple):
     """lambda(i), -1 for the ground."""
     joint: list[slice]
     """Where the rates of joint i sit."""
-    S: Array
+    S: AnyArray
     """(6, n) joint motion subspaces, ``S[:, joint[i]]`` is S_i."""
-    v: Array
+    v: AnyArray
     """(N + 1, 6) velocities."""
-    a: Array
+    a: AnyArray
     """(N + 1, 6) accelerations, with ``a_0 = -a_g`` at the ground."""
-    gamma: Array
+    gamma: AnyArray
     """(N + 1, 6) part of a from joint accelerations."""
-    xi: Array
+    xi: AnyArray
     """(N + 1, 6) part of a from joint rates: a = gamma + xi + a_0."""
-    I: Array  # noqa: E741
+    I: AnyArray  # noqa: E741
     """(N, 6, 6) inertias."""
-    Sdot: Array
+    Sdot: AnyArray
     """(6, n) ``v_i x S_i``."""
-    Psidot: Array
+    Psidot: AnyArray
     """(6, n) ``v_lambda(i) x S_i`` (eq. 31)."""
-    Psiddot: Array
+    Psiddot: AnyArray
     """(6, n) (eq. 31)."""
-    B: Array
+    B: AnyArray
     """(N, 6, 6) body-level Coriolis matrices (eq. 28)."""
-    f: Array
+    f: AnyArray
     """(N, 6) net forces (eq. 8)."""
 
     def is_ancestor(self, j: int, i: int) -> bool:
@@ -116,7 +114,7 @@ class Ground(NamedTuple):
             i = self.parent[i]
         return i == j
 
-    def composite(self, x: Array) -> Array:
+    def composite(self, x: AnyArray) -> AnyArray:
         """Return ``x_i^C``, the sums over the subtrees, of x (N, ...)."""
         out = x.copy()
         for i in range(len(self.parent) - 1, -1, -1):  # lines 21-24
@@ -125,7 +123,7 @@ class Ground(NamedTuple):
         return out
 
 
-def first_pass(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Ground:
+def first_pass(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Ground:
     """Kinematics, Coriolis matrices and forces of all bodies (singh, Algorithm 1, lines 1-11).
 
     Args:
@@ -165,7 +163,7 @@ def first_pass(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.Array
     return Ground(model, parent, joint, S, v, a, gamma, xi, I, Sdot, Psidot, Psiddot, B, f)
 
 
-def torque_terms(g: Ground) -> tuple[Array, Array, Array]:
+def torque_terms(g: Ground) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return ``M qdd``, ``C qd`` and the gravity forces, (n,) each (singh, eq. 12 to 14).
 
     Without rotor inertias, as in the paper: ``model.armature * qdd`` is no part of the first.
@@ -181,7 +179,7 @@ def torque_terms(g: Ground) -> tuple[Array, Array, Array]:
     return terms[0], terms[1], terms[2]
 
 
-def RNEA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Array:
+def RNEA(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> AnyArray:
     """Inverse dynamics ``tau_i = S_i^T f_i^C``, (n,) (singh, Sec. III, eq. 2).
 
     Deviation: the forces of rotor inertias, ``model.armature * qdd``, are added.
@@ -189,5 +187,5 @@ def RNEA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) 
     g = first_pass(model, q, qd, qdd)
     f_C = g.composite(g.f)
     tau = np.concatenate([g.S[:, k].T @ f_C[i] for i, k in enumerate(g.joint)])
-    out: Array = tau + model.armature * np.asarray(qdd)
+    out: AnyArray = tau + model.armature * np.asarray(qdd)
     return out

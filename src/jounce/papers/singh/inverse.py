@@ -9,13 +9,13 @@ qdd only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jounce import inertia, lie
-from jounce.model import Model
+from jounce import lie
+from jounce._types import AnyArray, ArrayLike
+from jounce.model import Model, inertia
 from jounce.papers.singh.ground import (
     Ground,
     bar,
@@ -37,17 +37,15 @@ __all__ = [
     "torque_dqd",
 ]
 
-Array = npt.NDArray[Any]
-
 
 class Partials(NamedTuple):
     """Partial derivatives with respect to q (in the tangent space) and qd, (n, n) each."""
 
-    dq: Array
-    dqd: Array
+    dq: AnyArray
+    dqd: AnyArray
 
 
-def IDSVA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Partials:
+def IDSVA(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Partials:
     """Partial derivatives of inverse dynamics, O(N d) (singh, Algorithm 1).
 
     Args:
@@ -87,8 +85,8 @@ def IDSVA(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike)
 
 
 def _assemble(
-    g: Ground, below: Callable[[int, slice], Array], above: Callable[[int, slice], Array]
-) -> Array:
+    g: Ground, below: Callable[[int, slice], AnyArray], above: Callable[[int, slice], AnyArray]
+) -> AnyArray:
     """Fill an (n, n) matrix from closed forms for ``j <= i``.
 
     Args:
@@ -109,13 +107,13 @@ def _assemble(
     return out
 
 
-def _crossed(g: Ground, x: Array) -> Array:
+def _crossed(g: Ground, x: AnyArray) -> AnyArray:
     """``x_lambda(j) x S_j`` for all joints, (6, n), of motion vectors x (N + 1, 6)."""
     columns = [cross(x[p]) @ g.S[:, k] for p, k in zip(g.parent, g.joint, strict=True)]
     return np.hstack(columns)
 
 
-def mass_dq(g: Ground) -> Array:
+def mass_dq(g: Ground) -> AnyArray:
     """``d (M qdd) / d q`` at constant qdd, (n, n) (singh, eq. 25)."""
     I_C = g.composite(g.I)
     eta_C = g.composite(np.einsum("kij,kj->ki", g.I, g.gamma[:-1]))
@@ -127,7 +125,7 @@ def mass_dq(g: Ground) -> Array:
     )
 
 
-def coriolis_dq(g: Ground) -> Array:
+def coriolis_dq(g: Ground) -> AnyArray:
     """``d (C qd) / d q``, (n, n) (singh, eq. 26 and 27)."""
     I_C, B_C = g.composite(g.I), g.composite(g.B)
     zeta = g.f - np.einsum("kij,kj->ki", g.I, g.gamma[:-1] + g.a[-1])
@@ -137,14 +135,14 @@ def coriolis_dq(g: Ground) -> Array:
     )
     accelerations = v_Psidot + _crossed(g, g.xi)
 
-    def below(i: int, j: slice) -> Array:
-        out: Array = 2 * B_C[i] @ g.Psidot[:, j] + I_C[i] @ accelerations[:, j]
+    def below(i: int, j: slice) -> AnyArray:
+        out: AnyArray = 2 * B_C[i] @ g.Psidot[:, j] + I_C[i] @ accelerations[:, j]
         return out
 
     return _assemble(g, below, lambda i, k: below(i, k) + bar(zeta_C[i]) @ g.S[:, k])
 
 
-def gravity_dq(g: Ground) -> Array:
+def gravity_dq(g: Ground) -> AnyArray:
     """Derivative of the gravity forces in q, (n, n) (singh, eq. 29)."""
     I_C, a_0 = g.composite(g.I), g.a[-1]
     a_S = cross(a_0) @ g.S
@@ -155,29 +153,29 @@ def gravity_dq(g: Ground) -> Array:
     )
 
 
-def torque_dq(g: Ground) -> Array:
+def torque_dq(g: Ground) -> AnyArray:
     """``d tau / d q`` in closed form, (n, n) (singh, eq. 30 with 31)."""
     I_C, B_C, f_C = g.composite(g.I), g.composite(g.B), g.composite(g.f)
 
-    def below(i: int, j: slice) -> Array:
-        out: Array = 2 * B_C[i] @ g.Psidot[:, j] + I_C[i] @ g.Psiddot[:, j]
+    def below(i: int, j: slice) -> AnyArray:
+        out: AnyArray = 2 * B_C[i] @ g.Psidot[:, j] + I_C[i] @ g.Psiddot[:, j]
         return out
 
     return _assemble(g, below, lambda i, k: below(i, k) + bar(f_C[i]) @ g.S[:, k])
 
 
-def torque_dqd(g: Ground) -> Array:
+def torque_dqd(g: Ground) -> AnyArray:
     """``d tau / d qd`` in closed form, (n, n) (singh, eq. 32)."""
     I_C, B_C = g.composite(g.I), g.composite(g.B)
 
-    def force(i: int, j: slice) -> Array:
-        out: Array = 2 * B_C[i] @ g.S[:, j] + I_C[i] @ (g.Psidot[:, j] + g.Sdot[:, j])
+    def force(i: int, j: slice) -> AnyArray:
+        out: AnyArray = 2 * B_C[i] @ g.S[:, j] + I_C[i] @ (g.Psidot[:, j] + g.Sdot[:, j])
         return out
 
     return _assemble(g, force, force)
 
 
-def RNEACR(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Partials:
+def RNEACR(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Partials:
     """Partial derivatives of inverse dynamics by the chain rule on RNEA (singh, Table II).
 
     Forward accumulation in body coordinates: beside every vector x of the recursion runs its

@@ -1,0 +1,190 @@
+"""Christoffel symbols, and derivatives of the mass matrix, its inverse and the kinetic energy.
+
+Derivatives with respect to q are taken in the tangent space: q is moved by
+``integrate(model, q, eps)``, left-trivialized for spherical and free joints.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce._core.out import deliver, deliver_all
+from jounce._types import Array, ArrayLike, Mask
+from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix, potential_energy
+from jounce.model import Model
+from jounce.model.rates import group_blocks, rate_nodes
+
+__all__ = [
+    "KineticEnergyDerivatives",
+    "christoffel_symbols",
+    "inverse_mass_matrix_derivatives",
+    "kinetic_energy_derivatives",
+    "mass_matrix_derivatives",
+]
+
+
+class KineticEnergyDerivatives(NamedTuple):
+    """Derivatives of the kinetic energy, (..., nv) each; ``dv`` is the generalized momentum."""
+
+    dq: Array
+    dv: Array
+
+
+def christoffel_symbols(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Christoffel symbols of the first kind, (..., nv, nv, nv).
+
+    Gamma[i, j, k] are the coefficients of the Coriolis matrix, C_ij = sum_k Gamma_ijk v_k. For
+    robots with 1-DoF joints they are those of the mass matrix (mueller, eq. 86),
+
+        Gamma_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2,
+
+    symmetric in j and k. The rates of a spherical or free joint are no derivatives of coordinates:
+    there the structure constants of the group are part of the symbols, which are not symmetric.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: (..., nv, nv, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
+    """
+    return _last(_coriolis_of_unit_rates(model, q, threads), out)
+
+
+def mass_matrix_derivatives(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Derivatives of the mass matrix with respect to q, (..., nv, nv, nv).
+
+    Entry [i, j, k] is the derivative of M_ij along rate k. Because dM/dt = C + C^T along every
+    motion (ali, Lemma 1), it is Gamma_ijk + Gamma_jik, for all joint types. Entries that cannot
+    depend on a coordinate are exactly zero: M_ij changes with k only if the joint of k is
+    outward of that of i or of j.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: (..., nv, nv, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
+    """
+    return _last(_mass_matrix_slices(model, q, threads), out)
+
+
+def inverse_mass_matrix_derivatives(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Derivatives of the inverse mass matrix with respect to q, (..., nv, nv, nv).
+
+    dM^-1/dq_k = -M^-1 dM/dq_k M^-1; entry [i, j, k] is that of row i and column j along rate k.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: (..., nv, nv, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia; it is named.
+    """
+    inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
+    slices = -inverse @ _mass_matrix_slices(model, q, threads) @ inverse
+    return _last(slices, out)
+
+
+def kinetic_energy_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> KineticEnergyDerivatives:
+    """Derivatives of the kinetic energy T with respect to q and v.
+
+    dT/dv = M v =: p, and from the Lagrange equations with rates on the group (Hamel's),
+    d/dt p - ad_v^T p - dT/dq = C v with dM/dt = C + C^T,
+
+        dT/dq = C^T v - ad_v^T p,
+
+    where ad_v acts within each spherical and free joint and is zero for others (mueller, before
+    eq. 83, for 1-DoF joints). T does not depend on the coordinates of joints at the root.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        out: two (..., nv) arrays to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (dq, dv), (..., nv) each.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
+    """
+    C = coriolis_matrix(model, q, v, threads=threads)
+    rates = np.asarray(v, float)
+    momentum = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
+    dq = (C.swapaxes(-1, -2) @ rates[..., None])[..., 0]
+    turned = momentum - model.armature * rates  # rotors have no gyroscopic forces in C
+    for block in group_blocks(model):
+        ad = block.ad(rates)
+        dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, turned[..., block.at])
+    dq[..., model.nodes.parent[rate_nodes(model)] < 0] = 0.0
+    return deliver_all(KineticEnergyDerivatives(dq, momentum), out)
+
+
+def _last(slices: Array, out: Array | None) -> Array:
+    """Move the index k of the rates behind i and j."""
+    return deliver(np.ascontiguousarray(np.moveaxis(slices, -3, -1)), out)
+
+
+def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:
+    """Coriolis matrices of the unit rates k, (..., k, i, j): C is linear in v."""
+    return coriolis_matrix(model, per_rate(model, q), np.eye(model.nv), threads=threads)
+
+
+def per_rate(model: Model, q: ArrayLike) -> Array:
+    """Return the checked q with an axis for the unit rates, (..., 1, nq)."""
+    potential_energy(model, q)  # checks the arguments
+    return np.asarray(q, float)[..., None, :]
+
+
+def _mass_matrix_slices(model: Model, q: ArrayLike, threads: int) -> Array:
+    """Derivatives of M along the rates k, (..., k, i, j)."""
+    C = _coriolis_of_unit_rates(model, q, threads)
+    return np.where(_may_change(model), C + C.swapaxes(-1, -2), 0.0)
+
+
+def _may_change(model: Model) -> Mask:
+    """Whether M_ij can depend on k, [k, i, j]: node k is below that of i or of j."""
+    node = rate_nodes(model)
+    below = _outward(model)[node[:, None], node]  # [k, i]
+    return below[:, :, None] | below[:, None, :]
+
+
+def _outward(model: Model) -> Mask:
+    """Whether node k is a proper descendant of node i, [k, i]."""
+    parent = model.nodes.parent
+    out = np.zeros((len(parent), len(parent)), bool)
+    for k, p in enumerate(parent):
+        if p >= 0:
+            out[k] = out[p]
+            out[k, p] = True
+    return out

@@ -1,0 +1,171 @@
+"""Partial derivatives of Jacobians of any order, as nested Lie brackets."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jounce import lie
+from jounce._core.out import deliver
+from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce.kinematics import jacobian
+from jounce.model import Model
+from jounce.model.rates import path_rates, rate_nodes
+
+__all__ = ["jacobian_derivatives"]
+
+
+def jacobian_derivatives(
+    model: Model,
+    q: ArrayLike,
+    body: str | int,
+    order: int = 1,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """All partial derivatives of one order of a body's Jacobian, (..., 6, nv, nv, ..., nv).
+
+    Nested Lie brackets of its columns, with b the indices a_m, ..., a_1 sorted by joint from the
+    base outward (a stable sort):
+
+        body     [...[[J_j, J_b1], J_b2], ..., J_bm]  if j < b1            (mueller, eq. 5, 12, 14)
+        spatial  [J_b1, [J_b2, ..., [J_bm, J_j]]]     if bm <= j           (mueller, eq. 15, 20, 23)
+        hybrid   sum over subsets s of b of ad_{w_s1} ad_{w_s2} ... [...[J_j, J_r1], ...]: some
+                 derivatives turn the axes, the others r act as in body axes (eq. 25 for order 1)
+
+    Entry [..., j, a_1, ..., a_m] is D_{a_m} (... D_{a_2} (D_{a_1} J_j)): the direction taken last
+    is the last axis, as if each order were the derivative of the one before. For 1-DoF joints the
+    order does not matter; rates of one spherical or free joint do not commute. Only the columns on
+    the body's path to the base are computed.
+
+    Deviation: eq. 25 holds for j <= k only; where k is inward of j the derivative is not zero but
+    [angular(J_k), J_j], because the axes turn.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        body: a body (name or index) or the name of a frame.
+        order: number m of derivatives; 0 gives the Jacobian.
+        twist: representation of the twist, see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6, nv, nv, ..., nv) with 2 + order axes after the leading ones.
+
+    Raises:
+        ValueError: a negative order, an unknown representation, a wrong shape or bad numbers.
+        KeyError: an unknown body.
+
+    Identity: ``jacobian_derivatives(model, q, body) @ v`` is `jacobian_rate`.
+    """
+    order = _order(order)
+    J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist, threads=threads)
+    path = path_rates(model, body)
+    node, columns = rate_nodes(model)[path], J[..., path]
+    if twist == "mixed":
+        hybrid = _hybrid_partials(columns, node, order)
+        own = _body_partials(jacobian(model, q, body, threads=threads)[..., path], node, order)
+        partials = np.concatenate([own[..., :3, :], hybrid[..., 3:, :]], axis=-2)
+    else:
+        partials = _PARTIALS[twist](columns, node, order)
+    n, lead = len(path), J.shape[:-1]
+    result = np.zeros((*lead, *(model.nv,) * (order + 1)))
+    places: tuple[Any, ...] = np.ix_(*[path] * (order + 1))
+    result[(..., *places)] = partials.reshape(*lead, *(n,) * (order + 1))
+    return deliver(result, out)
+
+
+def _order(order: int) -> int:
+    try:
+        value = index(order)
+    except TypeError:
+        value = -1
+    if value < 0 or isinstance(order, bool):
+        raise ValueError(f"order must be an integer of at least 0, got {order!r}")
+    return value
+
+
+def _body_partials(J: Array, node: Integers, order: int) -> Array:
+    """Eq. 14: nested brackets from the inside, [[J_j, J_b1], J_b2], ...; (..., 6, n^(order+1))."""
+    ad = -lie.ad(J.swapaxes(-1, -2))  # [x, J_k] = -ad_{J_k} x
+    nested = J
+    for _ in range(order):
+        nested = _flat(np.einsum("...kab,...bx->...axk", ad, nested))
+    return _sorted(nested, node, order) * _mask(node[:, None] < node, order)
+
+
+def _spatial_partials(J: Array, node: Integers, order: int) -> Array:
+    """Eq. 23: nested brackets, [J_b1, [J_b2, ... J_j]], a new index in front of the others."""
+    n = len(node)
+    ad = lie.ad(J.swapaxes(-1, -2))
+    nested = J
+    for _ in range(order if n else 0):
+        split = nested.reshape(*nested.shape[:-1], n, nested.shape[-1] // n)
+        nested = _flat(np.einsum("...kab,...bjx->...ajkx", ad, split), 3)
+    return _sorted(nested, node, order) * _mask(node[:, None] >= node, order)
+
+
+def _hybrid_partials(J: Array, node: Integers, order: int) -> Array:
+    """Leibniz' rule on X J^b: a subset of the derivatives turns the axes."""
+    n, lead = len(node), J.shape[:-2]
+    turns = [_rotations(J, node, m) for m in range(order + 1)]  # (..., 6, 6, n^m)
+    inner = [_body_partials(J, node, m) for m in range(order + 1)]
+    total = np.zeros((*lead, 6, *(n,) * (order + 1)))
+    for chosen in (s for m in range(order + 1) for s in combinations(range(order), m)):
+        rest = [m for m in range(order) if m not in chosen]
+        product = np.einsum("...acs,...cx->...axs", turns[len(chosen)], inner[len(rest)])
+        product = product.reshape(*lead, 6, *(n,) * (order + 1))  # j, rest..., chosen...
+        places = [0, *(1 + m for m in rest), *(1 + m for m in chosen)]
+        axes = np.argsort(places) + len(lead) + 1
+        total += product.transpose(*range(len(lead) + 1), *axes)
+    return _flat(total, order + 1)
+
+
+def _rotations(J: Array, node: Integers, order: int) -> Array:
+    """Derivatives of X times its inverse: ad_{w_b1} ad_{w_b2} ..., sorted by joint."""
+    W = J.swapaxes(-1, -2) * np.repeat([1.0, 0.0], 3)
+    ad = lie.ad(W)
+    nested = np.broadcast_to(np.eye(6)[..., None], (*J.shape[:-2], 6, 6, 1))
+    for _ in range(order):
+        nested = _flat(np.einsum("...kab,...bcx->...ackx", ad, nested))
+    return _sorted(nested, node, order)
+
+
+def _flat(x: Array, count: int = 2) -> Array:
+    """Merge the last `count` axes."""
+    return x.reshape(*x.shape[: x.ndim - count], math.prod(x.shape[x.ndim - count :]))
+
+
+def _sorted(nested: Array, node: Integers, order: int) -> Array:
+    """Read entry [..., a_1, ..., a_m] at the indices a_m, ..., a_1, sorted by joint."""
+    n = len(node)
+    if order < 2 or n == 0:
+        return nested
+    indices = np.indices((n,) * order).reshape(order, -1)[::-1]
+    ranks = np.argsort(node[indices], axis=0, kind="stable")
+    chosen = np.ravel_multi_index(tuple(np.take_along_axis(indices, ranks, axis=0)), (n,) * order)
+    split = nested.reshape(*nested.shape[:-1], nested.shape[-1] // n**order, n**order)
+    return split[..., chosen].reshape(nested.shape)
+
+
+def _mask(pair: Mask, order: int) -> Mask:
+    """Whether the relation [j, k] holds between column j and all other indices, flattened."""
+    n = len(pair)
+    mask = np.ones((n,) * (order + 1), bool)
+    for m in range(order):
+        mask &= pair.reshape((n,) + (1,) * m + (n,) + (1,) * (order - 1 - m))
+    return mask.reshape(-1)
+
+
+_PARTIALS: dict[str, Any] = {
+    "body": _body_partials,
+    "spatial": _spatial_partials,
+    "hybrid": _hybrid_partials,
+}

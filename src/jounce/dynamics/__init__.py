@@ -1,0 +1,45 @@
+"""Inverse, forward and hybrid dynamics; mass matrix, forces, energies, momentum.
+
+Every function takes a `Model` and arrays with any leading batch axes, which broadcast like
+NumPy's. ``out=`` reuses an array, ``threads=`` splits a batch over cores (0: all of them). The
+equations of motion are
+
+    M(q) a + b(q, v) = tau + sum_i J_i^T f_ext_i,
+
+with the bias forces b holding Coriolis, centrifugal and gravity terms. Joint damping and
+friction are not part of them, see `passive_forces`.
+"""
+
+from jounce.dynamics.centroidal import (
+    centroidal_momentum,
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_rate,
+)
+from jounce.dynamics.energy import kinetic_energy, momentum, potential_energy
+from jounce.dynamics.equations import (
+    bias_forces,
+    forward_dynamics,
+    gravity_forces,
+    hybrid_dynamics,
+    inverse_dynamics,
+)
+from jounce.dynamics.matrices import coriolis_matrix, inverse_mass_matrix, mass_matrix
+from jounce.dynamics.passive import passive_forces
+
+__all__ = [
+    "bias_forces",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_matrix_rate",
+    "coriolis_matrix",
+    "forward_dynamics",
+    "gravity_forces",
+    "hybrid_dynamics",
+    "inverse_dynamics",
+    "inverse_mass_matrix",
+    "kinetic_energy",
+    "mass_matrix",
+    "momentum",
+    "passive_forces",
+    "potential_energy",
+]

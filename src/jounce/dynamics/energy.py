@@ -1,0 +1,57 @@
+"""Energies and the momentum about the world's origin."""
+
+from __future__ import annotations
+
+from jounce._core import kernel
+from jounce._types import Array, ArrayLike
+from jounce.model import Model
+
+__all__ = [
+    "kinetic_energy",
+    "momentum",
+    "potential_energy",
+]
+
+
+@kernel
+def kinetic_energy(
+    model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Kinetic energy, (...) in J, with that of the rotors (armature).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        out: (...) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+
+
+@kernel
+def potential_energy(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Potential energy of gravity, (...) in J, zero at the world's origin.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: (...) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+
+
+@kernel
+def momentum(
+    model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Spatial momentum (angular, linear) about the world's origin, along its axes, (..., 6).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        out: (..., 6) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """

@@ -1,0 +1,172 @@
+"""Inverse, forward and hybrid dynamics, and the forces at rest and at constant rates."""
+
+from __future__ import annotations
+
+from jounce._core import kernel
+from jounce._types import Array, ArrayLike
+from jounce.model import Model
+
+__all__ = [
+    "bias_forces",
+    "forward_dynamics",
+    "gravity_forces",
+    "hybrid_dynamics",
+    "inverse_dynamics",
+]
+
+
+@kernel
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Generalized forces that give the accelerations a.
+
+    tau = M(q) a + b(q, v) - sum_i J_i^T f_ext_i, by the recursive Newton-Euler algorithm in body
+    frames (mueller, eq. 66-67; kim, Table 2; ali, Algorithms 1 and 2 at order 0), O(n).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates; a free joint's are its body-fixed twist (angular, linear).
+        a: (..., nv) derivatives of the components of v.
+        f_ext: (..., n_bodies, 6) wrenches (moment, force) on the bodies, each in and at the
+            origin of its body's frame.
+        out: (..., nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) generalized forces, conjugate to v.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a quaternion whose norm
+            differs from 1 by more than 1e-3 (nearer ones are normalized).
+
+    Identity: ``forward_dynamics(model, q, v, inverse_dynamics(model, q, v, a)) == a``.
+    """
+
+
+@kernel
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Accelerations that the generalized forces tau give.
+
+    Solves M(q) a = tau - b(q, v) + sum_i J_i^T f_ext_i with articulated inertias (kim, Table 3;
+    ali, Algorithm 3 at order 0), O(n).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        tau: (..., nv) generalized forces, conjugate to v.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        out: (..., nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) derivatives of the components of v.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia (a massless leaf); it is named.
+
+    Identity: ``inverse_dynamics(model, q, v, forward_dynamics(model, q, v, tau)) == tau``.
+    """
+
+
+@kernel
+def hybrid_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> tuple[Array, Array]:
+    """Solve for the accelerations of some rates and the forces of the others.
+
+    Where `prescribed` is True the acceleration is an input and the force is computed; where it is
+    False the other way round. The mask may cut through a multi-DoF joint or single out the base.
+    (kim, Table 4; ali, Algorithm 4 at order 0), O(n).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) accelerations; read where prescribed, ignored elsewhere (even if nan).
+        tau: (..., nv) forces; read where not prescribed, ignored elsewhere.
+        prescribed: (nv,) bool mask over the rates, the same for the whole batch.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        out: pair of (..., nv) arrays to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (a, tau), both (..., nv) and complete.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint that is not prescribed moves no inertia; it is named.
+
+    Identity: all prescribed is inverse dynamics, none prescribed is forward dynamics.
+    """
+
+
+@kernel
+def bias_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Bias forces b(q, v): Coriolis, centrifugal and gravity terms, less external wrenches.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        out: (..., nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) generalized forces.
+
+    Identity: ``bias_forces(model, q, v) == inverse_dynamics(model, q, v, 0)``.
+    """
+
+
+@kernel
+def gravity_forces(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Forces g(q) that hold the robot still against gravity, (..., nv).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: (..., nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Identity: g is the gradient of `potential_energy` in the tangent space.
+    """

@@ -1,0 +1,28 @@
+"""Configurations, and where bodies and frames are and how they move."""
+
+from jounce.kinematics.bodies import (
+    body_accelerations,
+    body_pose,
+    body_poses,
+    body_twist,
+    body_twists,
+)
+from jounce.kinematics.configurations import difference, integrate, neutral, random_configuration
+from jounce.kinematics.jacobians import jacobian, jacobian_rate
+from jounce.kinematics.masses import center_of_mass, total_mass
+
+__all__ = [
+    "body_accelerations",
+    "body_pose",
+    "body_poses",
+    "body_twist",
+    "body_twists",
+    "center_of_mass",
+    "difference",
+    "integrate",
+    "jacobian",
+    "jacobian_rate",
+    "neutral",
+    "random_configuration",
+    "total_mass",
+]

@@ -1,0 +1,135 @@
+"""Poses, twists and accelerations of bodies and frames.
+
+`body` is a body's name or index, or the name of a frame. `twist` names the representation of
+twists, one of "body", "spatial", "hybrid", "mixed", see `jounce.twists` for what they mean and
+what other libraries call them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jounce import _core
+from jounce._core import kernel
+from jounce._types import Array, ArrayLike
+from jounce.lie.twists import representation_index
+from jounce.model.model import Model, locate
+
+__all__ = [
+    "body_accelerations",
+    "body_pose",
+    "body_poses",
+    "body_twist",
+    "body_twists",
+]
+
+Kernel = Callable[..., Array]
+
+
+@kernel
+def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    """Poses of all bodies in the world, (..., n_bodies, 4, 4).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+
+
+_body_pose: Kernel = _core.raw("body_pose")
+_body_twist: Kernel = _core.raw("body_twist")
+_body_twists: Kernel = _core.raw("body_twists")
+_body_accelerations: Kernel = _core.raw("body_accelerations")
+
+
+def body_twists(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Twists of all bodies, (..., n_bodies, 6), in the chosen representation (mueller, eq. 66).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+    return _body_twists(model, q, v, representation_index(twist), out=out, threads=threads)
+
+
+def body_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Time derivatives of the components of all bodies' twists, (..., n_bodies, 6).
+
+    Derivatives of components in one representation are not those in another: in "hybrid" the
+    linear part is the acceleration of the body's origin, in "body" it is not.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) derivatives of the components of v.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+    index = representation_index(twist)
+    return _body_accelerations(model, q, v, a, index, out=out, threads=threads)
+
+
+def body_pose(
+    model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Pose of a body or frame in the world, (..., 4, 4)."""
+    return _body_pose(model, q, locate(model, body), out=out, threads=threads)
+
+
+def body_twist(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Twist (angular, linear) of a body or frame, (..., 6), in the chosen representation.
+
+    Identity: ``body_twist(...) == jacobian(...) @ v`` with the same representation.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
+            (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
+            part in the world, as MuJoCo's free joint), see `jounce.twists`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+    """
+    return _body_twist(
+        model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
+    )

@@ -1,0 +1,63 @@
+"""Checks of the arguments that the functions on groups share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jounce._types import AnyArray, ArrayLike
+
+__all__ = [
+    "ALGEBRA",
+    "GROUP",
+    "array",
+    "group_element",
+    "require_nonzero_quat",
+    "require_real_finite",
+]
+
+
+# The trailing shapes of the algebra vectors and group matrices of SO(3) and SE(3).
+ALGEBRA = ((3,), (6,))
+GROUP = ((3, 3), (4, 4))
+# How far from orthonormal a matrix may be before `log` refuses it.
+_ROTATION_TOLERANCE = 1e-6
+
+
+def array(name: str, value: ArrayLike, *trailing: tuple[int, ...]) -> AnyArray:
+    """Convert to float64 or complex128 and require one of the trailing shapes."""
+    try:
+        array = np.asarray(value)
+        array = array.astype(complex if array.dtype.kind == "c" else float, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected an array of numbers, got {value!r}") from error
+    if not any(array.shape[-len(t) :] == t for t in trailing):
+        expected = " or ".join("(..., " + ", ".join(map(str, t)) + ")" for t in trailing)
+        raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
+    return array
+
+
+def group_element(name: str, value: ArrayLike) -> AnyArray:
+    """Convert and require a real rotation or pose, to 1e-6."""
+    T = array(name, value, *GROUP)
+    require_real_finite(name, T)
+    R = T[..., :3, :3]
+    error = np.max(np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)), initial=0.0)
+    if error > _ROTATION_TOLERANCE:
+        raise ValueError(f"{name}: expected orthonormal rotations, off by {error:.1e}")
+    if (np.linalg.det(R) < 0).any():
+        raise ValueError(f"{name}: expected rotations of determinant 1, got a reflection")
+    if T.shape[-1] == 4 and (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > _ROTATION_TOLERANCE).any():
+        raise ValueError(f"{name}: expected poses with the last row (0, 0, 0, 1)")
+    return T
+
+
+def require_real_finite(name: str, array: AnyArray) -> None:
+    if np.iscomplexobj(array):
+        raise ValueError(f"{name}: expected real numbers, got {array.dtype}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
+
+
+def require_nonzero_quat(q: AnyArray) -> None:
+    if (q.real == 0).all(axis=-1).any():
+        raise ValueError("q: expected nonzero quaternions (x, y, z, w), got (0, 0, 0, 0)")

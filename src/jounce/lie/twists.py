@@ -1,0 +1,421 @@
+"""Twists, wrenches and their time derivatives in the four usual representations.
+
+A body has the pose T = (R, p), the body-fixed angular velocity w and the velocity v = R^T dp/dt of
+its origin. Its twist, always (angular, linear), is written in one of four ways (Mueller 2018,
+eq. 97 to 100):
+
+    =========  ======================  =====================================================
+    name       components              meaning
+    =========  ======================  =====================================================
+    body       (w, v)                  both in body axes, at the body's origin
+    spatial    Ad(T) (w, v)            both in world axes, at the world's origin
+    hybrid     (R w, R v)              both in world axes, at the body's origin
+    mixed      (w, R v)                angular part in body axes, linear part in world axes
+    =========  ======================  =====================================================
+
+Deviation: the last member of eq. 99 must read Ad_r V^h, not Ad_r V^b.
+
+The same words mean different things elsewhere, and some libraries put the linear part first:
+
+    =======  ===================  ======================  ===================  ===========
+    jounce   Pinocchio            iDynTree, ADAM, JaxSim  MuJoCo, RBDL         trivialized
+    =======  ===================  ======================  ===================  ===========
+    body     LOCAL                BODY_FIXED              -                    left
+    spatial  WORLD                INERTIAL_FIXED          -                    right
+    hybrid   LOCAL_WORLD_ALIGNED  MIXED                   -                    -
+    mixed    -                    -                       free-joint velocity  -
+    =======  ===================  ======================  ===================  ===========
+
+A wrench (moment, force) in a representation is dual to the twist: its dot product with the twist is
+the power, in every representation. So a body wrench is resolved in body axes about the body's
+origin, a spatial wrench in world axes about the world's origin, a hybrid wrench in world axes about
+the body's origin, and a mixed wrench has its moment in body axes and its force in world axes.
+
+A series stacks a quantity and its component-wise time derivatives: axis -2 has the orders 0, 1, ...
+Component-wise derivatives in one representation are not the converted derivatives of another one,
+since the frame moves. A body that spins about z while its origin moves along the world's x-axis at
+constant speed has no acceleration in the hybrid representation, but it has one in body components:
+
+    >>> import numpy as np
+    >>> from jounce import twists
+    >>> T = np.eye(4)
+    >>> hybrid = np.array([[0, 0, 2, 3, 0, 0], [0, 0, 0, 0, 0, 0]])  # twist, its derivative
+    >>> twists.convert_series(hybrid, T, "hybrid", "body")[1]  # not zero: - w x v
+    array([ 0.,  0.,  0.,  0., -6.,  0.])
+
+All arrays may have leading batch axes, which broadcast. Real and complex numbers are accepted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec
+
+import numpy as np
+
+from jounce._types import AnyArray, ArrayLike
+from jounce.lie._checks import array
+from jounce.lie.algebra import hat
+
+__all__ = [
+    "REPRESENTATIONS",
+    "convert",
+    "convert_acceleration",
+    "convert_series",
+    "convert_wrench",
+    "convert_wrench_series",
+    "matrix",
+    "pose_series",
+]
+
+_Arguments = ParamSpec("_Arguments")
+
+
+class _Representation(NamedTuple):
+    angular_in_body: bool  # axes of the first three components
+    linear_in_body: bool  # axes of the last three components
+    at_world: bool  # reference point: the world's origin, otherwise the body's
+
+
+_ANGULAR, _LINEAR = slice(0, 3), slice(3, 6)
+_TABLE = {
+    "body": _Representation(angular_in_body=True, linear_in_body=True, at_world=False),
+    "spatial": _Representation(angular_in_body=False, linear_in_body=False, at_world=True),
+    "hybrid": _Representation(angular_in_body=False, linear_in_body=False, at_world=False),
+    "mixed": _Representation(angular_in_body=True, linear_in_body=False, at_world=False),
+}
+REPRESENTATIONS = tuple(_TABLE)
+
+_NAMES_ELSEWHERE = {
+    "LOCAL": "body",
+    "BODY_FIXED": "body",
+    "WORLD": "spatial",
+    "INERTIAL_FIXED": "spatial",
+    "LOCAL_WORLD_ALIGNED": "hybrid",
+    "MIXED": "hybrid",
+}
+
+
+def _finite(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, AnyArray]:
+    """Make numbers that no double can hold an error, as in the core."""
+
+    @functools.wraps(function)
+    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AnyArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = function(*args, **kwargs)
+        if not np.isfinite(result).all():
+            raise ValueError("the result is not finite: an input or its order is too large")
+        return result
+
+    return checked
+
+
+def convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+    """Convert the twist of a body with pose T from one representation to another.
+
+    Args:
+        x: (..., 6) twist in the source representation, rad/s and m/s.
+        T: (..., 4, 4) pose of the body in the world.
+        source: "body", "spatial", "hybrid" or "mixed".
+        target: likewise.
+
+    Returns:
+        (..., 6), equal to ``matrix(T, source, target) @ x``.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
+    """
+    return convert_series(_numbers("x", x, (6,))[..., None, :], T, source, target)[..., 0, :]
+
+
+def convert_wrench(w: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+    """Convert a wrench on a body with pose T; its power on the twist stays the same.
+
+    Args:
+        w: (..., 6) wrench (moment, force) in the source representation, N m and N.
+        T: (..., 4, 4) pose of the body in the world.
+        source: "body", "spatial", "hybrid" or "mixed".
+        target: likewise.
+
+    Returns:
+        (..., 6), equal to ``matrix(T, target, source).T @ w`` (Mueller 2018, eq. 120).
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
+    """
+    wrenches = _numbers("w", w, (6,))[..., None, :]
+    return convert_wrench_series(wrenches, np.zeros((0, 6)), T, source, target)[..., 0, :]
+
+
+def convert_acceleration(
+    a: ArrayLike, x: ArrayLike, T: ArrayLike, source: str, target: str
+) -> AnyArray:
+    """Convert the component-wise time derivative of a twist.
+
+    Args:
+        a: (..., 6) time derivative of the components x, rad/s^2 and m/s^2.
+        x: (..., 6) twist in the source representation, rad/s and m/s.
+        T: (..., 4, 4) pose of the body in the world.
+        source: "body", "spatial", "hybrid" or "mixed".
+        target: likewise.
+
+    Returns:
+        (..., 6) time derivative of the twist's components in the target representation. From body
+        to spatial it is Ad(T) a, without a further term, since [x, x] = 0 (Mueller 2018, eq. 117).
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
+    """
+    pair = np.broadcast_arrays(_numbers("x", x, (6,)), _numbers("a", a, (6,)))
+    return convert_series(np.stack(pair, axis=-2), T, source, target)[..., 1, :]
+
+
+def matrix(T: ArrayLike, source: str, target: str) -> AnyArray:
+    """The 6x6 matrix of `convert`; it turns a Jacobian in one representation into another.
+
+    Args:
+        T: (..., 4, 4) pose of the body in the world.
+        source: "body", "spatial", "hybrid" or "mixed".
+        target: likewise.
+
+    Returns:
+        (..., 6, 6). From "body" to "spatial" it is ``lie.Ad(T)``.
+    """
+    columns = convert(np.eye(6), _pose(T)[..., None, :, :], source, target)
+    return np.array(columns.swapaxes(-1, -2))
+
+
+@_finite
+def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+    """Convert a twist and its component-wise time derivatives of any order.
+
+    Works on Taylor coefficients: the pose's coefficients follow from the twist's one by one, and a
+    change of representation is a product of truncated series.
+
+    Args:
+        series: (..., r+1, 6) twist and its derivatives of order 1 to r in the source
+            representation.
+        T: (..., 4, 4) pose of the body in the world, at the same instant.
+        source: "body", "spatial", "hybrid" or "mixed".
+        target: likewise.
+
+    Returns:
+        (..., r+1, 6) twist and its derivatives of order 1 to r in the target representation.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
+    """
+    old, new = _representation("source", source), _representation("target", target)
+    twists = _taylor(_series("series", series))
+    T = _pose(T)
+    batch = _batch(series=twists.shape[:-2], T=T.shape[:-2])
+    R, p = _pose_taylor(twists, T, old, twists.shape[-2])
+    return _derivatives(_change(twists, R, p, old, new, shifted=_LINEAR), batch)
+
+
+@_finite
+def convert_wrench_series(
+    wrenches: ArrayLike, twists: ArrayLike, T: ArrayLike, source: str, target: str
+) -> AnyArray:
+    """Convert a wrench and its component-wise time derivatives of any order (ali, E5).
+
+    From "body" to "spatial" it is E5, Leibniz' rule on the coadjoint matrix Ad(T^-1)^T times the
+    wrench; here between any two representations, as products of Taylor series.
+
+    Args:
+        wrenches: (..., k+1, 6) wrench and its derivatives of order 1 to k in the source
+            representation.
+        twists: (..., m, 6) with m >= k, the body's twist and its derivatives in the source
+            representation; they say how the frame moves. Orders from k on are not used.
+        T: (..., 4, 4) pose of the body in the world, at the same instant.
+        source: "body", "spatial", "hybrid" or "mixed".
+        target: likewise.
+
+    Returns:
+        (..., k+1, 6) wrench and its derivatives of order 1 to k in the target representation.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
+    """
+    old, new = _representation("source", source), _representation("target", target)
+    loads = _taylor(_series("wrenches", wrenches))
+    orders = loads.shape[-2]
+    motion = _taylor(_series("twists", twists, at_least=orders - 1))
+    T = _pose(T)
+    batch = _batch(wrenches=loads.shape[:-2], twists=motion.shape[:-2], T=T.shape[:-2])
+    R, p = _pose_taylor(motion, T, old, orders)
+    return _derivatives(_change(loads, R, p, old, new, shifted=_ANGULAR), batch)
+
+
+@_finite
+def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArray:
+    """The time derivatives of a pose matrix from those of the twist (Ali 2026, Remark 1).
+
+    Leibniz' rule on dT/dt = T hat(x) for a body twist x, or dT/dt = hat(x) T for a spatial one.
+
+    Args:
+        T: (..., 4, 4) pose of the body in the world.
+        series: (..., r+1, 6) twist and its component-wise derivatives of order 1 to r.
+        source: representation of the series.
+
+    Returns:
+        (..., r+2, 4, 4) derivatives of order 0 to r+1 of T.
+
+    Raises:
+        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
+            finite.
+    """
+    rep = _representation("source", source)
+    twists = _taylor(_series("series", series))
+    T = _pose(T)
+    batch = _batch(series=twists.shape[:-2], T=T.shape[:-2])
+    R, p = _pose_taylor(twists, T, rep, twists.shape[-2] + 1)
+    out = np.zeros((*batch, twists.shape[-2] + 1, 4, 4), R.dtype)
+    out[..., :3, :3] = R
+    out[..., :3, 3] = p
+    out *= _factorials(out.shape[-3])[:, None, None]
+    out[..., 0, 3, 3] = 1
+    return out
+
+
+def _pose_taylor(
+    x: AnyArray, T: AnyArray, rep: _Representation, orders: int
+) -> tuple[AnyArray, AnyArray]:
+    """Taylor coefficients 0 to orders - 1 of R and p from those of the twist x.
+
+    Solves dR/dt = R hat(w) (body axes) or hat(w) R (world axes), and dp/dt = v, R v or, for a
+    spatial twist, v + w x p.
+    """
+    batch = np.broadcast_shapes(x.shape[:-2], T.shape[:-2])
+    dtype = np.result_type(x, T)
+    R, p = np.empty((*batch, orders, 3, 3), dtype), np.empty((*batch, orders, 3), dtype)
+    R[..., 0, :, :], p[..., 0, :] = T[..., :3, :3], T[..., :3, 3]
+    W, v = hat(x[..., _ANGULAR]), x[..., _LINEAR]
+    for k in range(orders - 1):
+        done, reverse = slice(0, k + 1), slice(k, None, -1)
+        R_k, W_k = R[..., done, :, :], W[..., reverse, :, :]
+        factors = (R_k, W_k) if rep.angular_in_body else (W_k, R_k)
+        velocity = v[..., k, :]
+        if rep.linear_in_body:
+            velocity = np.einsum("...nij,...nj->...i", R_k, v[..., reverse, :])
+        if rep.at_world:
+            velocity = velocity + np.einsum("...nij,...nj->...i", W_k, p[..., done, :])
+        R[..., k + 1, :, :] = np.einsum("...nij,...njk->...ik", *factors) / (k + 1)
+        p[..., k + 1, :] = velocity / (k + 1)
+    return R, p
+
+
+def _change(
+    x: AnyArray,
+    R: AnyArray,
+    p: AnyArray,
+    old: _Representation,
+    new: _Representation,
+    shifted: slice,
+) -> AnyArray:
+    """Change the representation of the Taylor series x.
+
+    The `shifted` half depends on the reference point: the linear part of a twist, v_s = v + p x w,
+    and the moment of a wrench, m_s = m + p x f. The free half is only resolved in other axes.
+    """
+    free = _LINEAR if shifted is _ANGULAR else _ANGULAR
+    out = np.empty((*np.broadcast_shapes(x.shape[:-1], p.shape[:-1]), 6), np.result_type(x, R))
+    out[..., free] = _resolve(x[..., free], R, _in_body(old, free), _in_body(new, free))
+    bound, is_in_body = x[..., shifted], _in_body(old, shifted)
+    if old.at_world != new.at_world:
+        lever = _product(hat(p), _resolve(x[..., free], R, _in_body(old, free), False))
+        bound = _resolve(bound, R, is_in_body, False) + (lever if new.at_world else -lever)
+        is_in_body = False
+    out[..., shifted] = _resolve(bound, R, is_in_body, _in_body(new, shifted))
+    return out
+
+
+def _in_body(rep: _Representation, half: slice) -> bool:
+    return rep.angular_in_body if half is _ANGULAR else rep.linear_in_body
+
+
+def _resolve(x: AnyArray, R: AnyArray, is_in_body: bool, to_body: bool) -> AnyArray:
+    """Resolve the vector series x in body or world axes; equal axes cost and change nothing."""
+    if is_in_body == to_body:
+        return x
+    return _product(R.swapaxes(-1, -2) if to_body else R, x)
+
+
+def _product(A: AnyArray, x: AnyArray) -> AnyArray:
+    """The truncated product of a matrix series and a vector series (Cauchy convolution)."""
+    terms = [
+        np.einsum("...nij,...nj->...i", A[..., : k + 1, :, :], x[..., k::-1, :])
+        for k in range(x.shape[-2])
+    ]
+    return np.stack(terms, axis=-2)
+
+
+def _factorials(orders: int) -> AnyArray:
+    return np.cumprod(np.maximum(np.arange(float(orders)), 1.0))
+
+
+def _taylor(derivatives: AnyArray) -> AnyArray:
+    return derivatives / _factorials(derivatives.shape[-2])[:, None]
+
+
+def _derivatives(taylor: AnyArray, batch: tuple[int, ...]) -> AnyArray:
+    scaled: AnyArray = taylor * _factorials(taylor.shape[-2])[:, None]
+    return np.array(np.broadcast_to(scaled, (*batch, *scaled.shape[-2:])))
+
+
+def _numbers(name: str, value: ArrayLike, trailing: tuple[int, ...]) -> AnyArray:
+    numbers = array(name, value, trailing)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
+    return numbers
+
+
+def _series(name: str, value: ArrayLike, at_least: int = 1) -> AnyArray:
+    series = _numbers(name, value, (6,))
+    if series.ndim < 2 or series.shape[-2] < at_least:
+        raise ValueError(
+            f"{name}: expected shape (..., orders, 6) with orders >= {at_least}, got {series.shape}"
+        )
+    return series
+
+
+def _pose(value: ArrayLike) -> AnyArray:
+    T = _numbers("T", value, (4, 4))
+    if (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
+        raise ValueError("T: expected poses with the last row (0, 0, 0, 1)")
+    return T
+
+
+def _batch(**shapes: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError as error:
+        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"batch axes do not broadcast: {got}") from error
+
+
+def _representation(argument: str, name: object) -> _Representation:
+    if isinstance(name, str) and name in _TABLE:
+        return _TABLE[name]
+    known = ", ".join(repr(n) for n in REPRESENTATIONS)
+    message = f"{argument}: expected one of {known}, got {name!r}."
+    alias = str(name).rpartition(".")[2].upper()  # also pinocchio.ReferenceFrame.LOCAL
+    if alias in _NAMES_ELSEWHERE:
+        message += f" {alias} is called {_NAMES_ELSEWHERE[alias]!r} here."
+    elsewhere = ", ".join(f"{theirs} = {ours!r}" for theirs, ours in _NAMES_ELSEWHERE.items())
+    raise ValueError(
+        f"{message} Pinocchio's and iDynTree's names: {elsewhere};"
+        " MuJoCo's free-joint velocity = 'mixed'."
+    )
+
+
+def representation_index(name: object) -> int:
+    """Number that the compiled core uses for a representation."""
+    _representation("twist", name)
+    return REPRESENTATIONS.index(str(name))

@@ -1,0 +1,9 @@
+"""Robots: joints, bodies, the immutable model and what builds it."""
+
+from jounce.model import inertia, models
+from jounce.model.builder import ModelBuilder
+from jounce.model.joints import Joint, Mimic
+from jounce.model.model import Model
+from jounce.model.nodes import Frame
+
+__all__ = ["Frame", "Joint", "Mimic", "Model", "ModelBuilder", "inertia", "models"]

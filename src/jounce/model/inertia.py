@@ -1,0 +1,175 @@
+"""Inertial parameters of a rigid body, ten numbers about the origin of its frame.
+
+The order is the same everywhere in this package (and in Pinocchio):
+``m, m c_x, m c_y, m c_z, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``, where ``c`` is the center of mass
+and ``I`` the rotational inertia about the frame's origin, all resolved in the frame.
+All functions take leading batch axes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from jounce import lie
+from jounce._types import Array, ArrayLike
+from jounce.errors import ModelWarning
+
+__all__ = [
+    "about_com",
+    "from_com",
+    "matrix",
+    "pseudo_inertia",
+    "rotational",
+    "transform",
+    "violation",
+    "violations",
+    "warn_of_violations",
+]
+
+
+_ROWS = (0, 0, 1, 0, 1, 2)
+_COLUMNS = (0, 1, 1, 2, 2, 2)
+
+
+def rotational(parameters: ArrayLike) -> Array:
+    """Return the 3x3 rotational inertia about the frame's origin, kg m^2."""
+    p = np.asarray(parameters)
+    out = np.empty((*p.shape[:-1], 3, 3), p.dtype)
+    for k, (i, j) in enumerate(zip(_ROWS, _COLUMNS, strict=True)):
+        out[..., i, j] = p[..., 4 + k]
+        out[..., j, i] = p[..., 4 + k]
+    return out
+
+
+def _pack(mass: ArrayLike, first_moment: Array, rotational_inertia: Array) -> Array:
+    upper = rotational_inertia[..., _ROWS, _COLUMNS]
+    return np.concatenate([np.asarray(mass)[..., None], first_moment, upper], axis=-1)
+
+
+def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
+    """Build the ten parameters from mass (kg), center of mass (m) and inertia about it (3x3).
+
+    Identity: ``rotational(from_com(m, c, I)) == I - m hat(c) hat(c)`` (Huygens-Steiner).
+    """
+    m = np.asarray(mass, float)
+    c = np.asarray(com, float)
+    h = lie.hat(c)
+    return _pack(m, m[..., None] * c, np.asarray(inertia, float) - m[..., None, None] * (h @ h))
+
+
+def about_com(parameters: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return (mass, center of mass, 3x3 inertia about the center of mass), inverse of `from_com`.
+
+    A massless body has its center of mass at the origin.
+    """
+    p = np.asarray(parameters, float)
+    m = p[..., 0]
+    c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
+    h = lie.hat(c)
+    return m, c, rotational(p) + m[..., None, None] * (h @ h)
+
+
+def matrix(parameters: ArrayLike) -> Array:
+    """Return the 6x6 inertia in (angular, linear) order: momentum = matrix @ twist.
+
+    ``[[I, hat(m c)], [-hat(m c), m 1]]`` (mueller, eq. 40; kim, eq. 20).
+    """
+    p = np.asarray(parameters)
+    out = np.zeros((*p.shape[:-1], 6, 6), p.dtype)
+    h = lie.hat(p[..., 1:4])
+    out[..., :3, :3] = rotational(p)
+    out[..., :3, 3:] = h
+    out[..., 3:, :3] = -h
+    out[..., (3, 4, 5), (3, 4, 5)] = p[..., :1]
+    return out
+
+
+def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
+    """Express the parameters of a body in another frame.
+
+    Args:
+        parameters: (..., 10) in the body's frame B.
+        pose: (..., 4, 4) pose of B in the new frame.
+
+    Identity: ``matrix(transform(p, T)) == Ad(T^-1).T @ matrix(p) @ Ad(T^-1)``.
+    """
+    p = np.asarray(parameters, float)
+    t = np.asarray(pose, float)
+    r, d, m = t[..., :3, :3], t[..., :3, 3], p[..., 0]
+    h = np.einsum("...ij,...j->...i", r, p[..., 1:4])
+    rotated = r @ rotational(p) @ np.swapaxes(r, -1, -2)
+    hd, hh = lie.hat(d), lie.hat(h)
+    moved = rotated - hd @ hh - hh @ hd - m[..., None, None] * (hd @ hd)
+    return _pack(m, h + m[..., None] * d, moved)
+
+
+def pseudo_inertia(parameters: ArrayLike) -> Array:
+    """Return the 4x4 pseudo inertia, positive semidefinite exactly for bodies that can exist.
+
+    ``[[S, m c], [m c^T, m]]`` with ``S = trace(I)/2 - I`` the second moments of mass
+    (Binet's inertia of mueller, eq. 87).
+    """
+    p = np.asarray(parameters, float)
+    rot = rotational(p)
+    out = np.empty((*p.shape[:-1], 4, 4))
+    half_trace = 0.5 * np.trace(rot, axis1=-2, axis2=-1)
+    out[..., :3, :3] = half_trace[..., None, None] * np.eye(3) - rot
+    out[..., :3, 3] = p[..., 1:4]
+    out[..., 3, :3] = p[..., 1:4]
+    out[..., 3, 3] = p[..., 0]
+    return out
+
+
+def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
+    """Say why no rigid body can have these ten parameters, or return None if one can.
+
+    Principal moments are compared relative to the largest one, with the given tolerance,
+    because model files carry rounded numbers.
+    """
+    p = np.asarray(parameters, float)
+    if not np.all(np.isfinite(p)):
+        return "inertial parameters are not finite"
+    if p[0] < 0:
+        return f"mass {p[0]:g} is negative"
+    if p[0] == 0 and np.any(p[1:] != 0):
+        return "mass is zero but the first moment or the inertia is not"
+    moments: Array = np.linalg.eigvalsh(about_com(p)[2]).astype(float)
+    rounding = 8 * np.finfo(float).eps * np.max(np.abs(p[4:]))  # of a point mass far away
+    slack = tolerance * max(abs(moments[0]), abs(moments[2])) + rounding + 1e-30
+    if moments[0] < -slack:
+        return f"inertia is not positive semidefinite (principal moments {_list(moments)})"
+    if moments[0] + moments[1] < moments[2] - slack:
+        return f"principal moments {_list(moments)} break the triangle inequality"
+    return None
+
+
+def violations(parameters: ArrayLike) -> dict[int, str]:
+    """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
+    p = np.asarray(parameters, float).reshape(-1, 10)
+    suspect = ~np.isfinite(p).all(axis=1)
+    tensors = about_com(np.where(suspect[:, None], 0.0, p))[2]
+    low, middle, high = np.linalg.eigvalsh(tensors).T
+    suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)
+    found = ((int(k), violation(p[k])) for k in np.flatnonzero(suspect))
+    return {k: why for k, why in found if why is not None}
+
+
+def warn_of_violations(names: Sequence[str], rows: Array, stacklevel: int) -> None:
+    """Issue one `ModelWarning` if some of the bodies have parameters that no body can have.
+
+    Args:
+        names: n names of bodies.
+        rows: (n, 10) their parameters.
+        stacklevel: as in `warnings.warn`, counted from the caller.
+    """
+    bad = [f"body {names[k]!r}: {why}" for k, why in violations(rows).items()]
+    if bad:
+        more = f" (and {len(bad) - 3} more)" if len(bad) > 3 else ""
+        warnings.warn("; ".join(bad[:3]) + more, ModelWarning, stacklevel=stacklevel + 1)
+
+
+def _list(values: Array) -> str:
+    return ", ".join(f"{v:.6g}" for v in values)

@@ -1,0 +1,454 @@
+"""The immutable model of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import AnyArray, Array, ArrayLike, Integers, Mask
+from jounce.errors import WORLD_IS_NO_BODY, ModelError, unknown_name
+from jounce.model import inertia as inertia_
+from jounce.model.joints import (
+    COORDINATE_FIELDS,
+    RATE_FIELDS,
+    SIZES,
+    Joint,
+    check_limits,
+    check_values,
+    gathered,
+    spread,
+)
+from jounce.model.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_nodes, frozen
+
+__all__ = ["Frame", "Model", "locate", "require_model"]
+
+
+class Model(_core.Tree):  # type: ignore[misc]
+    """A tree of rigid bodies, immutable and safe to share between threads.
+
+    Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
+    package takes a model and plain arrays. Bodies are numbered depth first: a parent comes
+    before its children, and a subtree is a contiguous range.
+
+    Models are equal, ``==``, if all that this package computes from them is the same, under the
+    same names: bodies, joints, frames, gravity and every number of them, compared exactly. Shapes
+    for the viewer are not compared. Equal models have equal hashes, so that a model can be a key;
+    a copy is the model itself, and what comes out of a pickle is equal to what went in.
+
+    Attributes:
+        name: name of the robot.
+        nq: number of coordinates.
+        nv: number of rates.
+        n_bodies: number of bodies; those merged by fixed joints count once.
+        bodies: the bodies, each with its name, parent, placement, joints and inertial parameters:
+            what the model is made of.
+        body_names: names of the bodies.
+        joint_names: names of the joints, in the order of their coordinates.
+        joints: the joints themselves (axes, limits, mimic, ...).
+        parents: (n_bodies,) index of the parent body, -1 for the world.
+        gravity: (3,) acceleration of gravity in the world, m/s^2.
+        inertias: (n_bodies, 10) inertial parameters, see `jounce.inertia`.
+        actuated: (nv,) True where a generalized force can be applied by a motor.
+        armature: (nv,) rotor inertia reflected to the joint, part of the dynamics.
+        damping: (nv,) viscous coefficients, see `jounce.passive_forces`.
+        friction: (nv,) Coulomb friction forces, see `jounce.passive_forces`.
+        lower: (nq,) lower limits of the coordinates.
+        upper: (nq,) upper limits of the coordinates.
+        velocity_limit: (nv,) largest absolute rates.
+        effort_limit: (nv,) largest absolute generalized forces.
+        frames: named frames fixed to bodies: bodies, merged links, sites.
+        visuals: shapes for the viewer; they play no part in the dynamics.
+        nodes: the elementary joints that the recursions run over.
+    """
+
+    name: str
+    nq: int
+    nv: int
+    bodies: tuple[Body, ...]
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    parents: Integers
+    gravity: Array
+    inertias: Array
+    actuated: Mask
+    armature: Array
+    damping: Array
+    friction: Array
+    lower: Array
+    upper: Array
+    velocity_limit: Array
+    effort_limit: Array
+    frames: Mapping[str, Frame]
+    visuals: tuple[Any, ...]
+    nodes: Nodes
+
+    def __init__(
+        self,
+        name: str,
+        gravity: ArrayLike,
+        bodies: Sequence[Body],
+        frames: Mapping[str, Frame] | None = None,
+        visuals: Iterable[Any] = (),
+    ) -> None:
+        if "nodes" in self.__dict__:
+            raise TypeError("a Model is immutable, so it cannot be initialized again")
+        nodes = build_nodes(bodies)
+        joints = tuple(joint for body in bodies for joint in body.joints)
+        self._set("nodes", nodes)
+        self._set("bodies", tuple(bodies))
+        self._set("name", name)
+        self._set("gravity", frozen(_array("gravity", gravity, (3,))))
+        self._set("visuals", tuple(visuals))
+        self._set("body_names", tuple(body.name for body in bodies))
+        self._set("joint_names", tuple(joint.name for joint in joints))
+        self._set("joints", joints)
+        self._set("parents", frozen(np.array([b.parent for b in bodies], np.int64)))
+        self._set("_body_index", _unique("body", self.body_names))
+        self._set("_joint_index", _unique("joint", self.joint_names))
+        self._set("frames", all_frames(bodies, frames or {}))
+        self._set_joint_arrays(joints, nodes)
+        self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
+        self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
+        self._make_tree()
+
+    def _set_joint_arrays(self, joints: Sequence[Joint], nodes: Nodes) -> None:
+        sizes = np.zeros((len(joints), 2), np.int64)
+        np.add.at(sizes, nodes.joint, SIZES[nodes.kind])
+        self._set("_sizes", frozen(sizes))
+        self._set("_offsets", frozen(np.concatenate([[(0, 0)], np.cumsum(sizes, axis=0)])))
+        for field in (*RATE_FIELDS, *COORDINATE_FIELDS):
+            self._set_values(field, spread(joints, field, self._counts(field)))
+        check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
+        driven = [j.type != "free" if j.actuated is None else bool(j.actuated) for j in joints]
+        self._set("actuated", frozen(np.repeat(np.array(driven, bool), sizes[:, 1])))
+
+    def _counts(self, field: str) -> Integers:
+        """How many numbers of a field each joint has."""
+        counts: Integers = self._sizes[:, 1 if field in RATE_FIELDS else 0]
+        return counts
+
+    def _set_values(self, field: str, values: Array) -> None:
+        check_values(self.joints, field, values, self._counts(field))
+        self._set(field, frozen(values))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: a model never changes."""
+        raise AttributeError(
+            f"a Model is immutable, so {name!r} cannot be set; model.replace(...) makes a copy "
+            "with other inertias, gravity, armature, ..."
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse: a model never changes."""
+        raise AttributeError(f"a Model is immutable, so {name!r} cannot be deleted")
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies."""
+        return len(self.body_names)
+
+    def q_slice(self, joint: str | int) -> slice:
+        """Where the coordinates of a joint sit in q."""
+        return self._slice(joint, 0)
+
+    def v_slice(self, joint: str | int) -> slice:
+        """Where the rates of a joint sit in v, a and tau."""
+        return self._slice(joint, 1)
+
+    def _slice(self, joint: str | int, column: int) -> slice:
+        k = self.joint_index(joint)
+        return slice(int(self._offsets[k, column]), int(self._offsets[k + 1, column]))
+
+    def joint_index(self, joint: str | int) -> int:
+        """Index of a joint by name (an index is checked and returned)."""
+        if joint == "root_joint" and joint not in self._joint_index and self._has_free_root():
+            return 0
+        return _index("joint", joint, self._joint_index, self.joint_names)
+
+    def _has_free_root(self) -> bool:
+        """Whether the first joint is a free one at the root, which answers to "root_joint"."""
+        return bool(self.joints) and self.joints[0].type == "free" and self.parents[0] < 0
+
+    def body_index(self, body: str | int) -> int:
+        """Index of a body by name (an index is checked and returned)."""
+        return _index("body", body, self._body_index, self.body_names)
+
+    def frame(self, body: str | int) -> Frame:
+        """The frame of a body (name or index) or a named frame fixed to one."""
+        if isinstance(body, str):
+            try:
+                return self.frames[body]
+            except KeyError:
+                raise unknown_name("body or frame", body, self.frames) from None
+        return Frame(self.body_index(body), IDENTITY)
+
+    def _locate(self, body: str | int) -> tuple[int, Array]:
+        """Node and pose in it of a body or frame."""
+        frame = self.frame(body)
+        return (int(self._body_nodes[frame.body]) if frame.body >= 0 else -1), frame.placement
+
+    def _joint_of_node(self, node: int) -> str:
+        """Name of the joint that a node belongs to, for error messages."""
+        name: str = self.joint_names[self.nodes.joint[node]]
+        return name
+
+    def replace(
+        self,
+        *,
+        gravity: ArrayLike | None = None,
+        inertias: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
+        damping: ArrayLike | None = None,
+        friction: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        velocity_limit: ArrayLike | None = None,
+        effort_limit: ArrayLike | None = None,
+        actuated: ArrayLike | None = None,
+    ) -> Model:
+        """Return a copy with other values; everything not named stays as it is.
+
+        The copy shares what did not change and so costs little; ``copy.joints`` agrees with the
+        new values. What describes joints is one number for all, or one per rate or coordinate.
+
+        Args:
+            gravity: (3,) acceleration of gravity.
+            inertias: (n_bodies, 10) inertial parameters.
+            armature: (nv,) rotor inertias.
+            damping: (nv,) viscous coefficients.
+            friction: (nv,) Coulomb friction forces.
+            lower: (nq,) lower limits of the coordinates.
+            upper: (nq,) upper limits of the coordinates.
+            velocity_limit: (nv,) largest absolute rates.
+            effort_limit: (nv,) largest absolute generalized forces.
+            actuated: (nv,) mask of driven rates; a joint is driven as a whole.
+
+        Raises:
+            ValueError: a shape does not fit, or a value is one that no robot has; the message
+                names the argument, and the joint or body if there is one to blame.
+
+        Warns:
+            ModelWarning: an inertia is one that no rigid body has.
+        """
+        given = {
+            "armature": armature,
+            "damping": damping,
+            "friction": friction,
+            "lower": lower,
+            "upper": upper,
+            "velocity_limit": velocity_limit,
+            "effort_limit": effort_limit,
+        }
+        changes = {field: value for field, value in given.items() if value is not None}
+        model = Model.__new__(Model)
+        model.__dict__.update(self.__dict__)
+        if gravity is not None:
+            model._set("gravity", frozen(_array("gravity", gravity, (3,))))
+        if inertias is not None:
+            model._replace_inertias(inertias)
+        if changes or actuated is not None:
+            model._replace_joint_values(changes, actuated)
+        model._make_tree()
+        return model
+
+    def _replace_inertias(self, inertias: ArrayLike) -> None:
+        """Set the inertias of a copy that is not finished yet."""
+        rows = frozen(_array("inertias", inertias, (self.n_bodies, 10)))
+        for name, mass in zip(self.body_names, rows[:, 0].tolist(), strict=True):
+            if mass < 0:
+                raise ModelError(f"body {name!r}: mass {mass:g} is negative")
+        inertia_.warn_of_violations(self.body_names, rows, stacklevel=3)
+        pairs = zip(self.bodies, rows, strict=True)
+        parameters = self.nodes.parameters.copy()
+        parameters[self._body_nodes] = rows
+        self._set("bodies", tuple(b._replace(parameters=p) for b, p in pairs))
+        self._set("inertias", rows)
+        self._set("nodes", self.nodes._replace(parameters=frozen(parameters)))
+
+    def _replace_joint_values(
+        self, changes: Mapping[str, ArrayLike], actuated: ArrayLike | None
+    ) -> None:
+        """Set values of the joints of a copy that is not finished yet."""
+        joints = self.joints
+        for field, value in changes.items():
+            counts = self._counts(field)
+            values = _array(field, value, (int(counts.sum()),), scalar=True, finite=False)
+            self._set_values(field, values)
+            joints = gathered(joints, field, values, counts)
+        check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
+        if actuated is not None:
+            counts = self._sizes[:, 1]
+            mask = _mask("actuated", actuated, int(counts.sum()))
+            self._set("actuated", frozen(mask))
+            joints = gathered(joints, "actuated", mask, counts)
+        left = iter(joints)
+        bodies = [b._replace(joints=tuple(islice(left, len(b.joints)))) for b in self.bodies]
+        self._set("joints", joints)
+        self._set("bodies", tuple(bodies))
+
+    def _make_tree(self) -> None:
+        nodes = self.nodes
+        super().__init__(
+            nodes.parent,
+            nodes.kind,
+            nodes.placement,
+            nodes.alignment,
+            nodes.pitch,
+            nodes.parameters,
+            self._body_nodes,
+            self.armature,
+            self.gravity,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what defines the model."""
+        return Model, (self.name, self.gravity, self.bodies, dict(self.frames), self.visuals)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same robot, number by number; see the class."""
+        if self is other:
+            return True
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self._key() == other._key() and all(
+            map(np.array_equal, self._numbers(), other._numbers())
+        )
+
+    def __hash__(self) -> int:
+        """Hash of the names, the gravity and the masses."""
+        numbers = self.gravity.tolist() + self.inertias[:, 0].tolist()
+        return hash((self.name, self.body_names, self.joint_names, *numbers))
+
+    def _key(self) -> tuple[Any, ...]:
+        """What is no number."""
+        joints = [(joint.name, joint.type, joint.mimic) for joint in self.joints]
+        frames = {name: frame.body for name, frame in self.frames.items()}
+        return self.name, self.body_names, joints, frames
+
+    def _numbers(self) -> list[AnyArray]:
+        fields = ("gravity", "actuated", *RATE_FIELDS, *COORDINATE_FIELDS)
+        placements = np.array([self.frames[name].placement for name in sorted(self.frames)])
+        return [*(getattr(self, field) for field in fields), *self.nodes, placements]
+
+    def __copy__(self) -> Model:
+        """Return the model itself: it is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """Return the model itself: it is immutable."""
+        return self
+
+    def __repr__(self) -> str:
+        """Show sizes, conventions and the tree."""
+        if "nodes" not in self.__dict__:
+            return "Model (not initialized)"
+        gravity = ", ".join(f"{g:g}" for g in self.gravity)
+        lines = [
+            f"Model {self.name!r}: {_count(self.n_bodies, 'body', 'bodies')}, "
+            f"{_count(len(self.joints), 'joint', 'joints')}, "
+            f"nq = {self.nq}, nv = {self.nv}, gravity ({gravity})",
+            "  q: 1-DoF joints one number; spherical quaternion (x, y, z, w); "
+            "free quaternion (x, y, z, w), position",
+            "  v: rates; spherical angular velocity in the child frame; "
+            "free body-fixed twist (angular, linear)",
+            *self._tree_lines(40),
+        ]
+        return "\n".join(lines)
+
+    def _tree_lines(self, most: int) -> list[str]:
+        depth = np.zeros(self.n_bodies, int)
+        lines, k = [], 0
+        for i, body in enumerate(self.bodies):
+            depth[i] = depth[body.parent] + 1 if body.parent >= 0 else 1
+            if i >= most:
+                continue
+            joints = []
+            for joint in body.joints:
+                q = self.q_slice(k)
+                joints.append(f"{joint.name} ({joint.type}, q[{q.start}:{q.stop}])")
+                k += 1
+            indent = "  " * min(int(depth[i]), 30)
+            lines.append(f"{indent}{i} {body.name}: {', '.join(joints)}")
+        if self.n_bodies > most:
+            lines.append(f"  ... {self.n_bodies - most} more bodies")
+        return lines
+
+
+def require_model(model: object) -> None:
+    """Raise the TypeError that the kernels raise, unless it is a model."""
+    if not isinstance(model, Model) or "nodes" not in model.__dict__:
+        raise TypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+
+
+def locate(model: Model, body: str | int) -> tuple[int, Array]:
+    """Node and pose in it of a body or frame, as the kernels take them."""
+    require_model(model)
+    return model._locate(body)
+
+
+def _array(
+    name: str,
+    value: ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    scalar: bool = False,
+    finite: bool = True,
+) -> Array:
+    try:
+        array = np.array(value, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {value!r}") from None
+    if scalar and array.ndim == 0:
+        array = np.full(shape, array)
+    if array.shape != shape:
+        expected = "be one number or have" if scalar else "have"
+        raise ValueError(f"{name} must {expected} shape {shape}, got {array.shape}")
+    if finite and not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {array}")
+    return array
+
+
+def _mask(name: str, value: ArrayLike, size: int) -> Mask:
+    mask = np.array(value)
+    if mask.dtype != bool or mask.shape != (size,):
+        raise ValueError(
+            f"{name} must be a bool array of shape ({size},), "
+            f"got {mask.dtype} of shape {mask.shape}"
+        )
+    return mask
+
+
+def _unique(kind: str, names: Sequence[str]) -> dict[str, int]:
+    index = {name: k for k, name in enumerate(names)}
+    if len(index) != len(names):
+        twice = next(name for k, name in enumerate(names) if index[name] != k)
+        raise ModelError(f"two {kind}s are named {twice!r}")
+    return index
+
+
+def _index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str]) -> int:
+    if isinstance(key, str):
+        try:
+            return index[key]
+        except KeyError:
+            raise unknown_name(kind, key, names) from None
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if 0 <= key < len(names):
+            return int(key)
+        expected = f"{kind} index must be between 0 and {len(names) - 1}, got {key}"
+        raise KeyError(
+            f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
+        )
+    raise KeyError(f"{kind} must be a name or an index, got {key!r}")
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

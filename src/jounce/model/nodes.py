@@ -1,0 +1,169 @@
+"""The tree of elementary joints that the recursions run over.
+
+A body with a compound joint (or with several joints, as in MJCF) is reached through massless
+intermediate nodes, so there are at least as many nodes as bodies. Nodes are numbered depth
+first: a parent comes before its children and a subtree is a contiguous range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce import lie
+from jounce._types import AnyArray, Array, Index
+from jounce.errors import ModelError
+from jounce.model.joints import (
+    ELEMENTARY,
+    SIZES,
+    Elementary,
+    Joint,
+    elementary_joints,
+    frames_along,
+)
+
+__all__ = ["IDENTITY", "Body", "Frame", "Nodes", "all_frames", "build_nodes", "frozen"]
+
+
+class Body(NamedTuple):
+    """A rigid body and the joint(s) that connect it to its parent (-1: the world).
+
+    `placement` is the pose of the body's frame in the parent's frame at q = neutral, and
+    `parameters` are the ten inertial parameters about the body's frame.
+    """
+
+    name: str
+    parent: int
+    placement: Array
+    joints: tuple[Joint, ...]
+    parameters: Array
+
+
+class Frame(NamedTuple):
+    """A named frame fixed to a body (-1: to the world), with its constant pose in it."""
+
+    body: int
+    placement: Array
+
+
+class Nodes(NamedTuple):
+    """Elementary joints as arrays, one entry each; frames are those of the bodies.
+
+    At coordinates q the pose of node i in its parent is ``placement[i] @ exp(screws v)`` for a
+    1-DoF joint, and ``placement[i] @ A G(q) A^-1`` with ``A = alignment[i]`` for all kinds.
+    """
+
+    parent: Index
+    """(n,) parent node, -1 for the world."""
+    kind: Index
+    """(n,) position in `jounce.model.joints.ELEMENTARY`."""
+    body: Index
+    """(n,) body index, -1 for a massless intermediate node."""
+    joint: Index
+    """(n,) joint index."""
+    q_index: Index
+    """(n,) first coordinate."""
+    v_index: Index
+    """(n,) first rate."""
+    placement: Array
+    """(n, 4, 4) pose in the parent node at the neutral configuration."""
+    alignment: Array
+    """(n, 4, 4) pose of the joint's own frame (it acts about and along z) in the node's."""
+    pitch: Array
+    """(n,) advance of a helical joint, m/rad."""
+    parameters: Array
+    """(n, 10) inertial parameters."""
+    screws: Array
+    """(6, nv) joint screws as columns, each in its own node's frame (constant)."""
+
+
+def build_nodes(bodies: Sequence[Body]) -> Nodes:
+    """Expand every body's joints into elementary joints."""
+    elements: list[Elementary] = []
+    parents: list[int] = []
+    joints: list[int] = []
+    poses: list[Array] = []
+    last_node: list[int] = []  # of each body
+    joint_index = 0
+    for body in bodies:
+        parent = last_node[body.parent] if body.parent >= 0 else -1
+        pose = body.placement
+        for joint in body.joints:
+            for element in elementary_joints(joint):
+                elements.append(element)
+                parents.append(parent)
+                joints.append(joint_index)
+                poses.append(pose)
+                parent, pose = len(elements) - 1, IDENTITY
+            joint_index += 1
+        if not elements or parent != len(elements) - 1:
+            raise ModelError(f"body {body.name!r} has no movable joint")
+        last_node.append(parent)
+    return _as_arrays(bodies, last_node, elements, (parents, joints), poses)
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """Return the array itself if nobody can write to it, otherwise a copy like that."""
+    array = array if not array.flags.writeable else array.copy()
+    array.setflags(write=False)
+    return array
+
+
+IDENTITY = frozen(np.eye(4))
+
+
+def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
+    """The frames of the bodies and the given ones, read-only."""
+    out = {body.name: Frame(i, IDENTITY) for i, body in enumerate(bodies)}
+    out.update((name, Frame(f.body, frozen(f.placement))) for name, f in frames.items())
+    return MappingProxyType(out)
+
+
+def _as_arrays(
+    bodies: Sequence[Body],
+    last_node: list[int],
+    elements: list[Elementary],
+    links: tuple[list[int], list[int]],
+    poses: list[Array],
+) -> Nodes:
+    n = len(elements)
+    kind = np.array([e.kind for e in elements], np.int32)
+    pitch = np.array([e.pitch for e in elements], float)
+    alignment = frames_along([e.axis for e in elements], [e.anchor for e in elements])
+    body = np.full(n, -1, np.int32)
+    body[last_node] = np.arange(len(bodies))
+    parameters = np.zeros((n, 10))
+    parameters[last_node] = np.array([b.parameters for b in bodies]).reshape(-1, 10)
+    starts = (np.cumsum(SIZES[kind], axis=0) - SIZES[kind]).astype(np.int32)
+    nodes = Nodes(
+        parent=np.array(links[0], np.int32),
+        kind=kind,
+        body=body,
+        joint=np.array(links[1], np.int32),
+        q_index=np.ascontiguousarray(starts[:, 0]),
+        v_index=np.ascontiguousarray(starts[:, 1]),
+        placement=np.array(poses).reshape(-1, 4, 4),
+        alignment=alignment,
+        pitch=pitch,
+        parameters=parameters,
+        screws=_screws(kind, alignment, pitch),
+    )
+    for array in nodes:
+        array.setflags(write=False)
+    return nodes
+
+
+_OWN_RATES = {"revolute": [2], "prismatic": [5], "helical": [2], "spherical": [0, 1, 2]}
+
+
+def _screws(kind: Index, alignment: Array, pitch: Array) -> Array:
+    """Stack the constant joint screws, ``Ad(alignment) @ (own screws)``, as columns."""
+    columns = [np.array(_OWN_RATES.get(name, range(6))) for name in ELEMENTARY]
+    node = np.repeat(np.arange(len(kind)), SIZES[kind, 1])
+    own = np.concatenate([columns[k] for k in kind]) if len(kind) else np.zeros(0, int)
+    adjoint = lie.Ad(alignment)[node]  # (nv, 6, 6)
+    screws = np.take_along_axis(adjoint, own[:, None, None], axis=2)[..., 0]
+    return np.ascontiguousarray((screws + pitch[node, None] * adjoint[..., 5]).T)

@@ -1,0 +1,154 @@
+"""One step on the group and its exact derivatives."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce._core.out import deliver_all
+from jounce._types import Array, ArrayLike
+from jounce.dynamics import forward_dynamics
+from jounce.model import Model
+from jounce.model.rates import Actuated, actuated_rates, as_slice
+from jounce.simulation.methods import advance, find_method
+from jounce.simulation.tangents import States, TangentFlow
+
+__all__ = ["LinearizedStep", "linearize_step"]
+
+_PORTION = 2**19
+"""Bytes of the derivatives of those states of a batch that are worked on at once."""
+
+
+class LinearizedStep(NamedTuple):
+    """One step: its result (q, v), and how it depends on where it starts and on the forces."""
+
+    A: Array
+    """(..., 2 nv, 2 nv) derivative of the next state by the state, both in tangent spaces."""
+    B: Array
+    """(..., 2 nv, number of actuated rates) derivative of the next state by the forces."""
+    q: Array
+    """(..., nq) next coordinates."""
+    v: Array
+    """(..., nv) next rates."""
+
+
+def linearize_step(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    method: str = "semi_implicit_euler",
+    actuated: Actuated = None,
+    out: tuple[Array, Array, Array, Array] | None = None,
+    threads: int = 1,
+) -> LinearizedStep:
+    """One explicit step on the group and its exact derivatives (not a discretized `linearize`).
+
+    The forces (and body-fixed wrenches) are constant during the step. A step is a composition of
+    moves q exp(u) and accelerations; the former are differentiated by
+
+        delta (q exp(u)) = Ad(exp(-u)) delta q + dexp(-u) delta u,
+
+    with the right-trivialized dexp of `jounce.lie`, the latter by `forward_dynamics_derivatives`.
+
+    =====================  =====  ==============================================================
+    method                 order  step
+    =====================  =====  ==============================================================
+    "euler"                1      q exp(dt v), v + dt a
+    "semi_implicit_euler"  1      v+ = v + dt a, then q exp(dt v+)
+    "midpoint"             2      Euler with v and a at the middle, reached by half an Euler step
+    "cf4"                  4      commutator-free Runge-Kutta method with four accelerations
+                                  (Celledoni, Marthinsen, Owren 2003)
+    =====================  =====  ==============================================================
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        tau: (..., nv) generalized forces.
+        dt: length of the step, s: a number or an array that broadcasts with the leading axes.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        method: see the table.
+        actuated: which rates have an input, as in `linearize`.
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (A, B, q, v): the next state and its derivatives, batched like the arguments,
+        for example over the knots of a trajectory.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
+            method.
+        SingularError: a joint moves no inertia; it is named.
+
+    Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
+    """
+    inputs = actuated_rates(model, actuated)
+    chosen = find_method(method)
+    lead, states = _flat_states(model, q, v, tau, f_ext, _time_step(dt), threads)
+    nv, m, count = model.nv, len(inputs), len(states.q)
+    shapes = ((2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,))
+    A, B, next_q, next_v = (np.empty((count, *shape)) for shape in shapes)
+    for some in _portions(count, 8 * nv * (2 * nv + m), threads):
+        flow = TangentFlow(model, states.portion(some), as_slice(inputs), threads)
+        next_q[some], next_v[some], *rows = advance(chosen, flow, flow.start())
+        for at, d in zip((slice(nv), slice(nv, None)), rows, strict=True):
+            A[some, at] = d[..., : 2 * nv]
+            B[some, at] = d[..., 2 * nv :]
+    result = (
+        x.reshape(*lead, *shape) for x, shape in zip((A, B, next_q, next_v), shapes, strict=True)
+    )
+    return deliver_all(LinearizedStep(*result), out)
+
+
+def _time_step(dt: ArrayLike) -> Array:
+    array = np.asarray(dt)
+    if array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
+        raise ValueError(f"dt must be finite real numbers, got {dt!r}")
+    return np.asarray(array, float)[..., None]
+
+
+def _flat_states(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    dt: Array,
+    threads: int,
+) -> tuple[tuple[int, ...], States]:
+    """Check all arguments; return their leading axes and the states."""
+    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    try:
+        lead = np.broadcast_shapes(a.shape[:-1], dt.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"dt of shape {dt.shape[:-1]} does not broadcast with the leading axes "
+            f"{a.shape[:-1]} of the other arguments"
+        ) from None
+    count = math.prod(lead)
+
+    def flat(x: ArrayLike, axes: int = 1) -> Array:
+        array = np.asarray(x, float)
+        own = array.shape[array.ndim - axes :]
+        if array.shape != (*lead, *own):
+            array = np.broadcast_to(array, (*lead, *own))
+        return array.reshape(count, *own)
+
+    wrenches = None if f_ext is None else flat(f_ext, 2)
+    return lead, States(flat(q), flat(v), flat(tau), wrenches, flat(dt), flat(a))
+
+
+def _portions(count: int, size: int, threads: int) -> Iterator[slice]:
+    """Cut a batch so that arrays of `size` bytes per state stay in the cache."""
+    workers = threads or os.cpu_count() or 1
+    most = max(8, _PORTION // max(size, 1) // 8 * 8) * workers  # full packs
+    return (slice(k, min(k + most, count)) for k in range(0, count, most))

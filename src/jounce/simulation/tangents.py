@@ -1,0 +1,136 @@
+"""Steps of a method together with their derivatives by the start and by the forces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, Integers
+from jounce.derivatives import forward_dynamics_derivatives
+from jounce.dynamics import forward_dynamics
+from jounce.kinematics import integrate
+from jounce.model import Model
+from jounce.model.rates import group_blocks
+
+__all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow"]
+
+_integrate_derivatives: Callable[..., Any] = _core.raw("integrate_derivatives")
+
+IDENTITY: Array = np.empty(0)
+"""Stands for derivatives of the start by itself, which need no products."""
+
+
+class States(NamedTuple):
+    """States in one row, with the length of their steps and their accelerations."""
+
+    q: Array
+    v: Array
+    tau: Array
+    f_ext: Array | None
+    dt: Array
+    """(n, 1)."""
+    a: Array
+
+    def portion(self, some: slice) -> States:
+        """Return a slice of the states."""
+        return States(*(None if x is None else x[some] for x in self))  # type: ignore[arg-type]
+
+
+class Carried(NamedTuple):
+    """A state with its derivatives by (delta q, delta v, delta tau) at the start of the step."""
+
+    q: Array
+    v: Array
+    dq: Array
+    """(n, nv, 2 nv + inputs), in the tangent space at q; or `IDENTITY`."""
+    dv: Array
+
+
+class Slope(NamedTuple):
+    """Rates and accelerations with their derivatives."""
+
+    v: Array
+    a: Array
+    dv: Array
+    da: Array
+
+
+class TangentFlow(NamedTuple):
+    """The equations of motion of some states at once, a `jounce.simulation.methods.Flow`."""
+
+    model: Model
+    states: States
+    inputs: slice | Integers
+    threads: int
+
+    def start(self) -> Carried:
+        """Return where the step starts."""
+        return Carried(self.states.q, self.states.v, IDENTITY, IDENTITY)
+
+    def slope(self, at: Carried) -> Slope:
+        """Return the vector field at a state (bos, eq. 24) with its derivatives."""
+        state = self.model, at.q, at.v, self.states.tau, self.states.f_ext
+        d = forward_dynamics_derivatives(*state, threads=self.threads)
+        by_tau = d.dtau[..., self.inputs]
+        if at.dq is IDENTITY:
+            da = np.concatenate([d.dq, d.dv, by_tau], axis=-1)
+            return Slope(at.v, self.states.a, at.dv, da)
+        da = d.dq @ at.dq
+        da += d.dv @ at.dv
+        da[..., 2 * self.model.nv :] += by_tau
+        return Slope(at.v, forward_dynamics(*state, threads=self.threads), at.dv, da)
+
+    def moved(
+        self, at: Carried, terms: list[tuple[float, Slope]], with_next_rates: bool = False
+    ) -> Carried:
+        """Return a state moved by dt times the sum of weight times slope."""
+        dt, nv, shape = self.states.dt, self.model.nv, terms[0][1].da.shape
+        v, dv = at.v.copy(), np.zeros(shape)
+        for weight, slope in terms:
+            h = weight * dt
+            v += h * slope.a
+            _add(dv, h, slope.da, nv)
+        _add(dv, 1.0, at.dv, nv)
+        if with_next_rates:
+            h = sum(weight for weight, _ in terms) * dt
+            u, du = h * v, h[..., None] * dv
+        else:
+            u, du = np.zeros_like(v), np.zeros(shape)
+            for weight, slope in terms:
+                h = weight * dt
+                u += h * slope.v
+                _add(du, h, slope.dv, nv)
+        q, dq = self._transported(at, u, du)
+        return Carried(q, v, dq, dv)
+
+    def _transported(self, at: Carried, u: Array, du: Array) -> tuple[Array, Array]:
+        """Return q exp(u) and its derivatives ``Ad(exp(-u)) dq + dexp(-u) du``; overwrites du."""
+        blocks = group_blocks(self.model)
+        turned = []
+        if blocks:
+            Ad, dexp = _integrate_derivatives(self.model, u)
+        for block in blocks:
+            rates = block.at
+            own = (..., slice(rates.stop - rates.start), rates)
+            rows = dexp[own] @ du[..., rates, :]
+            if at.dq is IDENTITY:
+                rows[..., rates] += Ad[own]
+            else:
+                rows += Ad[own] @ at.dq[..., rates, :]
+            turned.append((rates, rows))
+        _add(du, 1.0, at.dq, 0)
+        for rates, rows in turned:
+            du[..., rates, :] = rows
+        return integrate(self.model, at.q, u, threads=self.threads), du
+
+
+def _add(total: Array, h: Array | float, d: Array, first: int) -> None:
+    """Add h times a derivative, whose identity starts at column `first`."""
+    if d is IDENTITY:
+        diagonal = np.einsum("...ii->...i", total[..., first : first + total.shape[-2]])
+        diagonal += h
+    else:
+        total += h[..., None] * d if isinstance(h, np.ndarray) else d
