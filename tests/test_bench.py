@@ -80,3 +80,12 @@ def test_counts_leave_out_zeros_and_ones():
     one = counting.count(lambda x: np.einsum("ij,j->i", x, np.ones(3)) + 0.0 * x[0], a)
     assert (one.multiplications, one.additions) == (0, 6)
     assert counting.count(np.sin, a).functions == 9
+
+
+def test_counts_do_not_depend_on_how_sums_round():
+    rng = np.random.default_rng(0)
+    exact, b = np.kron(np.eye(2), rng.uniform(2, 3, (2, 2))), rng.uniform(2, 3, (4, 4))
+    exact[3] = [0, 1, 0, -1]
+    rounded = exact + 4 * np.finfo(float).eps * rng.uniform(-1, 1, exact.shape)
+    for operation in (np.matmul, np.multiply, np.add, lambda x, y: x.sum(axis=0) + y):
+        assert counting.count(operation, rounded, b) == counting.count(operation, exact, b)
