@@ -57,9 +57,19 @@ def test_an_unknown_benchmark_is_refused(capsys):
 
 
 def test_timing_sees_which_call_is_slower():
-    calls = {n: timing.Call(sum, (range(n),)) for n in (100, 10_000)}
-    times = timing.measure(calls, timing.QUICK)
-    assert timing.ratio(times[10_000], times[100]).value > 10
+    """On a clock that only the calls advance."""
+    now = [0.0]
+
+    def work(seconds):
+        now[0] += seconds
+
+    calls = {us: timing.Call(work, (1e-6 * us,)) for us in (1, 100)}
+    times = timing.measure(calls, timing.QUICK, clock=lambda: now[0])
+    assert now[0] >= timing.QUICK.seconds
+    assert all(len(timed.blocks) >= timing.QUICK.rounds for timed in times.values())
+    for us, timed in times.items():
+        assert timed.best == pytest.approx(1e-6 * us)
+    assert timing.ratio(times[100], times[1]).value == pytest.approx(100)
 
 
 def test_fitted_exponents_and_means():
