@@ -7,8 +7,12 @@ Rules of a fair comparison:
 - Same robot, same states: states are converted, and results are compared, before timing.
 - The call from Python is included on both sides, with everything the call does: checks of the
   input, fresh arrays for the results.
-- Results are kept. Pinocchio's batch is ``out[i] = pin.rnea(model, data, q[i], v[i], a[i])`` in a
-  loop, because our batch call keeps every result too. The loop that drops them is a column apart.
+- Results are kept. A Python loop over Pinocchio is ``out[i] = pin.rnea(model, data, q[i], v[i],
+  a[i])``, because our batch call keeps every result too. The loop that drops them is a row apart.
+- Where Pinocchio has a batch call of its own (``pin.rneaInParallel``, ``pin.abaInParallel``) it
+  runs on one thread in a row beside the loop, and the faster of the two counts.
+- Pinocchio's wheels are compiled for any x86-64 processor; the same comparison with
+  ``JOUNCE_ISA=v2`` stands below ours, and the bench says for what Pinocchio was compiled.
 - Where Pinocchio offers variants (conventions of `aba` and `crba`) its faster one counts; so does
   a result that is a view of its workspace (derivatives), with copies shown beside it.
 - One core unless said otherwise; BLAS is held to one thread. Garbage collection is off.
@@ -34,11 +38,11 @@ from typing import Any
 from rich.console import Console
 
 import jounce as jc
-from bench import compare
+from bench import compare, isa
 from bench.report import Report, Steps, save, show_targets
 from bench.timing import FULL, QUICK, TINY, Effort
 
-NAMES = ("dynamics", "series", "partials", "papers")
+NAMES = ("dynamics", "series", "partials", "papers", "models")
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 140
 """Columns of output that goes to a file."""
@@ -68,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench", description="Benchmarks of jounce.")
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="less than a minute, rough numbers")
+    parser.add_argument("--quick", action="store_true", help="some two minutes, rough numbers")
     parser.add_argument(
         "--tiny", action="store_true", help="check that it runs; numbers mean nothing"
     )
@@ -82,6 +86,8 @@ def _run(console: Console, names: tuple[str, ...], effort: Effort, path: Path) -
     machine = _machine()
     busy = machine["load"] is not None and machine["load"] > 0.3
     console.print(f"{machine['processor']}, {machine['cores']} cores, {jc.core_info()}")
+    peer = "not looked at" if effort.tiny else isa.of_pinocchio()
+    console.print(peer, highlight=False)
     if busy:
         console.print(f"[yellow]The machine is busy (load {machine['load']}): noisy numbers.[/]")
     content: dict[str, Any] = {
@@ -90,6 +96,7 @@ def _run(console: Console, names: tuple[str, ...], effort: Effort, path: Path) -
         "machine": machine,
         "versions": _versions(),
         "core_info": jc.core_info(),
+        "peer": peer,
         "reports": {},
     }
     reports: list[Report] = []

@@ -3,8 +3,9 @@
 Inside `counting()` NumPy's array makers return arrays of a subclass that counts each operation it
 takes part in. A multiplication counts if neither factor is 0, 1 or -1, an addition if neither term
 is 0; in matrix products too. So a formulation is charged for the products it needs, not for 6x6
-matrices half full of zeros. Sines, cosines and the like count apart; the power series in which
-`jounce.lie` evaluates them are one such each.
+matrices half full of zeros. What differs from 0 or 1 by rounding alone is one: how a sum rounds is
+up to the processor and the BLAS, and the counts are not. Sines, cosines and the like count apart;
+the power series in which `jounce.lie` evaluates them are one such each.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Counts:
     """Divisions, square roots, sines, exponentials."""
 
 
+ROUNDING = 1e-12
+"""Far above what rounding leaves of a zero, far below the numbers of a random state."""
 _now = Counts()
 _MAKERS = ("asarray", "array", "zeros", "empty", "eye", "ones", "ascontiguousarray", "atleast_2d")
 _ADD = (np.add, np.subtract)
@@ -70,22 +73,28 @@ def _wrap(x: Any) -> Any:
     return tuple(_wrap(y) for y in x) if isinstance(x, tuple) else x
 
 
+def _term(x: Any) -> Any:
+    """Where adding x is work: rounding leaves a trace of the array's largest number in a zero."""
+    size = np.abs(x)
+    return size > ROUNDING * np.max(size, initial=1.0)
+
+
 def _factor(x: Any) -> Any:
     """Where multiplying by x is work."""
-    return (np.not_equal(x, 0) & np.not_equal(np.abs(x), 1)).astype(float)
+    return (_term(x) & (np.abs(np.abs(x) - 1) > ROUNDING)).astype(float)
 
 
 def _count(ufunc: Any, method: str, inputs: list[Any], axis: Any) -> None:
     x = inputs[0]
     if method == "reduce" and ufunc is np.add:
-        terms = np.sum(np.not_equal(x, 0), axis=axis)
+        terms = np.sum(_term(x), axis=axis)
         _now.additions += int(np.sum(np.maximum(terms - 1, 0)))
     elif method == "at":
-        _now.additions += int(np.count_nonzero(inputs[-1]))
+        _now.additions += int(np.count_nonzero(_term(inputs[-1])))
     elif ufunc is np.multiply:
         _now.multiplications += int(np.sum(_factor(x) * _factor(inputs[1])))
     elif ufunc in _ADD:
-        _now.additions += int(np.sum(np.not_equal(x, 0) & np.not_equal(inputs[1], 0)))
+        _now.additions += int(np.sum(_term(x) & _term(inputs[1])))
     elif ufunc is np.matmul:
         _contract(np.matmul, *inputs)
     elif ufunc in _FUNCTION:
@@ -95,7 +104,7 @@ def _count(ufunc: Any, method: str, inputs: list[Any], axis: Any) -> None:
 def _contract(product: Callable[..., Any], *factors: Any) -> None:
     """A sum of products of two arrays, or of more."""
     work = np.sum(product(*(_factor(x) for x in factors)))
-    terms = product(*(np.not_equal(x, 0).astype(float) for x in factors))
+    terms = product(*(_term(x).astype(float) for x in factors))
     _now.multiplications += int(work) * (len(factors) - 1)
     _now.additions += int(np.sum(np.maximum(terms - 1, 0)))
 

@@ -6,26 +6,17 @@ and how much of that are the results. A process per measurement: the core keeps 
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from bench import child
 
 
 def workspace(function: str, branches: int, bodies: int, order: int, states: int) -> int | None:
     """Bytes of workspace of one call on one thread, or None where the system does not tell."""
     numbers = [str(x) for x in (branches, bodies, order, states)]
-    paths = os.pathsep.join(p for p in (str(ROOT), *sys.path) if p)
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.memory", function, *numbers],
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    peak, results = (int(x) for x in done.stdout.split())
+    printed = child.run("-m", "bench.memory", function, *numbers)
+    peak, results = (int(x) for x in printed.split())
     return max(peak - results, 0) if peak > 0 else None
 
 

@@ -16,8 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 import jounce as jc
-from bench import robots
-from bench.dynamics import first
+from bench import isa, robots
 from bench.report import Report, Steps
 from bench.robots import Robot, States
 from bench.timing import Call, Effort, Ratio, geometric_mean, measure, ratio
@@ -80,22 +79,26 @@ FUNCTIONS = (
 def run(effort: Effort, step: Steps) -> Report:
     """Run all parts."""
     report = Report("partials")
-    names = effort.pick(tuple(robots.FILES), tuple(robots.FILES), ("UR5", "HyQ"))
-    size = effort.pick(1024, 1024, 8)
-    on_robots(report, effort, step, names, 1)
-    on_robots(report, effort, step, names, size)
+    beside_pinocchio(report, effort, step)
+    isa.add_rows(report, effort, step)
     curves(report, effort, step)
     cross_over(report, effort, step)
     return report
 
 
-def on_robots(
-    report: Report, effort: Effort, step: Steps, names: tuple[str, ...], size: int
-) -> None:
-    """One call, or a batch beside a loop over Pinocchio, on real robots."""
+def beside_pinocchio(report: Report, effort: Effort, step: Steps) -> None:
+    """The parts that are run again at another instruction set."""
+    on_robots(report, effort, step, 1)
+    on_robots(report, effort, step, effort.pick(1024, 1024, 8))
+
+
+def on_robots(report: Report, effort: Effort, step: Steps, size: int) -> None:
+    """One call, or a batch beside a Python loop over Pinocchio, on real robots."""
+    names = robots.names(effort)
     part = "one call" if size == 1 else f"batch of {size}"
+    theirs = "Pinocchio's time" if size == 1 else "the time of a Python loop over Pinocchio"
     table = report.table(
-        f"Partial derivatives, {part}: Pinocchio's time over ours",
+        f"Partial derivatives, {part}: {theirs} over ours",
         *("function", *names, "geometric mean"),
         note="In brackets: 10% to 90% of the block-by-block ratios. Below: us per state, ours / "
         "Pinocchio's.",
@@ -108,7 +111,7 @@ def on_robots(
             step(f"partials, {part}: {function.name}, {name}")
             robot = robots.load(name)
             state = robots.states(robot, size)
-            state = first(state) if size == 1 else state
+            state = state.first() if size == 1 else state
             calls = function.contenders(robot, state)
             function.check(robot, state, calls)
             timings = measure(calls, effort, effort.seconds * (1 if size == 1 else 3))

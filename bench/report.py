@@ -148,7 +148,12 @@ def show_targets(console: Console, reports: Iterable[Report]) -> None:
 def save(path: Path, content: Mapping[str, Any]) -> None:
     """Write a run as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
+    path.write_text(as_json(content, indent=1) + "\n", encoding="utf-8")
+
+
+def as_json(content: Mapping[str, Any], indent: int | None = None) -> str:
+    """JSON with NumPy's numbers and our ratios in it."""
+    return json.dumps(content, indent=indent, default=_plain)
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 import jounce as jc
+from bench.timing import Effort
 from jounce.interop.pinocchio import Converter
 from jounce.model.joints import ELEMENTARY
 
@@ -62,6 +63,15 @@ class States:
     def theirs(self, names: str) -> list[Array]:
         """Arguments for Pinocchio."""
         return [getattr(self, f"pin_{name}") for name in names.split()]
+
+    def first(self) -> States:
+        """The first state of a batch."""
+        return States(*(np.ascontiguousarray(x[0]) for x in vars(self).values()))
+
+
+def names(effort: Effort) -> tuple[str, ...]:
+    """The robots of `FILES`; two of them where only a check is wanted."""
+    return ("UR5", "HyQ") if effort.tiny else tuple(FILES)
 
 
 @functools.cache

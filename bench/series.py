@@ -10,7 +10,7 @@ import pinocchio as pin
 
 import jounce as jc
 from bench import baselines, casadi_graph, memory, robots
-from bench.dynamics import fastest
+from bench.functions import fastest
 from bench.report import Report, Steps
 from bench.robots import Robot
 from bench.timing import Call, Effort, exponent, measure, ratio

@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 
+Clock = Callable[[], float]
+"""Says the time in seconds."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -64,13 +67,13 @@ class Call:
         """Call the function."""
         return self.function(*self.args, **self.options)
 
-    def timer(self) -> timeit.Timer:
+    def timer(self, clock: Clock = time.perf_counter) -> timeit.Timer:
         """Loop that calls the function with its arguments in local variables."""
         names = [f"a{k}" for k in range(len(self.args))]
         inputs = ", ".join([*names, *(f"{key}={key}_" for key in self.options)])
         targets = ", ".join(["f", *names, *(f"{key}_" for key in self.options)])
         values = (self.function, *self.args, *self.options.values())
-        return timeit.Timer(f"f({inputs})", f"{targets}, = values", globals={"values": values})
+        return timeit.Timer(f"f({inputs})", f"{targets}, = values", clock, {"values": values})
 
 
 @dataclass(frozen=True)
@@ -119,15 +122,21 @@ def ratio(slow: Timing, fast: Timing) -> Ratio:
     return Ratio(slow.best / fast.best, float(low), float(high))
 
 
-def measure(calls: Mapping[str, Call], effort: Effort, seconds: float = 0.0) -> dict[str, Timing]:
+def measure(
+    calls: Mapping[str, Call],
+    effort: Effort,
+    seconds: float = 0.0,
+    clock: Clock = time.perf_counter,
+) -> dict[str, Timing]:
     """Time contenders in turns.
 
     Args:
         calls: the contenders.
         effort: how long to measure.
         seconds: time for this comparison, if not that of the effort.
+        clock: what tells the time.
     """
-    timers = {name: call.timer() for name, call in calls.items()}
+    timers = {name: call.timer(clock) for name, call in calls.items()}
     numbers = {name: _block_size(timer, effort.block) for name, timer in timers.items()}
     blocks: dict[str, list[float]] = {name: [] for name in calls}
     order = list(calls)
@@ -135,8 +144,8 @@ def measure(calls: Mapping[str, Call], effort: Effort, seconds: float = 0.0) -> 
     collecting = gc.isenabled()
     gc.disable()
     try:
-        start = time.perf_counter()
-        while _goes_on(len(blocks[order[0]]), time.perf_counter() - start, effort, budget):
+        start = clock()
+        while _goes_on(len(blocks[order[0]]), clock() - start, effort, budget):
             for name in order:
                 blocks[name].append(timers[name].timeit(numbers[name]) / numbers[name])
             order.reverse()

@@ -17,7 +17,8 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from bench import __main__ as cli  # noqa: E402
-from bench import counting, timing  # noqa: E402
+from bench import counting, isa, timing  # noqa: E402
+from bench.report import Report  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +58,62 @@ def test_an_unknown_benchmark_is_refused(capsys):
 
 
 def test_timing_sees_which_call_is_slower():
-    calls = {n: timing.Call(sum, (range(n),)) for n in (100, 10_000)}
-    times = timing.measure(calls, timing.QUICK)
-    assert timing.ratio(times[10_000], times[100]).value > 10
+    """On a clock that only the calls advance."""
+    now = [0.0]
+
+    def work(seconds):
+        now[0] += seconds
+
+    calls = {us: timing.Call(work, (1e-6 * us,)) for us in (1, 100)}
+    times = timing.measure(calls, timing.QUICK, clock=lambda: now[0])
+    assert now[0] >= timing.QUICK.seconds
+    assert all(len(timed.blocks) >= timing.QUICK.rounds for timed in times.values())
+    for us, timed in times.items():
+        assert timed.best == pytest.approx(1e-6 * us)
+    assert timing.ratio(times[100], times[1]).value == pytest.approx(100)
+
+
+def test_batches_stand_beside_both_of_pinocchios_ways(folder):
+    path = folder / "dynamics.json"
+    cli.main(["dynamics", "--tiny", "--save", str(path)])
+    tables = json.loads(path.read_text("utf-8"))["reports"]["dynamics"]["tables"]
+    (table,) = (table for table in tables if "Pinocchio's time per state" in table["title"])
+    labels = [row[0].strip() for row in table["rows"]]
+    for name in ("rnea", "aba", "crba", "computeMinverse"):
+        assert f"a Python loop over pin.{name}" in labels
+    for name in ("rnea", "aba"):
+        assert f"pin.{name}InParallel, 1 thread" in labels
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_the_other_instruction_set_has_rows(built, monkeypatch):
+    """Those of the other process, or a word that the build lacks it."""
+    available = ("v3", isa.ISA) if built else ("native",)
+    info = {"isa": available[0], "available": available}
+    monkeypatch.setattr(isa.jc, "core_info", lambda: info)
+    other = Report("dynamics")
+    other.table("Ratios", "function", "UR5").add("inverse dynamics", 2.0)
+    other.timings["single/jounce"] = {"best": 1.0}
+    printed = json.dumps(other.as_dict())
+    monkeypatch.setattr(isa.child, "run", lambda *arguments, **environment: printed)
+    report = Report("dynamics")
+    table = report.table("Ratios", "function", "UR5")
+    table.add("inverse dynamics", 3.0)
+    isa.add_rows(report, timing.TINY, lambda text: None)
+    if built:
+        assert [row[1] for row in table.rows] == ["3", "", "2"]
+        assert report.timings == {"v2/single/jounce": {"best": 1.0}}
+    else:
+        assert table.rows[1:] == [["JOUNCE_ISA=v2: not built (make bench ISA=all)", ""]]
+
+
+def test_a_disassembly_tells_the_instruction_set():
+    plain = "0: <Symmetric>\n 1:\tmulpd  %xmm0,%xmm1\n"
+    assert isa.level(plain) == isa.PLAIN
+    lines = ("\tpopcnt %rax,%rdx\n", "\tvaddpd %ymm0,%ymm1,%ymm2\n", "\tvaddpd %zmm0,%zmm1,%zmm2\n")
+    for line, expected in zip(lines, ("v2", "v3", "v4"), strict=True):
+        plain += line
+        assert f"x86-64-{expected}" in isa.level(plain)
 
 
 def test_fitted_exponents_and_means():
@@ -80,3 +134,12 @@ def test_counts_leave_out_zeros_and_ones():
     one = counting.count(lambda x: np.einsum("ij,j->i", x, np.ones(3)) + 0.0 * x[0], a)
     assert (one.multiplications, one.additions) == (0, 6)
     assert counting.count(np.sin, a).functions == 9
+
+
+def test_counts_do_not_depend_on_how_sums_round():
+    rng = np.random.default_rng(0)
+    exact, b = np.kron(np.eye(2), rng.uniform(2, 3, (2, 2))), rng.uniform(2, 3, (4, 4))
+    exact[3] = [0, 1, 0, -1]
+    rounded = exact + 4 * np.finfo(float).eps * rng.uniform(-1, 1, exact.shape)
+    for operation in (np.matmul, np.multiply, np.add, lambda x, y: x.sum(axis=0) + y):
+        assert counting.count(operation, rounded, b) == counting.count(operation, exact, b)
