@@ -19,6 +19,18 @@ class ModelError(ValueError):
     """A model or a model file that cannot be used; the message says what, where and why."""
 
 
+class Error(Exception):
+    """Base of every exception of the package."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument of a wrong shape, dtype or value."""
+
+
+class ArgumentTypeError(Error, TypeError):
+    """An argument of a wrong type, or one that is missing or unknown."""
+
+
 class ModelWarning(UserWarning):
     """A model that loads but holds something no real robot can have."""
 
@@ -66,3 +78,30 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> KeyError:
     else:
         hint = f"there are {len(names)}, the first are " + ", ".join(repr(n) for n in names[:8])
     return KeyError(f"unknown {kind} {name!r}; {hint}")
+
+
+REPRESENTATIONS = ("body", "spatial", "hybrid", "mixed")
+"""Names of the four representations of a twist; the position is the number the core uses."""
+
+_NAMES_ELSEWHERE = {
+    "LOCAL": "body",
+    "BODY_FIXED": "body",
+    "WORLD": "spatial",
+    "INERTIAL_FIXED": "spatial",
+    "LOCAL_WORLD_ALIGNED": "hybrid",
+    "MIXED": "hybrid",
+}
+
+
+def unknown_representation(argument: str, name: object) -> ArgumentError:
+    """Build the error for what is no representation; it says what other libraries call ours."""
+    known = ", ".join(repr(n) for n in REPRESENTATIONS)
+    message = f"{argument}: expected one of {known}, got {name!r}."
+    alias = str(name).rpartition(".")[2].upper()  # also pinocchio.ReferenceFrame.LOCAL
+    if alias in _NAMES_ELSEWHERE:
+        message += f" {alias} is called {_NAMES_ELSEWHERE[alias]!r} here."
+    elsewhere = ", ".join(f"{theirs} = {ours!r}" for theirs, ours in _NAMES_ELSEWHERE.items())
+    return ArgumentError(
+        f"{message} Pinocchio's and iDynTree's names: {elsewhere};"
+        " MuJoCo's free-joint velocity = 'mixed'."
+    )

@@ -83,7 +83,7 @@ def body_twist_derivatives(
         ValueError: an unknown representation, a wrong shape or bad numbers.
         KeyError: an unknown body.
     """
-    twists.representation_index(twist)
+    twists.require_representation(twist)
     require_model(model)
     x = _motion(model, q, v, np.zeros(model.nv), body, threads)
     dq = [X @ (_ad(_turn(name, x.J), x.V[..., None]) + x.V_dq) for name, X in x.matrices(twist)]
@@ -129,7 +129,7 @@ def body_acceleration_derivatives(
         ValueError: an unknown representation, a wrong shape or bad numbers.
         KeyError: an unknown body.
     """
-    twists.representation_index(twist)
+    twists.require_representation(twist)
     x = _motion(model, q, v, a, body, threads)
     V, A = x.V[..., None], x.A[..., None]
     dq, dv, da = [], [], []

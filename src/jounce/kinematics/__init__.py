@@ -1,6 +1,7 @@
 """Configurations, and where bodies and frames are and how they move."""
 
 from jounce.kinematics.bodies import (
+    body_acceleration,
     body_accelerations,
     body_pose,
     body_poses,
@@ -12,6 +13,7 @@ from jounce.kinematics.jacobians import jacobian, jacobian_rate
 from jounce.kinematics.masses import center_of_mass, total_mass
 
 __all__ = [
+    "body_acceleration",
     "body_accelerations",
     "body_pose",
     "body_poses",

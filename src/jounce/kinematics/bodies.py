@@ -7,15 +7,13 @@ what other libraries call them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 
-from jounce import _core
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike
-from jounce.lie.twists import representation_index
-from jounce.model.model import Model, locate
+from jounce.model.model import Model
 
 __all__ = [
+    "body_acceleration",
     "body_accelerations",
     "body_pose",
     "body_poses",
@@ -23,7 +21,6 @@ __all__ = [
     "body_twists",
 ]
 
-Kernel = Callable[..., Array]
 
 
 @kernel
@@ -38,12 +35,9 @@ def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads:
     """
 
 
-_body_pose: Kernel = _core.raw("body_pose")
-_body_twist: Kernel = _core.raw("body_twist")
-_body_twists: Kernel = _core.raw("body_twists")
-_body_accelerations: Kernel = _core.raw("body_accelerations")
 
 
+@kernel
 def body_twists(
     model: Model,
     q: ArrayLike,
@@ -65,9 +59,9 @@ def body_twists(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    return _body_twists(model, q, v, representation_index(twist), out=out, threads=threads)
 
 
+@kernel
 def body_accelerations(
     model: Model,
     q: ArrayLike,
@@ -94,17 +88,16 @@ def body_accelerations(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    index = representation_index(twist)
-    return _body_accelerations(model, q, v, a, index, out=out, threads=threads)
 
 
+@kernel
 def body_pose(
     model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Pose of a body or frame in the world, (..., 4, 4)."""
-    return _body_pose(model, q, locate(model, body), out=out, threads=threads)
 
 
+@kernel
 def body_twist(
     model: Model,
     q: ArrayLike,
@@ -130,6 +123,39 @@ def body_twist(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    return _body_twist(
-        model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
-    )
+
+
+@kernel
+def body_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    body: str | int,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Time derivative of the components of the twist of a body or frame, (..., 6).
+
+    Only the joints between the frame and the root are visited. Gravity plays no part.
+
+    Identity: ``body_acceleration(...) == J a + jacobian_rate(...) v`` in the same representation.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) derivatives of the components of v.
+        body: a body (name or index) or the name of a frame.
+        twist: representation of the twist, as in `body_twist`. In "hybrid" the linear part is the
+            acceleration of the frame's origin, in "body" it is not.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Raises:
+        ValueError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        KeyError: an unknown body or frame.
+    """

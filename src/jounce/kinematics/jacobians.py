@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 
-from jounce import _core
+from jounce._core import kernel
 from jounce._types import Array, ArrayLike
-from jounce.lie.twists import representation_index
-from jounce.model.model import Model, locate
+from jounce.model.model import Model
 
 __all__ = ["jacobian", "jacobian_rate"]
 
 
-_jacobian: Callable[..., Array] = _core.raw("jacobian")
-_jacobian_rate: Callable[..., Array] = _core.raw("jacobian_rate")
 
 
+@kernel
 def jacobian(
     model: Model,
     q: ArrayLike,
@@ -40,11 +37,9 @@ def jacobian(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    return _jacobian(
-        model, q, locate(model, body), representation_index(twist), out=out, threads=threads
-    )
 
 
+@kernel
 def jacobian_rate(
     model: Model,
     q: ArrayLike,
@@ -70,6 +65,3 @@ def jacobian_rate(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-    return _jacobian_rate(
-        model, q, v, locate(model, body), representation_index(twist), out=out, threads=threads
-    )

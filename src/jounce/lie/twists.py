@@ -55,6 +55,7 @@ from typing import NamedTuple, ParamSpec
 import numpy as np
 
 from jounce._types import AnyArray, ArrayLike
+from jounce.errors import REPRESENTATIONS, unknown_representation
 from jounce.lie._checks import array
 from jounce.lie.algebra import hat
 
@@ -84,16 +85,6 @@ _TABLE = {
     "spatial": _Representation(angular_in_body=False, linear_in_body=False, at_world=True),
     "hybrid": _Representation(angular_in_body=False, linear_in_body=False, at_world=False),
     "mixed": _Representation(angular_in_body=True, linear_in_body=False, at_world=False),
-}
-REPRESENTATIONS = tuple(_TABLE)
-
-_NAMES_ELSEWHERE = {
-    "LOCAL": "body",
-    "BODY_FIXED": "body",
-    "WORLD": "spatial",
-    "INERTIAL_FIXED": "spatial",
-    "LOCAL_WORLD_ALIGNED": "hybrid",
-    "MIXED": "hybrid",
 }
 
 
@@ -403,19 +394,9 @@ def _batch(**shapes: tuple[int, ...]) -> tuple[int, ...]:
 def _representation(argument: str, name: object) -> _Representation:
     if isinstance(name, str) and name in _TABLE:
         return _TABLE[name]
-    known = ", ".join(repr(n) for n in REPRESENTATIONS)
-    message = f"{argument}: expected one of {known}, got {name!r}."
-    alias = str(name).rpartition(".")[2].upper()  # also pinocchio.ReferenceFrame.LOCAL
-    if alias in _NAMES_ELSEWHERE:
-        message += f" {alias} is called {_NAMES_ELSEWHERE[alias]!r} here."
-    elsewhere = ", ".join(f"{theirs} = {ours!r}" for theirs, ours in _NAMES_ELSEWHERE.items())
-    raise ValueError(
-        f"{message} Pinocchio's and iDynTree's names: {elsewhere};"
-        " MuJoCo's free-joint velocity = 'mixed'."
-    )
+    raise unknown_representation(argument, name)
 
 
-def representation_index(name: object) -> int:
-    """Number that the compiled core uses for a representation."""
+def require_representation(name: object) -> None:
+    """Refuse what is no representation, as the kernels do."""
     _representation("twist", name)
-    return REPRESENTATIONS.index(str(name))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from jounce import _core
-from jounce._types import AnyArray, Array, ArrayLike, Integers, Mask
+from jounce._types import AnyArray, Array, ArrayLike, Index, Integers, Mask
 from jounce.errors import WORLD_IS_NO_BODY, ModelError, unknown_name
 from jounce.model import inertia as inertia_
 from jounce.model.joints import (
@@ -24,7 +24,7 @@ from jounce.model.joints import (
 )
 from jounce.model.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_nodes, frozen
 
-__all__ = ["Frame", "Model", "locate", "require_model"]
+__all__ = ["Frame", "Model", "node_of", "require_model"]
 
 
 class Model(_core.Tree):  # type: ignore[misc]
@@ -114,6 +114,7 @@ class Model(_core.Tree):  # type: ignore[misc]
         self._set_joint_arrays(joints, nodes)
         self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
         self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
+        self._set("_named", _named(self))
         self._make_tree()
 
     def _set_joint_arrays(self, joints: Sequence[Joint], nodes: Nodes) -> None:
@@ -189,16 +190,6 @@ class Model(_core.Tree):  # type: ignore[misc]
             except KeyError:
                 raise unknown_name("body or frame", body, self.frames) from None
         return Frame(self.body_index(body), IDENTITY)
-
-    def _locate(self, body: str | int) -> tuple[int, Array]:
-        """Node and pose in it of a body or frame."""
-        frame = self.frame(body)
-        return (int(self._body_nodes[frame.body]) if frame.body >= 0 else -1), frame.placement
-
-    def _joint_of_node(self, node: int) -> str:
-        """Name of the joint that a node belongs to, for error messages."""
-        name: str = self.joint_names[self.nodes.joint[node]]
-        return name
 
     def replace(
         self,
@@ -306,6 +297,7 @@ class Model(_core.Tree):  # type: ignore[misc]
             self._body_nodes,
             self.armature,
             self.gravity,
+            *self._named,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -388,10 +380,30 @@ def require_model(model: object) -> None:
         raise TypeError(f"model must be a jounce.Model, got {type(model).__name__}")
 
 
-def locate(model: Model, body: str | int) -> tuple[int, Array]:
-    """Node and pose in it of a body or frame, as the kernels take them."""
+def node_of(model: Model, body: str | int) -> int:
+    """Node that carries a body or frame, -1 for the world."""
     require_model(model)
-    return model._locate(body)
+    at = model.frame(body).body
+    return int(np.flatnonzero(model.nodes.body == at)[0]) if at >= 0 else -1
+
+
+class _Named(NamedTuple):
+    """What the core knows by name: the joint of each node, and frames, those of the bodies first."""
+
+    joints: list[str]
+    frames: dict[str, int]
+    body: Index
+    pose: Array
+
+
+def _named(model: Model) -> _Named:
+    joints = [model.joint_names[k] for k in model.nodes.joint.tolist()]
+    index = {name: k for k, name in enumerate(model.body_names)}
+    extra = [(name, frame) for name, frame in model.frames.items() if name not in index]
+    index.update((name, model.n_bodies + k) for k, (name, _) in enumerate(extra))
+    body = np.array([frame.body for _, frame in extra], np.int32)
+    pose = np.array([frame.placement for _, frame in extra], float).reshape(-1, 4, 4)
+    return _Named(joints, index, body, pose)
 
 
 def _array(

@@ -10,7 +10,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike, Integers
 from jounce.model.joints import ELEMENTARY, SIZES
-from jounce.model.model import Model, locate, require_model
+from jounce.model.model import Model, node_of, require_model
 
 __all__ = [
     "Actuated",
@@ -56,7 +56,7 @@ def rate_nodes(model: Model) -> Integers:
 
 def path_rates(model: Model, body: str | int) -> Integers:
     """Rates of the joints between the base and a body, from the base outward."""
-    node, _ = locate(model, body)
+    node = node_of(model, body)
     on_path = np.zeros(len(model.nodes.parent), bool)
     while node >= 0:
         on_path[node] = True

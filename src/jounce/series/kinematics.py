@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from jounce import _core
+from jounce._core import kernel
 from jounce._types import Array, ArrayLike
-from jounce.lie.twists import representation_index
-from jounce.model.model import Model, locate
+from jounce.model.model import Model
 
 __all__ = [
     "body_motion_series",
@@ -14,11 +13,9 @@ __all__ = [
 ]
 
 
-_body_motion_series = _core.raw("body_motion_series")
-_body_pose_series = _core.raw("body_pose_series")
-_jacobian_series = _core.raw("jacobian_series")
 
 
+@kernel
 def body_motion_series(
     model: Model,
     q: ArrayLike,
@@ -55,18 +52,9 @@ def body_motion_series(
 
     Identity: row 0 is `body_twist`.
     """
-    series: Array = _body_motion_series(
-        model,
-        q,
-        motion,
-        locate(model, body),
-        representation_index(twist),
-        out=out,
-        threads=threads,
-    )
-    return series
 
 
+@kernel
 def body_pose_series(
     model: Model,
     q: ArrayLike,
@@ -96,11 +84,9 @@ def body_pose_series(
 
     Identity: equals `jounce.twists.pose_series` of `body_pose` and `body_motion_series`.
     """
-    frame = locate(model, body)
-    series: Array = _body_pose_series(model, q, motion, frame, out=out, threads=threads)
-    return series
 
 
+@kernel
 def jacobian_series(
     model: Model,
     q: ArrayLike,
@@ -133,13 +119,3 @@ def jacobian_series(
     Identity: row 1 is `jacobian_rate`; J v, differentiated by Leibniz' rule, is
     `body_motion_series`.
     """
-    series: Array = _jacobian_series(
-        model,
-        q,
-        motion,
-        locate(model, body),
-        representation_index(twist),
-        out=out,
-        threads=threads,
-    )
-    return series

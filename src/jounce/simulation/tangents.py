@@ -17,7 +17,7 @@ from jounce.model.rates import group_blocks
 
 __all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow"]
 
-_integrate_derivatives: Callable[..., Any] = _core.raw("integrate_derivatives")
+_integrate_blocks: Callable[..., Any] = _core.raw("integrate_blocks")
 
 IDENTITY: Array = np.empty(0)
 """Stands for derivatives of the start by itself, which need no products."""
@@ -111,7 +111,7 @@ class TangentFlow(NamedTuple):
         blocks = group_blocks(self.model)
         turned = []
         if blocks:
-            Ad, dexp = _integrate_derivatives(self.model, u)
+            Ad, dexp = _integrate_blocks(self.model, u)
         for block in blocks:
             rates = block.at
             own = (..., slice(rates.stop - rates.start), rates)

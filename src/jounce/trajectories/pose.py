@@ -87,7 +87,7 @@ class PoseCurve(Immutable, ABC):
         derivatives of the pose up to order r + 1.
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
-        twists.representation_index(twist)  # refuses unknown ones
+        twists.require_representation(twist)  # refuses unknown ones
         motion = self.motion(t.ravel(), order + 1)
         series = _taylor.to_derivatives(motion.twist, (t.size,))
         if twist != "body":
