@@ -115,7 +115,7 @@ def test_the_world_is_not_a_body_and_the_error_says_so(world):
     ):
         with pytest.raises(KeyError, match=r"the world is not a body: .*names or indices from 0"):
             call()
-    with pytest.raises(KeyError, match=r"^'joint index must be between 0 and 6, got -1'$"):
+    with pytest.raises(KeyError, match=r"^joint index must be between 0 and 6, got -1$"):
         model.joint_index(-1)
 
 

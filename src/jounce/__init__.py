@@ -12,7 +12,7 @@ A frozen `Model` and plain arrays in, fresh arrays out::
 import typing as _typing
 
 from jounce import lie, trajectories
-from jounce._core import core_info
+from jounce._core import core_info, get_cmake_dir, get_include, get_library
 from jounce.derivatives import (
     BodyAccelerationDerivatives,
     BodyTwistDerivatives,
@@ -34,6 +34,7 @@ from jounce.derivatives import (
     mass_matrix_derivatives,
 )
 from jounce.dynamics import (
+    HybridDynamics,
     bias_forces,
     centroidal_momentum,
     centroidal_momentum_matrix,
@@ -50,9 +51,20 @@ from jounce.dynamics import (
     passive_forces,
     potential_energy,
 )
-from jounce.errors import ModelError, ModelWarning, SingularError
+from jounce.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    Error,
+    MissingExtraError,
+    MissingFileError,
+    ModelError,
+    ModelWarning,
+    SingularError,
+    UnknownNameError,
+)
 from jounce.io import load, load_mjcf, load_urdf, load_xacro
 from jounce.kinematics import (
+    body_acceleration,
     body_accelerations,
     body_pose,
     body_poses,
@@ -68,8 +80,9 @@ from jounce.kinematics import (
     total_mass,
 )
 from jounce.lie import twists
-from jounce.model import Frame, Joint, Mimic, Model, ModelBuilder, inertia, models
+from jounce.model import Frame, Joint, MassProperties, Mimic, Model, ModelBuilder, inertia, models
 from jounce.series import (
+    HybridDynamicsSeries,
     body_motion_series,
     body_pose_series,
     forward_dynamics_series,
@@ -78,8 +91,9 @@ from jounce.series import (
     jacobian_series,
 )
 from jounce.simulation import LinearizedStep, linearize_step
+from jounce.trajectories import TrajectorySample
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if _typing.TYPE_CHECKING:
     from jounce import interop as interop
@@ -94,7 +108,11 @@ else:
             from importlib import import_module
 
             return import_module(f"jounce.{name}")
-        raise AttributeError(f"module 'jounce' has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"module 'jounce' has no attribute {name!r}")
+        from jounce.interop.names import no_such_name
+
+        raise AttributeError(no_such_name(name, __dir__()))
 
     def __dir__() -> list[str]:
         hidden = (name for name in globals() if name.startswith("__"))
@@ -102,23 +120,34 @@ else:
 
 
 __all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
+    "Error",
     "ForwardDynamicsDerivatives",
     "Frame",
+    "HybridDynamics",
     "HybridDynamicsDerivatives",
+    "HybridDynamicsSeries",
     "InverseDynamicsDerivatives",
     "Joint",
     "KineticEnergyDerivatives",
     "Linearization",
     "LinearizedStep",
+    "MassProperties",
     "Mimic",
+    "MissingExtraError",
+    "MissingFileError",
     "Model",
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
     "SingularError",
+    "TrajectorySample",
+    "UnknownNameError",
     "bias_forces",
+    "body_acceleration",
     "body_acceleration_derivatives",
     "body_accelerations",
     "body_motion_series",
@@ -139,6 +168,9 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_dynamics_series",
+    "get_cmake_dir",
+    "get_include",
+    "get_library",
     "gravity_forces",
     "hybrid_dynamics",
     "hybrid_dynamics_derivatives",

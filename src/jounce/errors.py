@@ -1,4 +1,8 @@
-"""Exceptions and warnings of the package, all in one place."""
+"""Exceptions and warnings of the package, all in one place.
+
+Every exception that the package raises for a mistake in a call derives from `Error` and from the
+built-in exception that says the same, so that both kinds of ``except`` catch it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,19 @@ from collections.abc import Iterable
 
 __all__ = [
     "WORLD_IS_NO_BODY",
+    "ArgumentError",
+    "ArgumentTypeError",
+    "Error",
+    "MissingExtraError",
+    "MissingFileError",
     "ModelError",
     "ModelWarning",
     "SingularError",
+    "UnknownNameError",
     "close_names",
+    "did_you_mean",
     "unknown_name",
 ]
-
-
-class ModelError(ValueError):
-    """A model or a model file that cannot be used; the message says what, where and why."""
 
 
 class Error(Exception):
@@ -24,19 +31,39 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument of a wrong shape, dtype or value."""
+    """An argument with a wrong shape, dtype or value; the message says what was expected."""
 
 
 class ArgumentTypeError(Error, TypeError):
-    """An argument of a wrong type, or one that is missing or unknown."""
+    """An argument of a wrong type, one that is missing, or one that the function does not have."""
+
+
+class UnknownNameError(Error, KeyError):
+    """A name or an index that the model does not have; the message lists the closest names."""
+
+    def __str__(self) -> str:
+        """The message as it is; a KeyError would show its quoted representation."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ModelError(Error, ValueError):
+    """A model or a model file that cannot be used; the message says what, where and why."""
+
+
+class SingularError(Error, ValueError):
+    """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined."""
+
+
+class MissingFileError(Error, FileNotFoundError):
+    """There is no such model file."""
+
+
+class MissingExtraError(Error, ImportError):
+    """A package that only some functions need is not installed; the message says how to get it."""
 
 
 class ModelWarning(UserWarning):
     """A model that loads but holds something no real robot can have."""
-
-
-class SingularError(ValueError):
-    """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined."""
 
 
 WORLD_IS_NO_BODY = (
@@ -61,23 +88,33 @@ def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     return [candidate for key in close for candidate in lower[key]][:most]
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> KeyError:
-    """Build the KeyError for an unknown name; it lists the closest known ones.
+def did_you_mean(names: Iterable[str]) -> str:
+    """Turn names into a question that ends a message; nothing for no names.
 
-    >>> unknown_name("body", "Hnd", ["arm", "hand"]).args[0]
-    "unknown body 'Hnd'; did you mean 'hand'?"
+    >>> did_you_mean(["'hand'", "'arm'"])
+    "; did you mean 'hand' or 'arm'?"
+    """
+    choice = " or ".join(names)
+    return f"; did you mean {choice}?" if choice else ""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """Build the error for an unknown name; it lists the closest known ones.
+
+    >>> print(unknown_name("body", "Hnd", ["arm", "hand"]))
+    unknown body 'Hnd'; did you mean 'hand'?
     """
     names = list(known)
     close = close_names(name, names)
     if close:
-        hint = "did you mean " + " or ".join(repr(c) for c in close) + "?"
+        hint = did_you_mean(map(repr, close))
     elif "body" in kind and str(name).lower() in ("world", "universe"):
-        hint = WORLD_IS_NO_BODY
+        hint = f"; {WORLD_IS_NO_BODY}"
     elif len(names) <= 12:
-        hint = "known: " + ", ".join(repr(n) for n in names) if names else "there are none"
+        hint = "; known: " + ", ".join(map(repr, names)) if names else "; there are none"
     else:
-        hint = f"there are {len(names)}, the first are " + ", ".join(repr(n) for n in names[:8])
-    return KeyError(f"unknown {kind} {name!r}; {hint}")
+        hint = f"; there are {len(names)}, the first are " + ", ".join(map(repr, names[:8]))
+    return UnknownNameError(f"unknown {kind} {name!r}{hint}")
 
 
 REPRESENTATIONS = ("body", "spatial", "hybrid", "mixed")

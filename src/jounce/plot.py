@@ -18,6 +18,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError, MissingExtraError
 from jounce.lie import twists
 from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
@@ -111,7 +112,9 @@ def forces(
     x = _array("tau", tau, model.nv)
     if twist != "body":
         if q is None or motion is None:
-            raise ValueError(f"q and motion: needed for wrenches in the {twist!r} representation")
+            raise ArgumentError(
+                f"q and motion: needed for wrenches in the {twist!r} representation"
+            )
         x = _wrenches(model, _array("q", q, model.nq), _array("motion", motion, model.nv), x, twist)
     return series(t, x, force_columns(model, twist), title=title)
 
@@ -177,7 +180,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'jounce[plot]'") from None
+        raise MissingExtraError("plots need matplotlib: pip install 'jounce[plot]'") from None
     return plt
 
 
@@ -314,5 +317,5 @@ def _array(name: str, value: ArrayLike, width: int) -> Array:
     ndim = 2 if name == "q" else 3
     if array.ndim != ndim or array.shape[-1] != width:
         expected = f"(n, {width})" if ndim == 2 else f"(n, orders, {width})"
-        raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
+        raise ArgumentError(f"{name} must have shape {expected}, got {array.shape}")
     return array

@@ -11,6 +11,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import jounce as jc
 from jounce import demo
 
 SOURCE = pathlib.Path(__file__).with_name("extended_round_trip.cpp")
@@ -30,12 +31,28 @@ def test_round_trip_of_table_3_in_extended_precision(tmp_path):
     r, states = trip.tau.shape[1] - 1, len(trip.q)
     given = told(
         *([len(nodes.parent), model.n_bodies, model.nv], nodes.parent, nodes.kind, nodes.placement),
-        *(nodes.alignment, nodes.pitch, nodes.parameters, np.flatnonzero(nodes.body >= 0), model.armature),
+        *(
+            nodes.alignment,
+            nodes.pitch,
+            nodes.parameters,
+            np.flatnonzero(nodes.body >= 0),
+            model.armature,
+        ),
         *(model.gravity, [r, states]),
         np.concatenate([trip.q, trip.motion.reshape(states, -1)], axis=1),
     )
     program = tmp_path / "extended_round_trip"
-    command = ["g++", "-std=c++20", "-O1", "-w", "-I", jc.get_include(), str(SOURCE), "-o", str(program)]
+    command = [
+        "g++",
+        "-std=c++20",
+        "-O1",
+        "-w",
+        "-I",
+        jc.get_include(),
+        str(SOURCE),
+        "-o",
+        str(program),
+    ]
     subprocess.run(command, check=True)
     said = subprocess.run([program], input=given, check=True, capture_output=True, text=True).stdout
     errors = [float(line) for line in said.split()]

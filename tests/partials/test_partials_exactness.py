@@ -185,5 +185,5 @@ def test_moves_on_the_group_are_differentiated_as_by_lie(size):
         n = block.at.stop - block.at.start
         expected[0][:, :n, block.at] = lie.Ad(lie.exp(-u[:, block.at]))
         expected[1][:, :n, block.at] = lie.dexp(-u[:, block.at])
-    got = raw("integrate_derivatives")(model, u)
+    got = raw("integrate_blocks")(model, u)
     np.testing.assert_allclose(got, expected, rtol=0, atol=64 * EPS * (1 + size) ** 2)

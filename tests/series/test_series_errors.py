@@ -51,7 +51,7 @@ WRONG_SHAPES = {
     "coordinates of another robot": (lambda: forward(rows(2), q=Q[1:]), "q", (MODEL.nq - 1,)),
     "more forces than accelerations": (lambda: hybrid(rows(2), rows(3)), "tau", (3, NV)),
     "fewer forces than accelerations": (lambda: hybrid(rows(3), rows(2)), "tau", (2, NV)),
-    "hybrid without rows": (lambda: hybrid(rows(0), rows(0)), "acc", (0, NV)),
+    "hybrid without rows": (lambda: hybrid(rows(0), rows(0)), "a", (0, NV)),
     "more wrenches than the order": (
         lambda: inverse(rows(3), wrenches(3)),
         "f_ext",
@@ -111,7 +111,7 @@ def test_coefficients_that_are_not_finite_are_refused_in_any_order(order, value)
     calls = {
         "motion": lambda: inverse(bad),
         "tau": lambda: forward(bad),
-        "acc": lambda: hybrid(bad, good, every),
+        "a": lambda: hybrid(bad, good, every),
     }
     for name, call in calls.items():
         with pytest.raises(ValueError, match=rf"^{name} must be finite.*{name}\[{order}, 3\]"):

@@ -35,11 +35,11 @@ class RoundTrip:
         q: (n, nq) coordinates.
         motion: (n, r+2, nv) v and its derivatives: the input.
         tau: (n, r+1, nv) what the inverse series makes of it.
-        acc: (n, r+1, nv) what the forward series makes of tau.
-        motion_error: (r+1,) largest error of `acc`, in SI units.
-        last_bit: (r+1,) how far `acc` moves if every force changes in its last bit: no method
+        a: (n, r+1, nv) what the forward series makes of tau.
+        motion_error: (r+1,) largest error of `a`, in SI units.
+        last_bit: (r+1,) how far `a` moves if every force changes in its last bit: no method
             that is given the forces as floating-point numbers can do better.
-        force_error: (r+1,) largest error of the forces that `acc` takes, relative to the largest
+        force_error: (r+1,) largest error of the forces that `a` takes, relative to the largest
             force of that order.
     """
 
@@ -48,7 +48,7 @@ class RoundTrip:
     q: Array
     motion: Array
     tau: Array
-    acc: Array
+    a: Array
     motion_error: Array
     last_bit: Array
     force_error: Array
@@ -73,19 +73,19 @@ def round_trip(order: int = ORDER, steps: int = STEPS) -> RoundTrip:
     q, motion = trajectory.evaluate(t, order)
     v = motion[:, 0]
     tau = inverse_dynamics_series(model, q, motion)
-    acc = forward_dynamics_series(model, q, v, tau)
+    a = forward_dynamics_series(model, q, v, tau)
     up = np.random.default_rng(0).choice([-np.inf, np.inf], tau.shape)
     nudged = forward_dynamics_series(model, q, v, np.nextafter(tau, up))
-    again = inverse_dynamics_series(model, q, np.concatenate([v[:, None], acc], axis=1))
+    again = inverse_dynamics_series(model, q, np.concatenate([v[:, None], a], axis=1))
     return RoundTrip(
         model,
         t,
         q,
         motion,
         tau,
-        acc,
-        motion_error=_largest(acc - motion[:, 1:]),
-        last_bit=_largest(nudged - acc),
+        a,
+        motion_error=_largest(a - motion[:, 1:]),
+        last_bit=_largest(nudged - a),
         force_error=_largest(again - tau) / _largest(tau),
     )
 

@@ -37,7 +37,7 @@ def draw(result: RoundTrip, times: Scaling, out: Path, twist: str, dpi: int) -> 
             result.t,
             result.q,
             result.motion,
-            compare=result.acc,
+            compare=result.a,
             twist=twist,
             title="Motion of the aerial manipulator: input of inverse dynamics (solid), "
             f"output of forward dynamics (dashed)\nbase twist: {_WORDS[twist]}",

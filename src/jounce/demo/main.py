@@ -10,6 +10,7 @@ import numpy as np
 
 from jounce import _core, plot
 from jounce.demo import experiment, timing
+from jounce.errors import MissingExtraError
 
 __all__ = ["run"]
 
@@ -136,5 +137,7 @@ def _rich_console() -> Any:
     try:
         from rich.console import Console
     except ImportError:
-        raise ImportError("the demo needs rich and matplotlib: pip install 'jounce[cli]'") from None
+        raise MissingExtraError(
+            "the demo needs rich and matplotlib: pip install 'jounce[cli]'"
+        ) from None
     return Console()

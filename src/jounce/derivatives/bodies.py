@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import lie
-from jounce._core.out import deliver_all
+from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike, Integers
 from jounce.kinematics import body_accelerations, body_pose, jacobian
 from jounce.lie import twists
 from jounce.model import Model
-from jounce.model.model import require_model
+from jounce.model.model import node_of
 from jounce.model.rates import path_rates, rate_nodes
 
 __all__ = [
@@ -80,15 +80,24 @@ def body_twist_derivatives(
         Named tuple (dq, dv), (..., 6, nv) each; column k is the derivative along rate k.
 
     Raises:
-        ValueError: an unknown representation, a wrong shape or bad numbers.
-        KeyError: an unknown body.
+        ArgumentError: an unknown representation, a wrong shape or bad numbers.
+        UnknownNameError: an unknown body.
     """
     twists.require_representation(twist)
-    require_model(model)
-    x = _motion(model, q, v, np.zeros(model.nv), body, threads)
+    node_of(model, body)
+
+    def compute() -> BodyTwistDerivatives:
+        x = _motion(model, q, v, np.zeros(model.nv), body, threads)
+        return _twist_derivatives(x, twist)
+
+    own = (6, model.nv)
+    return deliver_all(compute, out, (own, own), Given(model, threads, q=q, v=v))
+
+
+def _twist_derivatives(x: _Motion, twist: str) -> BodyTwistDerivatives:
     dq = [X @ (_ad(_turn(name, x.J), x.V[..., None]) + x.V_dq) for name, X in x.matrices(twist)]
     dv = [X @ x.J for _, X in x.matrices(twist)]
-    return deliver_all(BodyTwistDerivatives(x.spread(dq), x.spread(dv)), out)
+    return BodyTwistDerivatives(x.spread(dq), x.spread(dv))
 
 
 def body_acceleration_derivatives(
@@ -126,11 +135,20 @@ def body_acceleration_derivatives(
         Named tuple (dq, dv, da), (..., 6, nv) each; column k is the derivative along rate k.
 
     Raises:
-        ValueError: an unknown representation, a wrong shape or bad numbers.
-        KeyError: an unknown body.
+        ArgumentError: an unknown representation, a wrong shape or bad numbers.
+        UnknownNameError: an unknown body.
     """
     twists.require_representation(twist)
-    x = _motion(model, q, v, a, body, threads)
+    node_of(model, body)
+
+    def compute() -> BodyAccelerationDerivatives:
+        return _acceleration_derivatives(_motion(model, q, v, a, body, threads), twist)
+
+    own = (6, model.nv)
+    return deliver_all(compute, out, (own, own, own), Given(model, threads, q=q, v=v, a=a))
+
+
+def _acceleration_derivatives(x: _Motion, twist: str) -> BodyAccelerationDerivatives:
     V, A = x.V[..., None], x.A[..., None]
     dq, dv, da = [], [], []
     for name, X in x.matrices(twist):
@@ -140,8 +158,7 @@ def body_acceleration_derivatives(
         dq.append(X @ (_ad(UJ, _ad(turning, V) + A) + own))
         dv.append(X @ (_ad(UJ, V) + _ad(turning, x.J) + x.A_dv))
         da.append(X @ x.J)
-    result = BodyAccelerationDerivatives(x.spread(dq), x.spread(dv), x.spread(da))
-    return deliver_all(result, out)
+    return BodyAccelerationDerivatives(x.spread(dq), x.spread(dv), x.spread(da))
 
 
 class _Motion(NamedTuple):

@@ -6,14 +6,16 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.out import deliver, deliver_all
+from jounce._core.out import Given, deliver, deliver_all
 from jounce._types import Array, ArrayLike, Mask
 from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix, potential_energy
 from jounce.model import Model
+from jounce.model.model import require_model
 from jounce.model.rates import group_blocks, rate_nodes
 
 __all__ = [
@@ -52,11 +54,11 @@ def christoffel_symbols(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
     """
-    return _last(_coriolis_of_unit_rates(model, q, threads), out)
+    return _by_rates(_coriolis_of_unit_rates, model, q, out, threads)
 
 
 def mass_matrix_derivatives(
@@ -76,11 +78,11 @@ def mass_matrix_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
     """
-    return _last(_mass_matrix_slices(model, q, threads), out)
+    return _by_rates(_mass_matrix_slices, model, q, out, threads)
 
 
 def inverse_mass_matrix_derivatives(
@@ -97,12 +99,10 @@ def inverse_mass_matrix_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
-    inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
-    slices = -inverse @ _mass_matrix_slices(model, q, threads) @ inverse
-    return _last(slices, out)
+    return _by_rates(_inverse_slices, model, q, out, threads)
 
 
 def kinetic_energy_derivatives(
@@ -134,10 +134,18 @@ def kinetic_energy_derivatives(
         Named tuple (dq, dv), (..., nv) each.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
     """
+    require_model(model)
+    own, given = (model.nv,), Given(model, threads, q=q, v=v)
+    return deliver_all(lambda: _kinetic_energy(model, q, v, threads), out, (own, own), given)
+
+
+def _kinetic_energy(
+    model: Model, q: ArrayLike, v: ArrayLike, threads: int
+) -> KineticEnergyDerivatives:
     C = coriolis_matrix(model, q, v, threads=threads)
     rates = np.asarray(v, float)
     momentum = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
@@ -147,12 +155,23 @@ def kinetic_energy_derivatives(
         ad = block.ad(rates)
         dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, turned[..., block.at])
     dq[..., model.nodes.parent[rate_nodes(model)] < 0] = 0.0
-    return deliver_all(KineticEnergyDerivatives(dq, momentum), out)
+    return KineticEnergyDerivatives(dq, momentum)
 
 
-def _last(slices: Array, out: Array | None) -> Array:
-    """Move the index k of the rates behind i and j."""
-    return deliver(np.ascontiguousarray(np.moveaxis(slices, -3, -1)), out)
+def _by_rates(
+    slices: Callable[[Model, ArrayLike, int], Array],
+    model: Model,
+    q: ArrayLike,
+    out: Array | None,
+    threads: int,
+) -> Array:
+    """Deliver slices (..., k, i, j) of the rates k with k behind i and j."""
+    require_model(model)
+
+    def compute() -> Array:
+        return np.ascontiguousarray(np.moveaxis(slices(model, q, threads), -3, -1))
+
+    return deliver(compute, out, (model.nv,) * 3, Given(model, threads, q=q))
 
 
 def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:
@@ -170,6 +189,13 @@ def _mass_matrix_slices(model: Model, q: ArrayLike, threads: int) -> Array:
     """Derivatives of M along the rates k, (..., k, i, j)."""
     C = _coriolis_of_unit_rates(model, q, threads)
     return np.where(_may_change(model), C + C.swapaxes(-1, -2), 0.0)
+
+
+def _inverse_slices(model: Model, q: ArrayLike, threads: int) -> Array:
+    """Derivatives of the inverse of M along the rates k, (..., k, i, j)."""
+    inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
+    slices: Array = -inverse @ _mass_matrix_slices(model, q, threads) @ inverse
+    return slices
 
 
 def _may_change(model: Model) -> Mask:

@@ -67,7 +67,7 @@ def inverse_dynamics_derivatives(
         Named tuple (dq, dv, da): entry [i, j] is the derivative of tau[i] along rate j.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``da == mass_matrix(model, q)``.
     """
@@ -103,7 +103,7 @@ def forward_dynamics_derivatives(
         Named tuple (dq, dv, dtau).
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``dtau == inverse_mass_matrix(model, q)``.

@@ -72,7 +72,7 @@ def hybrid_dynamics_derivatives(
         Named tuple (a_dq, a_dv, a_da, a_dtau, tau_dq, tau_dv, tau_da, tau_dtau).
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint that is not prescribed moves no inertia; it is named.
 
     Identity: all prescribed gives `inverse_dynamics_derivatives` in the fields of tau, none gives

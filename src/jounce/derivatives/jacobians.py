@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
-from jounce._core.out import deliver
+from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce.errors import ArgumentError
 from jounce.kinematics import jacobian
+from jounce.lie.twists import require_representation
 from jounce.model import Model
 from jounce.model.rates import path_rates, rate_nodes
 
@@ -60,14 +62,33 @@ def jacobian_derivatives(
         (..., 6, nv, nv, ..., nv) with 2 + order axes after the leading ones.
 
     Raises:
-        ValueError: a negative order, an unknown representation, a wrong shape or bad numbers.
-        KeyError: an unknown body.
+        ArgumentError: a negative order, an unknown representation, a wrong shape or bad numbers.
+        UnknownNameError: an unknown body.
 
     Identity: ``jacobian_derivatives(model, q, body) @ v`` is `jacobian_rate`.
     """
     order = _order(order)
-    J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist, threads=threads)
+    require_representation(twist)
     path = path_rates(model, body)
+
+    def compute() -> Array:
+        return _partials(model, q, body, path, order, twist, threads)
+
+    own = (6, *(model.nv,) * (order + 1))
+    return deliver(compute, out, own, Given(model, threads, q=q))
+
+
+def _partials(
+    model: Model,
+    q: ArrayLike,
+    body: str | int,
+    path: Integers,
+    order: int,
+    twist: str,
+    threads: int,
+) -> Array:
+    """All partial derivatives of one order; only the columns of the path are not zero."""
+    J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist, threads=threads)
     node, columns = rate_nodes(model)[path], J[..., path]
     if twist == "mixed":
         hybrid = _hybrid_partials(columns, node, order)
@@ -79,7 +100,7 @@ def jacobian_derivatives(
     result = np.zeros((*lead, *(model.nv,) * (order + 1)))
     places: tuple[Any, ...] = np.ix_(*[path] * (order + 1))
     result[(..., *places)] = partials.reshape(*lead, *(n,) * (order + 1))
-    return deliver(result, out)
+    return result
 
 
 def _order(order: int) -> int:
@@ -88,7 +109,7 @@ def _order(order: int) -> int:
     except TypeError:
         value = -1
     if value < 0 or isinstance(order, bool):
-        raise ValueError(f"order must be an integer of at least 0, got {order!r}")
+        raise ArgumentError(f"order must be an integer of at least 0, got {order!r}")
     return value
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.out import deliver_all
-from jounce._types import Array, ArrayLike
+from jounce._core.out import Given, deliver_all
+from jounce._types import Array, ArrayLike, Integers
 from jounce.derivatives.dynamics import forward_dynamics_derivatives
 from jounce.model import Model
 from jounce.model.rates import Actuated, actuated_rates, as_slice, group_blocks
@@ -66,12 +66,29 @@ def linearize(
         Named tuple (A, B).
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].
     """
     inputs = actuated_rates(model, actuated)
+    n, given = 2 * model.nv, Given(model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
+
+    def compute() -> Linearization:
+        return _linearize(model, q, v, tau, f_ext, inputs, threads)
+
+    return deliver_all(compute, out, ((n, n), (n, len(inputs))), given)
+
+
+def _linearize(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    inputs: Integers,
+    threads: int,
+) -> Linearization:
     d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
     nv, rates = model.nv, np.asarray(v, float)
     A = np.zeros((*d.dq.shape[:-2], 2 * nv, 2 * nv))
@@ -82,4 +99,4 @@ def linearize(
     A[..., nv:, nv:] = d.dv
     B = np.zeros((*d.dq.shape[:-2], 2 * nv, len(inputs)))
     B[..., nv:, :] = d.dtau[..., as_slice(inputs)]
-    return deliver_all(Linearization(A, B), out)
+    return Linearization(A, B)

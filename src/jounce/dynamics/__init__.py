@@ -17,6 +17,7 @@ from jounce.dynamics.centroidal import (
 )
 from jounce.dynamics.energy import kinetic_energy, momentum, potential_energy
 from jounce.dynamics.equations import (
+    HybridDynamics,
     bias_forces,
     forward_dynamics,
     gravity_forces,
@@ -27,6 +28,7 @@ from jounce.dynamics.matrices import coriolis_matrix, inverse_mass_matrix, mass_
 from jounce.dynamics.passive import passive_forces
 
 __all__ = [
+    "HybridDynamics",
     "bias_forces",
     "centroidal_momentum",
     "centroidal_momentum_matrix",

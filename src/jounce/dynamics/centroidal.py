@@ -44,7 +44,7 @@ def centroidal_momentum_matrix(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
     """
@@ -69,7 +69,7 @@ def centroidal_momentum_matrix_rate(
         threads: number of threads for a batch; 0 uses all cores.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_rate @ v``,
     the sum of gravity and the external wrenches about the center of mass.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike
 from jounce.model import Model
 
 __all__ = [
+    "HybridDynamics",
     "bias_forces",
     "forward_dynamics",
     "gravity_forces",
@@ -45,7 +49,7 @@ def inverse_dynamics(
         (..., nv) generalized forces, conjugate to v.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a quaternion whose norm
+        ArgumentError: a wrong shape, a number that is not finite, or a quaternion whose norm
             differs from 1 by more than 1e-3 (nearer ones are normalized).
 
     Identity: ``forward_dynamics(model, q, v, inverse_dynamics(model, q, v, a)) == a``.
@@ -81,14 +85,23 @@ def forward_dynamics(
         (..., nv) derivatives of the components of v.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia (a massless leaf); it is named.
 
     Identity: ``inverse_dynamics(model, q, v, forward_dynamics(model, q, v, tau)) == tau``.
     """
 
 
-@kernel
+class HybridDynamics(NamedTuple):
+    """Accelerations and forces, both complete: the given entries and the computed ones."""
+
+    a: Array
+    """(..., nv) derivatives of the components of v."""
+    tau: Array
+    """(..., nv) generalized forces."""
+
+
+@functools.partial(kernel, result=HybridDynamics)
 def hybrid_dynamics(
     model: Model,
     q: ArrayLike,
@@ -100,7 +113,7 @@ def hybrid_dynamics(
     *,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
-) -> tuple[Array, Array]:
+) -> HybridDynamics:
     """Solve for the accelerations of some rates and the forces of the others.
 
     Where `prescribed` is True the acceleration is an input and the force is computed; where it is
@@ -119,10 +132,10 @@ def hybrid_dynamics(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        (a, tau), both (..., nv) and complete.
+        Named tuple (a, tau), both (..., nv) and complete.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint that is not prescribed moves no inertia; it is named.
 
     Identity: all prescribed is inverse dynamics, none prescribed is forward dynamics.

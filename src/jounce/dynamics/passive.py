@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.model.model import Model, require_model
 
 __all__ = ["passive_forces"]
@@ -25,13 +26,13 @@ def passive_forces(model: Model, v: ArrayLike) -> Array:
     require_model(model)
     rates = np.asarray(v)
     if rates.dtype.kind not in "fiub":
-        raise ValueError(f"v must be an array of real numbers, got dtype {rates.dtype}")
+        raise ArgumentError(f"v must be an array of real numbers, got dtype {rates.dtype}")
     if rates.shape[-1:] != (model.nv,):
-        raise ValueError(
+        raise ArgumentError(
             f"v must have shape (..., {model.nv}), that is (..., nv) of this model, "
             f"got {rates.shape}"
         )
     if not np.all(np.isfinite(rates)):
-        raise ValueError("v must be finite")
+        raise ArgumentError("v must be finite")
     forces: Array = -model.damping * rates - model.friction * np.sign(rates)
     return forces

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
 
 __all__ = ["Layout", "Unit", "checked", "checked_batch", "normalized", "units"]
 
@@ -31,14 +32,14 @@ def checked_batch(
     for name, value in arrays.items():
         array = checked(name, value, size, owner)
         if name == "matrix" and (array.ndim < 2 or array.shape[-2] != size):
-            raise ValueError(f"matrix must be square in its last two axes, got {array.shape}")
+            raise ArgumentError(f"matrix must be square in its last two axes, got {array.shape}")
         found.append(array)
         leads[name] = array.shape[: -2 if name == "matrix" else -1]
     try:
         np.broadcast_shapes(*leads.values())
     except ValueError:
         listed = ", ".join(f"{name} has {lead}" for name, lead in leads.items())
-        raise ValueError(f"leading axes must broadcast: {listed}") from None
+        raise ArgumentError(f"leading axes must broadcast: {listed}") from None
     return found
 
 
@@ -46,14 +47,14 @@ def checked(name: str, value: ArrayLike, size: int, owner: str = "") -> Array:
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}{owner} must be numbers, got {value!r:.60}") from None
+        raise ArgumentError(f"{name}{owner} must be numbers, got {value!r:.60}") from None
     if array.shape[-1:] != (size,):
-        raise ValueError(f"{name}{owner} must have shape (..., {size}), got {array.shape}")
+        raise ArgumentError(f"{name}{owner} must have shape (..., {size}), got {array.shape}")
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(map(int, np.argwhere(~finite)[0]))
         index = ", ".join(map(str, where))
-        raise ValueError(f"{name}{owner} must be finite, got {array[where]} at {name}[{index}]")
+        raise ArgumentError(f"{name}{owner} must be finite, got {array[where]} at {name}[{index}]")
     return array
 
 
@@ -82,7 +83,7 @@ def normalized(library: str, q: Array, units: Sequence[Unit]) -> Array:
         error = np.abs(norm - 1.0)
         wrong = error > _SLACK
         if wrong.any():
-            raise ValueError(
+            raise ArgumentError(
                 f"q must be {library}'s: {words}; for joint {joint!r}, "
                 f"q[..., {part.start}:{part.stop}] has the norm {norm[wrong][0]:.6g} instead of 1"
             )

@@ -14,7 +14,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import ModelError
+from jounce.errors import ArgumentTypeError, ModelError
 from jounce.interop._checks import Layout, checked, checked_batch, normalized, units
 from jounce.model.model import Model, require_model
 
@@ -374,4 +374,4 @@ def require_models(model: object, other: object, kind: str, attribute: str) -> N
     """Refuse what is not the two models, in this order; the other library is not imported."""
     require_model(model)
     if not hasattr(other, attribute):
-        raise TypeError(f"expected a {kind} as second argument, got {type(other).__name__}")
+        raise ArgumentTypeError(f"expected a {kind} as second argument, got {type(other).__name__}")

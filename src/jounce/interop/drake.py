@@ -41,7 +41,7 @@ class Converter(Peer):
             nothing else in it; joints are matched by name.
 
     Raises:
-        TypeError: one of the models is something else.
+        ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there, or
             two joints of the plant have the same name.
     """

@@ -41,7 +41,7 @@ class Converter(Peer):
             by the name that `jounce.load_mjcf` gives them.
 
     Raises:
-        TypeError: one of the models is something else.
+        ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there.
     """
 

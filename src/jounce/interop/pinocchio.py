@@ -49,7 +49,7 @@ class Converter(Peer):
             matched by name.
 
     Raises:
-        TypeError: one of the models is something else.
+        ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there.
 
     >>> from jounce.interop import pinocchio                        # doctest: +SKIP

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jounce._types import ArrayLike
-from jounce.errors import ModelError
+from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.io._common import MIMIC_CHOICES, check_choice
 from jounce.io._xml import Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
@@ -43,24 +43,24 @@ def load(
 
     Raises:
         ModelError: the file is wrong; the message names file, line and element.
-        FileNotFoundError: there is no such file.
-        ImportError: a package that the format needs is missing.
-        ValueError: `base` or `mimic` is none of the above, or an option is not one of the format.
+        MissingFileError: there is no such file.
+        MissingExtraError: a package that the format needs is missing.
+        ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
     """
     check_choice("mimic", mimic, MIMIC_CHOICES)
     options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be the path of a model file, got {path!r:.60}")
+        raise ArgumentTypeError(f"path must be the path of a model file, got {path!r:.60}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
         return load_xacro(path, base, arguments=arguments, mimic=mimic, strict=strict, **options)
     if arguments:
-        raise ValueError(f"arguments are for xacro files, got {os.fspath(path)!r}")
+        raise ArgumentError(f"arguments are for xacro files, got {os.fspath(path)!r}")
     source = read_source(path)
     root = root_tag(source)
     if root == "mujoco" and suffix != ".urdf":
         if mimic != MIMIC_CHOICES[0]:
-            raise ValueError(
+            raise ArgumentError(
                 f"mimic={mimic!r} is for URDF and xacro files, but {os.fspath(path)!r} is MJCF: "
                 "its joints are independent, and the equalities between them are left out"
             )

@@ -12,7 +12,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import ModelWarning
+from jounce.errors import ArgumentError, ModelWarning
 
 __all__ = [
     "MIMIC_CHOICES",
@@ -34,7 +34,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse the value of an option that is none of its choices."""
     if value not in choices:
         expected = " or ".join(map(repr, choices))
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from jounce._types import Array
-from jounce.errors import ModelError, close_names
+from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
 from jounce.model import inertia
@@ -73,8 +73,7 @@ def _unique(
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    close = close_names(name, known, 2)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    return did_you_mean(map(repr, close_names(name, known, 2)))
 
 
 def _refuse_cycle(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from jounce.errors import ModelError
+from jounce.errors import ArgumentTypeError, MissingExtraError, MissingFileError, ModelError
 
 __all__ = ["UNLIMITED", "Document", "Element", "Source", "parse", "read_source", "root_tag"]
 
@@ -44,7 +44,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
     """Read a path; a string that starts with "<" or spans several lines is the text itself.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        MissingFileError: there is no such file.
         ModelError: it cannot be read.
     """
     if isinstance(source, bytes):
@@ -55,12 +55,12 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
         except UnicodeEncodeError as error:
             raise ModelError(f"<string>:1: the text is not valid Unicode: {error}") from None
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"the model file must be a path or its text, got {source!r:.60}")
+        raise ArgumentTypeError(f"the model file must be a path or its text, got {source!r:.60}")
     path = Path(source)
     try:
         return Source(path.read_bytes(), str(path), path.parent)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {str(path)!r}") from None
+        raise MissingFileError(f"there is no model file {str(path)!r}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ModelError(f"{path}: cannot read the model file: {reason}") from None
@@ -113,12 +113,14 @@ def parse(source: Source) -> Document:
 
     Raises:
         ModelError: it is not well-formed XML, or it declares a document type.
-        ImportError: lxml is missing.
+        MissingExtraError: lxml is missing.
     """
     try:
         from lxml import etree
     except ImportError:
-        raise ImportError("reading URDF files needs lxml: pip install 'jounce[urdf]'") from None
+        raise MissingExtraError(
+            "reading URDF files needs lxml: pip install 'jounce[urdf]'"
+        ) from None
     if not source.data.strip():
         raise ModelError(f"{source.name}:1: the file is empty, expected XML")
     data, position = _after_prolog(source.data)

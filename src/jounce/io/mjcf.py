@@ -12,7 +12,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import ModelError
+from jounce.errors import MissingExtraError, ModelError
 from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._xml import Source, read_source, root_tag
@@ -59,9 +59,9 @@ def load_mjcf(
     Raises:
         ModelError: MuJoCo refuses the file, or there is not one root body to free; the message
             names the file.
-        FileNotFoundError: there is no such file.
-        ImportError: the mujoco package is missing.
-        ValueError: `base` is none of the above.
+        MissingFileError: there is no such file.
+        MissingExtraError: the mujoco package is missing.
+        ArgumentError: `base` is none of the above.
 
     Warns:
         ModelWarning: once per file, naming what is left out.
@@ -122,7 +122,9 @@ def _compile(source: Source) -> tuple[Any, list[str]]:
     try:
         import mujoco
     except ImportError:
-        raise ImportError("reading MJCF files needs mujoco: pip install 'jounce[mjcf]'") from None
+        raise MissingExtraError(
+            "reading MJCF files needs mujoco: pip install 'jounce[mjcf]'"
+        ) from None
     remarks: list[str] = []
     try:
         with _warnings_to(mujoco, remarks):

@@ -63,8 +63,8 @@ def load_urdf(
 
     Raises:
         ModelError: the file is wrong; the message names file, line and element.
-        FileNotFoundError: there is no such file.
-        ValueError: `base` or `mimic` is none of the above.
+        MissingFileError: there is no such file.
+        ArgumentError: `base` or `mimic` is none of the above.
 
     Warns:
         ModelWarning: once per file, listing the links and lines of impossible inertias.

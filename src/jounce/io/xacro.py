@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from jounce._types import ArrayLike
-from jounce.errors import ModelError
+from jounce.errors import ArgumentTypeError, MissingExtraError, ModelError
 from jounce.io._common import warn
 from jounce.io._xml import Source, read_source, root_tag
 from jounce.io.urdf import from_source
@@ -47,7 +47,7 @@ def load_xacro(
 
     Raises:
         ModelError: the file cannot be expanded, or what comes out is wrong.
-        ImportError: the xacro package is missing.
+        MissingExtraError: the xacro package is missing.
     """
     text = expand_xacro(path, arguments)
     expanded = Source(text.encode(), f"{path} (expanded)", Path(path).parent, "utf-8")
@@ -64,13 +64,13 @@ def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | No
     try:
         import xacro
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             "loading xacro files needs the xacro package: pip install 'jounce[xacro]'"
         ) from None
     root_tag(read_source(Path(path)))  # missing files and document types are refused here
     messages = io.StringIO()
     if not (arguments is None or isinstance(arguments, Mapping)):
-        raise TypeError(f"arguments must be a dict of names and values, got {arguments!r}")
+        raise ArgumentTypeError(f"arguments must be a dict of names and values, got {arguments!r}")
     mappings = _Arguments((key, str(value)) for key, value in (arguments or {}).items())
     with _LOCK, contextlib.redirect_stderr(messages):
         try:

@@ -7,7 +7,6 @@ what other libraries call them.
 
 from __future__ import annotations
 
-
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike
 from jounce.model.model import Model
@@ -22,7 +21,6 @@ __all__ = [
 ]
 
 
-
 @kernel
 def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
     """Poses of all bodies in the world, (..., n_bodies, 4, 4).
@@ -33,8 +31,6 @@ def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads:
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
     """
-
-
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike, Index
+from jounce.errors import ArgumentTypeError
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import Model, require_model
 
@@ -45,7 +46,7 @@ def random_configuration(
     """
     require_model(model)
     if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
-        raise TypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
+        raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
     generator = np.random.default_rng(rng)
     lead = _lead(shape)
     low, width = _ranges(model)

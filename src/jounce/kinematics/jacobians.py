@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike
 from jounce.model.model import Model
 
 __all__ = ["jacobian", "jacobian_rate"]
-
-
 
 
 @kernel

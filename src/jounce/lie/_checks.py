@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._types import AnyArray, ArrayLike
+from jounce.errors import ArgumentError
 
 __all__ = [
     "ALGEBRA",
@@ -29,10 +30,10 @@ def array(name: str, value: ArrayLike, *trailing: tuple[int, ...]) -> AnyArray:
         array = np.asarray(value)
         array = array.astype(complex if array.dtype.kind == "c" else float, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected an array of numbers, got {value!r}") from error
+        raise ArgumentError(f"{name}: expected an array of numbers, got {value!r}") from error
     if not any(array.shape[-len(t) :] == t for t in trailing):
         expected = " or ".join("(..., " + ", ".join(map(str, t)) + ")" for t in trailing)
-        raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
+        raise ArgumentError(f"{name}: expected shape {expected}, got {array.shape}")
     return array
 
 
@@ -43,21 +44,21 @@ def group_element(name: str, value: ArrayLike) -> AnyArray:
     R = T[..., :3, :3]
     error = np.max(np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)), initial=0.0)
     if error > _ROTATION_TOLERANCE:
-        raise ValueError(f"{name}: expected orthonormal rotations, off by {error:.1e}")
+        raise ArgumentError(f"{name}: expected orthonormal rotations, off by {error:.1e}")
     if (np.linalg.det(R) < 0).any():
-        raise ValueError(f"{name}: expected rotations of determinant 1, got a reflection")
+        raise ArgumentError(f"{name}: expected rotations of determinant 1, got a reflection")
     if T.shape[-1] == 4 and (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > _ROTATION_TOLERANCE).any():
-        raise ValueError(f"{name}: expected poses with the last row (0, 0, 0, 1)")
+        raise ArgumentError(f"{name}: expected poses with the last row (0, 0, 0, 1)")
     return T
 
 
 def require_real_finite(name: str, array: AnyArray) -> None:
     if np.iscomplexobj(array):
-        raise ValueError(f"{name}: expected real numbers, got {array.dtype}")
+        raise ArgumentError(f"{name}: expected real numbers, got {array.dtype}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
+        raise ArgumentError(f"{name}: expected finite numbers, got NaN or infinity")
 
 
 def require_nonzero_quat(q: AnyArray) -> None:
     if (q.real == 0).all(axis=-1).any():
-        raise ValueError("q: expected nonzero quaternions (x, y, z, w), got (0, 0, 0, 0)")
+        raise ArgumentError("q: expected nonzero quaternions (x, y, z, w), got (0, 0, 0, 0)")

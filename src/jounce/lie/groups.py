@@ -57,7 +57,7 @@ def log(T: ArrayLike) -> AnyArray:
         (..., 3) rotation vector or (..., 6) twist.
 
     Raises:
-        ValueError: T is not finite, not orthonormal to 1e-6, a reflection, or complex.
+        ArgumentError: T is not finite, not orthonormal to 1e-6, a reflection, or complex.
     """
     T = group_element("T", T)
     w = quat_log(quat_of(T[..., :3, :3]))

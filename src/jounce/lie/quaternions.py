@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._types import AnyArray, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.lie._checks import array, group_element, require_nonzero_quat, require_real_finite
 from jounce.lie._trig import stumpff
 from jounce.lie.algebra import dot, skew, vee
@@ -45,11 +46,11 @@ def matrix_to_quat(R: ArrayLike) -> AnyArray:
         (..., 4). Where w is 0, the largest of x, y, z is positive.
 
     Raises:
-        ValueError: R is not finite, not orthonormal to 1e-6, a reflection, or complex.
+        ArgumentError: R is not finite, not orthonormal to 1e-6, a reflection, or complex.
     """
     R = group_element("R", R)
     if R.shape[-1] != 3:
-        raise ValueError(f"R: expected shape (..., 3, 3), got {R.shape}")
+        raise ArgumentError(f"R: expected shape (..., 3, 3), got {R.shape}")
     return quat_of(R)
 
 

@@ -55,7 +55,7 @@ from typing import NamedTuple, ParamSpec
 import numpy as np
 
 from jounce._types import AnyArray, ArrayLike
-from jounce.errors import REPRESENTATIONS, unknown_representation
+from jounce.errors import REPRESENTATIONS, ArgumentError, unknown_representation
 from jounce.lie._checks import array
 from jounce.lie.algebra import hat
 
@@ -96,7 +96,7 @@ def _finite(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, An
         with np.errstate(over="ignore", invalid="ignore"):
             result = function(*args, **kwargs)
         if not np.isfinite(result).all():
-            raise ValueError("the result is not finite: an input or its order is too large")
+            raise ArgumentError("the result is not finite: an input or its order is too large")
         return result
 
     return checked
@@ -115,8 +115,8 @@ def convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
         (..., 6), equal to ``matrix(T, source, target) @ x``.
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
-            finite.
+        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
+            not finite.
     """
     return convert_series(_numbers("x", x, (6,))[..., None, :], T, source, target)[..., 0, :]
 
@@ -134,8 +134,8 @@ def convert_wrench(w: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyA
         (..., 6), equal to ``matrix(T, target, source).T @ w`` (Mueller 2018, eq. 120).
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
-            finite.
+        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
+            not finite.
     """
     wrenches = _numbers("w", w, (6,))[..., None, :]
     return convert_wrench_series(wrenches, np.zeros((0, 6)), T, source, target)[..., 0, :]
@@ -158,8 +158,8 @@ def convert_acceleration(
         to spatial it is Ad(T) a, without a further term, since [x, x] = 0 (Mueller 2018, eq. 117).
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
-            finite.
+        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
+            not finite.
     """
     pair = np.broadcast_arrays(_numbers("x", x, (6,)), _numbers("a", a, (6,)))
     return convert_series(np.stack(pair, axis=-2), T, source, target)[..., 1, :]
@@ -198,8 +198,8 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
         (..., r+1, 6) twist and its derivatives of order 1 to r in the target representation.
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
-            finite.
+        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
+            not finite.
     """
     old, new = _representation("source", source), _representation("target", target)
     twists = _taylor(_series("series", series))
@@ -231,8 +231,8 @@ def convert_wrench_series(
         (..., k+1, 6) wrench and its derivatives of order 1 to k in the target representation.
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
-            finite.
+        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
+            not finite.
     """
     old, new = _representation("source", source), _representation("target", target)
     loads = _taylor(_series("wrenches", wrenches))
@@ -259,8 +259,8 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
         (..., r+2, 4, 4) derivatives of order 0 to r+1 of T.
 
     Raises:
-        ValueError: a wrong shape, NaN, no pose, an unknown representation, or a result that is not
-            finite.
+        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
+            not finite.
     """
     rep = _representation("source", source)
     twists = _taylor(_series("series", series))
@@ -363,14 +363,14 @@ def _derivatives(taylor: AnyArray, batch: tuple[int, ...]) -> AnyArray:
 def _numbers(name: str, value: ArrayLike, trailing: tuple[int, ...]) -> AnyArray:
     numbers = array(name, value, trailing)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
+        raise ArgumentError(f"{name}: expected finite numbers, got NaN or infinity")
     return numbers
 
 
 def _series(name: str, value: ArrayLike, at_least: int = 1) -> AnyArray:
     series = _numbers(name, value, (6,))
     if series.ndim < 2 or series.shape[-2] < at_least:
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: expected shape (..., orders, 6) with orders >= {at_least}, got {series.shape}"
         )
     return series
@@ -379,7 +379,7 @@ def _series(name: str, value: ArrayLike, at_least: int = 1) -> AnyArray:
 def _pose(value: ArrayLike) -> AnyArray:
     T = _numbers("T", value, (4, 4))
     if (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
-        raise ValueError("T: expected poses with the last row (0, 0, 0, 1)")
+        raise ArgumentError("T: expected poses with the last row (0, 0, 0, 1)")
     return T
 
 
@@ -388,7 +388,7 @@ def _batch(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes.values())
     except ValueError as error:
         got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ValueError(f"batch axes do not broadcast: {got}") from error
+        raise ArgumentError(f"batch axes do not broadcast: {got}") from error
 
 
 def _representation(argument: str, name: object) -> _Representation:

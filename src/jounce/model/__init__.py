@@ -2,8 +2,18 @@
 
 from jounce.model import inertia, models
 from jounce.model.builder import ModelBuilder
+from jounce.model.inertia import MassProperties
 from jounce.model.joints import Joint, Mimic
 from jounce.model.model import Model
 from jounce.model.nodes import Frame
 
-__all__ = ["Frame", "Joint", "Mimic", "Model", "ModelBuilder", "inertia", "models"]
+__all__ = [
+    "Frame",
+    "Joint",
+    "MassProperties",
+    "Mimic",
+    "Model",
+    "ModelBuilder",
+    "inertia",
+    "models",
+]

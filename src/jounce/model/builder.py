@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import Array, ArrayLike
-from jounce.errors import ModelError, close_names
+from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.model import inertia as inertia_
 from jounce.model.joints import Joint
 from jounce.model.model import Model, require_model
@@ -225,8 +225,7 @@ _WORLD = Frame(-1, IDENTITY)
 
 def _no_body(kind: str, name: object, known: Iterable[str]) -> str:
     """Say that a body is referred to that does not exist, and what may be meant."""
-    close = close_names(name, known)
-    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    hint = did_you_mean(map(repr, close_names(name, known)))
     if str(name).lower() in ("world", "universe", "-1"):
         hint = "; the world is not a body, it is referred to by None"
     return f"there is no {kind} named {name!r}{hint}"

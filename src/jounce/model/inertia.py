@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from jounce._types import Array, ArrayLike
 from jounce.errors import ModelWarning
 
 __all__ = [
+    "MassProperties",
     "about_com",
     "from_com",
     "matrix",
@@ -60,8 +62,19 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
     return _pack(m, m[..., None] * c, np.asarray(inertia, float) - m[..., None, None] * (h @ h))
 
 
-def about_com(parameters: ArrayLike) -> tuple[Array, Array, Array]:
-    """Return (mass, center of mass, 3x3 inertia about the center of mass), inverse of `from_com`.
+class MassProperties(NamedTuple):
+    """What a body weighs, where, and how hard it is to turn."""
+
+    mass: Array
+    """(...) kg."""
+    com: Array
+    """(..., 3) center of mass in the frame, m."""
+    inertia: Array
+    """(..., 3, 3) rotational inertia about the center of mass, kg m^2."""
+
+
+def about_com(parameters: ArrayLike) -> MassProperties:
+    """Return mass, center of mass and 3x3 inertia about the center of mass, undoing `from_com`.
 
     A massless body has its center of mass at the origin.
     """
@@ -69,7 +82,7 @@ def about_com(parameters: ArrayLike) -> tuple[Array, Array, Array]:
     m = p[..., 0]
     c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
     h = lie.hat(c)
-    return m, c, rotational(p) + m[..., None, None] * (h @ h)
+    return MassProperties(m, c, rotational(p) + m[..., None, None] * (h @ h))
 
 
 def matrix(parameters: ArrayLike) -> Array:
@@ -136,7 +149,7 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
         return f"mass {p[0]:g} is negative"
     if p[0] == 0 and np.any(p[1:] != 0):
         return "mass is zero but the first moment or the inertia is not"
-    moments: Array = np.linalg.eigvalsh(about_com(p)[2]).astype(float)
+    moments: Array = np.linalg.eigvalsh(about_com(p).inertia).astype(float)
     rounding = 8 * np.finfo(float).eps * np.max(np.abs(p[4:]))  # of a point mass far away
     slack = tolerance * max(abs(moments[0]), abs(moments[2])) + rounding + 1e-30
     if moments[0] < -slack:
@@ -150,7 +163,7 @@ def violations(parameters: ArrayLike) -> dict[int, str]:
     """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
     p = np.asarray(parameters, float).reshape(-1, 10)
     suspect = ~np.isfinite(p).all(axis=1)
-    tensors = about_com(np.where(suspect[:, None], 0.0, p))[2]
+    tensors = about_com(np.where(suspect[:, None], 0.0, p)).inertia
     low, middle, high = np.linalg.eigvalsh(tensors).T
     suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)
     found = ((int(k), violation(p[k])) for k in np.flatnonzero(suspect))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import AnyArray, Array, ArrayLike, Integers
-from jounce.errors import ModelError
+from jounce.errors import ArgumentError, ModelError
 
 __all__ = [
     "COORDINATE_FIELDS",
@@ -297,7 +297,7 @@ def gathered(
         part = tuple(islice(left, count))
         same = len(set(part)) == 1
         if field == "actuated" and not same:
-            raise ValueError(f"actuated must be all True or all False for joint {joint.name!r}")
+            raise ArgumentError(f"actuated must be all True or all False for joint {joint.name!r}")
         new = object.__new__(Joint)
         vars(new).update(vars(joint), **{field: part[0] if same else part})
         news.append(new)

@@ -10,7 +10,14 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import AnyArray, Array, ArrayLike, Index, Integers, Mask
-from jounce.errors import WORLD_IS_NO_BODY, ModelError, unknown_name
+from jounce.errors import (
+    WORLD_IS_NO_BODY,
+    ArgumentError,
+    ArgumentTypeError,
+    ModelError,
+    UnknownNameError,
+    unknown_name,
+)
 from jounce.model import inertia as inertia_
 from jounce.model.joints import (
     COORDINATE_FIELDS,
@@ -96,7 +103,7 @@ class Model(_core.Tree):  # type: ignore[misc]
         visuals: Iterable[Any] = (),
     ) -> None:
         if "nodes" in self.__dict__:
-            raise TypeError("a Model is immutable, so it cannot be initialized again")
+            raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
@@ -223,7 +230,7 @@ class Model(_core.Tree):  # type: ignore[misc]
             actuated: (nv,) mask of driven rates; a joint is driven as a whole.
 
         Raises:
-            ValueError: a shape does not fit, or a value is one that no robot has; the message
+            ArgumentError: a shape does not fit, or a value is one that no robot has; the message
                 names the argument, and the joint or body if there is one to blame.
 
         Warns:
@@ -377,7 +384,7 @@ class Model(_core.Tree):  # type: ignore[misc]
 def require_model(model: object) -> None:
     """Raise the TypeError that the kernels raise, unless it is a model."""
     if not isinstance(model, Model) or "nodes" not in model.__dict__:
-        raise TypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+        raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
 
 
 def node_of(model: Model, body: str | int) -> int:
@@ -417,21 +424,21 @@ def _array(
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, got {value!r}") from None
+        raise ArgumentError(f"{name} must be numbers, got {value!r}") from None
     if scalar and array.ndim == 0:
         array = np.full(shape, array)
     if array.shape != shape:
         expected = "be one number or have" if scalar else "have"
-        raise ValueError(f"{name} must {expected} shape {shape}, got {array.shape}")
+        raise ArgumentError(f"{name} must {expected} shape {shape}, got {array.shape}")
     if finite and not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {array}")
+        raise ArgumentError(f"{name} must be finite, got {array}")
     return array
 
 
 def _mask(name: str, value: ArrayLike, size: int) -> Mask:
     mask = np.array(value)
     if mask.dtype != bool or mask.shape != (size,):
-        raise ValueError(
+        raise ArgumentError(
             f"{name} must be a bool array of shape ({size},), "
             f"got {mask.dtype} of shape {mask.shape}"
         )
@@ -456,10 +463,10 @@ def _index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str
         if 0 <= key < len(names):
             return int(key)
         expected = f"{kind} index must be between 0 and {len(names) - 1}, got {key}"
-        raise KeyError(
+        raise UnknownNameError(
             f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
         )
-    raise KeyError(f"{kind} must be a name or an index, got {key!r}")
+    raise UnknownNameError(f"{kind} must be a name or an index, got {key!r}")
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
+from jounce.errors import ArgumentError
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
@@ -93,7 +94,7 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     _at_least("n", n, 1)
     _at_least("branching", branching, 1)
     if base not in ("fixed", "free"):
-        raise ValueError(f"base must be 'fixed' or 'free', got {base!r}")
+        raise ArgumentError(f"base must be 'fixed' or 'free', got {base!r}")
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
     turns = lie.exp(np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching]))
     for i in range(n):
@@ -203,4 +204,4 @@ def _random_inertia(rng: np.random.Generator) -> dict[str, Any]:
 
 def _at_least(name: str, value: int, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise ArgumentError(f"{name} must be an integer of at least {least}, got {value!r}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike, Integers
+from jounce.errors import ArgumentError
 from jounce.model.joints import ELEMENTARY, SIZES
 from jounce.model.model import Model, node_of, require_model
 
@@ -76,7 +77,7 @@ def actuated_rates(model: Model, actuated: Actuated) -> Integers:
             mask[model.v_slice(str(name))] = True
         return np.flatnonzero(mask)
     if values.dtype != bool or values.shape != (model.nv,):
-        raise ValueError(
+        raise ArgumentError(
             f"actuated must be a bool array of shape ({model.nv},) or names of joints, "
             f"got {values.dtype} of shape {values.shape}"
         )

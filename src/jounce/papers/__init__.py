@@ -13,8 +13,9 @@ module     paper
            using Spatial Vector Algebra
 =========  ================================================================================
 
-They are independent of each other and of the compiled core, which computes the same numbers in
-another way; the tests hold all of them together.
+They are independent of the compiled core, which computes the same numbers in another way, and of
+each other, but for the motion of a single joint (`jounce.papers.joints`); the tests hold all of
+them together.
 """
 
 import importlib

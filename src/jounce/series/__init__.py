@@ -10,6 +10,7 @@ the number of bodies. Paper: ali, Algorithms 1 to 4 (there with spatial twists).
 """
 
 from jounce.series.dynamics import (
+    HybridDynamicsSeries,
     forward_dynamics_series,
     hybrid_dynamics_series,
     inverse_dynamics_series,
@@ -17,6 +18,7 @@ from jounce.series.dynamics import (
 from jounce.series.kinematics import body_motion_series, body_pose_series, jacobian_series
 
 __all__ = [
+    "HybridDynamicsSeries",
     "body_motion_series",
     "body_pose_series",
     "forward_dynamics_series",

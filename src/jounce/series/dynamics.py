@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike
 from jounce.model import Model
 
 __all__ = [
+    "HybridDynamicsSeries",
     "forward_dynamics_series",
     "hybrid_dynamics_series",
     "inverse_dynamics_series",
@@ -40,7 +44,7 @@ def inverse_dynamics_series(
         (..., r+1, nv) tau and its derivatives up to order r.
 
     Raises:
-        ValueError: a wrong shape (motion needs at least two rows), a number that is not finite,
+        ArgumentError: a wrong shape (motion needs at least two rows), a number that is not finite,
             or a bad quaternion.
 
     Identity: `forward_dynamics_series` of the result returns ``motion[..., 1:, :]``.
@@ -76,12 +80,21 @@ def forward_dynamics_series(
         (..., r+1, nv): dv/dt, ..., d^(r+1)v/dt^(r+1).
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
 
 
-@kernel
+class HybridDynamicsSeries(NamedTuple):
+    """Accelerations and forces with their time derivatives, both complete."""
+
+    a: Array
+    """(..., r+1, nv) dv/dt and its derivatives up to order r."""
+    tau: Array
+    """(..., r+1, nv) generalized forces and their derivatives up to order r."""
+
+
+@functools.partial(kernel, result=HybridDynamicsSeries)
 def hybrid_dynamics_series(
     model: Model,
     q: ArrayLike,
@@ -93,7 +106,7 @@ def hybrid_dynamics_series(
     *,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
-) -> tuple[Array, Array]:
+) -> HybridDynamicsSeries:
     """Accelerations of some rates and forces of the others, with their time derivatives.
 
     ali, Algorithm 4, for any mask: the base's motion or its wrench may be given, and a mask may
@@ -111,10 +124,10 @@ def hybrid_dynamics_series(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        (a, tau), both (..., r+1, nv) and complete.
+        Named tuple (a, tau), both (..., r+1, nv) and complete.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint that is not prescribed moves no inertia; it is named.
 
     Identity: all prescribed is the inverse series, none prescribed the forward series.

@@ -13,8 +13,6 @@ __all__ = [
 ]
 
 
-
-
 @kernel
 def body_motion_series(
     model: Model,
@@ -46,9 +44,9 @@ def body_motion_series(
         (..., r+2, 6): twist, acceleration, jerk, ... as derivatives of components.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
-        KeyError: an unknown body or frame.
+        UnknownNameError: an unknown body or frame.
 
     Identity: row 0 is `body_twist`.
     """
@@ -79,8 +77,8 @@ def body_pose_series(
         last columns the position and its derivatives, m/s^k.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, or a bad quaternion.
-        KeyError: an unknown body or frame.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        UnknownNameError: an unknown body or frame.
 
     Identity: equals `jounce.twists.pose_series` of `body_pose` and `body_motion_series`.
     """
@@ -112,9 +110,9 @@ def jacobian_series(
         (..., r+3, 6, nv): J, dJ/dt, ..., d^(r+2)J/dt^(r+2), as derivatives of components.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
-        KeyError: an unknown body or frame.
+        UnknownNameError: an unknown body or frame.
 
     Identity: row 1 is `jacobian_rate`; J v, differentiated by Leibniz' rule, is
     `body_motion_series`.

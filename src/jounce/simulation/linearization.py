@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.out import deliver_all
-from jounce._types import Array, ArrayLike
+from jounce._core.out import Given, deliver_all
+from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics import forward_dynamics
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model.rates import Actuated, actuated_rates, as_slice
-from jounce.simulation.methods import advance, find_method
+from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.tangents import States, TangentFlow
 
 __all__ = ["LinearizedStep", "linearize_step"]
@@ -85,35 +86,46 @@ def linearize_step(
         for example over the knots of a trajectory.
 
     Raises:
-        ValueError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
             method.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
     """
     inputs = actuated_rates(model, actuated)
-    chosen = find_method(method)
-    lead, states = _flat_states(model, q, v, tau, f_ext, _time_step(dt), threads)
+    chosen, step = find_method(method), _time_step(dt)
+
+    def compute() -> LinearizedStep:
+        lead, states = _flat_states(model, q, v, tau, f_ext, step[..., None], threads)
+        results = _step_all(model, states, inputs, chosen, threads)
+        return LinearizedStep(*(x.reshape(*lead, *x.shape[1:]) for x in results))
+
+    n, given = 2 * model.nv, Given(model, threads, q=q, v=v, tau=tau, f_ext=f_ext, dt=step)
+    return deliver_all(compute, out, ((n, n), (n, len(inputs)), (model.nq,), (model.nv,)), given)
+
+
+def _step_all(
+    model: Model, states: States, inputs: Integers, method: Method, threads: int
+) -> LinearizedStep:
+    """Step all states, a portion of them at a time."""
     nv, m, count = model.nv, len(inputs), len(states.q)
     shapes = ((2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,))
-    A, B, next_q, next_v = (np.empty((count, *shape)) for shape in shapes)
+    all_steps = LinearizedStep(*(np.empty((count, *shape)) for shape in shapes))
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
         flow = TangentFlow(model, states.portion(some), as_slice(inputs), threads)
-        next_q[some], next_v[some], *rows = advance(chosen, flow, flow.start())
-        for at, d in zip((slice(nv), slice(nv, None)), rows, strict=True):
-            A[some, at] = d[..., : 2 * nv]
-            B[some, at] = d[..., 2 * nv :]
-    result = (
-        x.reshape(*lead, *shape) for x, shape in zip((A, B, next_q, next_v), shapes, strict=True)
-    )
-    return deliver_all(LinearizedStep(*result), out)
+        end = advance(method, flow, flow.start())
+        all_steps.q[some], all_steps.v[some] = end.q, end.v
+        for rows, d in ((slice(nv), end.dq), (slice(nv, None), end.dv)):
+            all_steps.A[some, rows] = d[..., : 2 * nv]
+            all_steps.B[some, rows] = d[..., 2 * nv :]
+    return all_steps
 
 
 def _time_step(dt: ArrayLike) -> Array:
     array = np.asarray(dt)
     if array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
-        raise ValueError(f"dt must be finite real numbers, got {dt!r}")
-    return np.asarray(array, float)[..., None]
+        raise ArgumentError(f"dt must be finite real numbers, got {dt!r}")
+    return np.asarray(array, float)
 
 
 def _flat_states(
@@ -130,7 +142,7 @@ def _flat_states(
     try:
         lead = np.broadcast_shapes(a.shape[:-1], dt.shape[:-1])
     except ValueError:
-        raise ValueError(
+        raise ArgumentError(
             f"dt of shape {dt.shape[:-1]} does not broadcast with the leading axes "
             f"{a.shape[:-1]} of the other arguments"
         ) from None

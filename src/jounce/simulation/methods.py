@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, TypeVar
 
-from jounce.errors import close_names
+from jounce.errors import ArgumentError, close_names, did_you_mean
 
 __all__ = ["METHODS", "Flow", "Method", "Stage", "advance", "find_method"]
 
@@ -118,10 +118,10 @@ def find_method(name: object) -> Method:
     """Return a method by name.
 
     Raises:
-        ValueError: there is none; the message lists those that there are.
+        ArgumentError: there is none; the message lists those that there are.
     """
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]
-    close = close_names(name, METHODS)
-    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {name!r}{hint}")
+    hint = did_you_mean(map(repr, close_names(name, METHODS)))
+    known = ", ".join(map(repr, METHODS))
+    raise ArgumentError(f"method must be one of {known}, got {name!r}{hint}")

@@ -33,7 +33,7 @@ from jounce.trajectories.group import (
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, Translation
 from jounce.trajectories.references import aerial_manipulator_reference
-from jounce.trajectories.robot import RobotTrajectory, Sample
+from jounce.trajectories.robot import RobotTrajectory, TrajectorySample
 from jounce.trajectories.scalar import Circle, HalfCosine, Polynomial, Sinusoid
 from jounce.trajectories.spline import BSpline
 
@@ -49,9 +49,9 @@ __all__ = [
     "PoseCurve",
     "ProductOfExponentials",
     "RobotTrajectory",
-    "Sample",
     "Segment",
     "Sinusoid",
+    "TrajectorySample",
     "Translation",
     "aerial_manipulator_reference",
     "axis_angle",

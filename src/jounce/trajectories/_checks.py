@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.lie._checks import group_element
 
 MAX_ORDER = 150
@@ -19,15 +20,16 @@ EXTENSIONS = ("error", "hold", "formula")
 
 def numbers(name: str, value: ArrayLike) -> Array:
     """Convert to an array of finite real numbers."""
+    wrong = ArgumentError(f"{name}: expected real numbers, got {value!r}")
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "iuf" and raw.size:
-            raise TypeError
+            raise wrong
         array = np.array(raw, float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected real numbers, got {value!r}") from None
+        raise wrong from None
     if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)][0]}")
+        raise ArgumentError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)][0]}")
     return array
 
 
@@ -35,7 +37,7 @@ def number(name: str, value: ArrayLike) -> float:
     """Convert to one finite real number."""
     array = numbers(name, value)
     if array.ndim:
-        raise ValueError(f"{name}: expected one number, got an array of shape {array.shape}")
+        raise ArgumentError(f"{name}: expected one number, got an array of shape {array.shape}")
     return float(array)
 
 
@@ -43,7 +45,7 @@ def vector(name: str, value: ArrayLike) -> Array:
     """Convert to a vector; one number is a vector of size 1."""
     array = np.atleast_1d(numbers(name, value))
     if array.ndim != 1:
-        raise ValueError(f"{name}: expected a number or shape (n,), got shape {array.shape}")
+        raise ArgumentError(f"{name}: expected a number or shape (n,), got shape {array.shape}")
     return array
 
 
@@ -54,7 +56,7 @@ def vectors(**values: ArrayLike) -> list[Array]:
         return [np.array(a) for a in np.broadcast_arrays(*arrays.values())]
     except ValueError:
         sizes = ", ".join(f"{name} has {a.size}" for name, a in arrays.items())
-        raise ValueError(f"sizes do not agree: {sizes}") from None
+        raise ArgumentError(f"sizes do not agree: {sizes}") from None
 
 
 def rows(name: str, value: ArrayLike, least: int = 1) -> Array:
@@ -63,7 +65,7 @@ def rows(name: str, value: ArrayLike, least: int = 1) -> Array:
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or len(array) < least:
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: expected shape (m,) or (m, n) with m >= {least}, got {np.shape(value)}"
         )
     return array
@@ -73,21 +75,21 @@ def positive(name: str, value: ArrayLike) -> float:
     """Convert to one positive number."""
     result = number(name, value)
     if result <= 0:
-        raise ValueError(f"{name}: expected a positive number, got {result:g}")
+        raise ArgumentError(f"{name}: expected a positive number, got {result:g}")
     return result
 
 
 def integer(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
     """Require an integer within bounds."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"{name}: expected an integer, got {value!r}")
     try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
         result = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name}: expected an integer, got {value!r}") from None
+    except TypeError:  # an array of one dimension or more
+        raise ArgumentError(f"{name}: expected an integer, got {value!r}") from None
     if not least <= result <= most:
         bound = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-        raise ValueError(f"{name}: expected an integer {bound}, got {result}")
+        raise ArgumentError(f"{name}: expected an integer {bound}, got {result}")
     return result
 
 
@@ -100,7 +102,7 @@ def choice(name: str, value: str, known: tuple[str, ...]) -> str:
     """Require one of a few words."""
     if value not in known:
         expected = ", ".join(repr(k) for k in known)
-        raise ValueError(f"{name}: expected one of {expected}, got {value!r}")
+        raise ArgumentError(f"{name}: expected one of {expected}, got {value!r}")
     return value
 
 
@@ -109,7 +111,7 @@ def increasing(name: str, values: Array) -> None:
     steps = np.diff(values)
     if (steps <= 0).any():
         i = int(np.flatnonzero(steps <= 0)[0])
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: expected increasing numbers, got {values[i]:g} before {values[i + 1]:g}"
         )
 
@@ -119,7 +121,9 @@ def poses(name: str, value: ArrayLike, ndim: int) -> Array:
     array = numbers(name, value)
     if array.ndim != ndim or array.shape[-2:] not in ((3, 3), (4, 4)):
         lead = "" if ndim == 2 else "n, "
-        raise ValueError(f"{name}: expected shape ({lead}4, 4) or ({lead}3, 3), got {array.shape}")
+        raise ArgumentError(
+            f"{name}: expected shape ({lead}4, 4) or ({lead}3, 3), got {array.shape}"
+        )
     size = array.shape[-1]
     out = np.zeros((*array.shape[:-2], 4, 4))
     out[..., 3, 3] = 1.0

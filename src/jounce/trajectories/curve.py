@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers
+from jounce.errors import ArgumentError
 from jounce.trajectories import _checks, _taylor
 
 __all__ = ["Constant", "Curve", "Piecewise", "Segment", "stack"]
@@ -81,7 +82,7 @@ class Curve(Immutable, ABC):
             (..., order+1, n).
 
         Raises:
-            ValueError: times that are not finite or that the curve does not cover, a bad order.
+            ArgumentError: times that are not finite or that the curve does not cover, a bad order.
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
         return _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
@@ -148,7 +149,7 @@ class Segment(Curve):
         nearest = np.clip(t, start, end)
         outside = np.abs(t - nearest) > _SLACK * (end - start)
         if self.extend == "error" and outside.any():
-            raise ValueError(
+            raise ArgumentError(
                 f"t: expected times from {start:g} to {end:g}, got {t[outside][0]:g}; a "
                 f"{type(self).__name__} with extend='hold' or 'formula' is defined everywhere"
             )
@@ -200,14 +201,14 @@ class Piecewise(Curve):
 
     def __init__(self, pieces: Sequence[Curve]) -> None:
         if not pieces:
-            raise ValueError("pieces: expected at least one curve, got none")
+            raise ArgumentError("pieces: expected at least one curve, got none")
         require_same_size("pieces", pieces)
         for before, after in itertools.pairwise(pieces):
             end, start = before.interval[1], after.interval[0]
             if not math.isfinite(end) or not math.isclose(
                 end, start, rel_tol=_SLACK, abs_tol=1e-12
             ):
-                raise ValueError(
+                raise ArgumentError(
                     f"pieces: expected each to start where the one before ends, got an end at "
                     f"{end:g} s and a start at {start:g} s"
                 )
@@ -245,16 +246,16 @@ def as_curve(name: str, value: Curve | ArrayLike) -> Curve:
     if isinstance(value, Curve):
         return value
     if isinstance(value, Immutable):
-        raise ValueError(f"{name}: expected a curve in R^n or numbers, got {value!r}")
+        raise ArgumentError(f"{name}: expected a curve in R^n or numbers, got {value!r}")
     return Constant(_checks.vector(name, value))
 
 
 def require_size(name: str, curve: Curve, size: int) -> Curve:
     """Require a curve with that many components."""
     if not isinstance(curve, Curve):
-        raise ValueError(f"{name}: expected a curve of size {size}, got {curve!r}")
+        raise ArgumentError(f"{name}: expected a curve of size {size}, got {curve!r}")
     if curve.size != size:
-        raise ValueError(f"{name}: expected a curve of size {size}, got size {curve.size}")
+        raise ArgumentError(f"{name}: expected a curve of size {size}, got size {curve.size}")
     return curve
 
 
@@ -262,7 +263,7 @@ def require_same_size(name: str, curves: Iterable[Curve]) -> None:
     """Require curves of one size."""
     sizes = [curve.size for curve in curves]
     if len(set(sizes)) > 1:
-        raise ValueError(f"{name}: expected curves of one size, got sizes {sizes}")
+        raise ArgumentError(f"{name}: expected curves of one size, got sizes {sizes}")
 
 
 def overlap(intervals: Iterable[Interval]) -> Interval:
@@ -313,7 +314,7 @@ class _Sum(Curve):
 
     def __init__(self, a: Curve, b: Curve) -> None:
         if a.size != b.size and 1 not in (a.size, b.size):
-            raise ValueError(f"a sum needs curves of one size, got sizes {a.size} and {b.size}")
+            raise ArgumentError(f"a sum needs curves of one size, got sizes {a.size} and {b.size}")
         super().__init__(a=a, b=b, interval=overlap([a.interval, b.interval]))
 
     @property
@@ -334,7 +335,7 @@ class _Scaled(Curve):
     def __init__(self, curve: Curve, factor: ArrayLike) -> None:
         factors = _checks.vector("factor", factor)
         if factors.size != curve.size and 1 not in (factors.size, curve.size):
-            raise ValueError(
+            raise ArgumentError(
                 f"factor: expected a number or {curve.size} numbers, got {factors.size}"
             )
         super().__init__(curve=curve, factor=factors, interval=curve.interval)

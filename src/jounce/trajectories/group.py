@@ -6,6 +6,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve, as_curve, require_size
 from jounce.trajectories.polynomial import PolynomialSegment
@@ -36,7 +37,7 @@ def axis_angle(axis: ArrayLike, angle: Curve | float) -> PoseCurve:
     direction = _checks.vector("axis", axis)
     length = float(np.linalg.norm(direction))
     if direction.size != 3 or length == 0:
-        raise ValueError(f"axis: expected a direction (3,) that is not zero, got {direction}")
+        raise ArgumentError(f"axis: expected a direction (3,) that is not zero, got {direction}")
     law = require_size("angle", as_curve("angle", angle), 1)
     return ProductOfExponentials(np.eye(4), direction[None] / length, law)
 
@@ -109,7 +110,7 @@ def interpolate_poses(
     """
     T = _checks.poses("poses", poses, 3)
     if len(T) < 2 or len(T) != np.size(times):
-        raise ValueError(f"poses: expected one per time, at least 2, got {len(T)}")
+        raise ArgumentError(f"poses: expected one per time, at least 2, got {len(T)}")
     steps = BSpline.through(times, _steps(len(T)), degree, ends, extend)
     return _cumulative(T, steps)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from jounce._types import AnyArray, Array, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Segment
 
@@ -56,7 +57,7 @@ class PolynomialSegment(Segment):
     ) -> None:
         first, last = _checks.rows("initial", initial), _checks.rows("final", final)
         if first.shape[1] != last.shape[1]:
-            raise ValueError(
+            raise ArgumentError(
                 f"initial and final: expected one size, got {first.shape[1]} and {last.shape[1]}"
             )
         duration, start = _checks.positive("duration", duration), _checks.number("start", start)
@@ -95,7 +96,7 @@ class PolynomialSegment(Segment):
             extend: "error" (default), "hold" or "formula".
         """
         if _checks.integer("degree", degree, 1) % 2 == 0:
-            raise ValueError(f"degree: expected an odd number, got {degree}")
+            raise ArgumentError(f"degree: expected an odd number, got {degree}")
         values = np.array(_checks.vectors(initial=initial, final=final))
         ends = np.zeros((2, (degree + 1) // 2, values.shape[1]))
         ends[:, 0] = values

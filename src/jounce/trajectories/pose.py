@@ -13,6 +13,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.lie import twists
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import (
@@ -131,7 +132,7 @@ class ProductOfExponentials(PoseCurve):
     def __init__(self, origin: ArrayLike, screws: ArrayLike, scalars: Curve) -> None:
         X = _checks.numbers("screws", screws)
         if X.ndim != 2 or X.shape[1] not in (3, 6):
-            raise ValueError(f"screws: expected shape (n, 6) or (n, 3), got {X.shape}")
+            raise ArgumentError(f"screws: expected shape (n, 6) or (n, 3), got {X.shape}")
         super().__init__(
             origin=_checks.poses("origin", origin, 2),
             screws=np.hstack([X, np.zeros((len(X), 6 - X.shape[1]))]),
@@ -174,7 +175,7 @@ def as_pose_curve(name: str, value: PoseCurve | ArrayLike) -> PoseCurve:
     if isinstance(value, PoseCurve):
         return value
     if isinstance(value, Immutable):
-        raise ValueError(f"{name}: expected a pose curve or a pose, got {value!r}")
+        raise ArgumentError(f"{name}: expected a pose curve or a pose, got {value!r}")
     pose = _checks.poses(name, value, 2)
     return ProductOfExponentials(pose, np.zeros((0, 6)), Constant([]))
 

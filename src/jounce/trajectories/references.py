@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jounce.errors import ArgumentError
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve
@@ -33,7 +34,7 @@ def aerial_manipulator_reference(model: Model, duration: float = 30.0) -> RobotT
     require_model(model)
     base, *arms = model.joints or (None,)
     if base is None or base.type != "free" or model.nv != 6 + len(arms):
-        raise ValueError(
+        raise ArgumentError(
             "model: expected a free base followed by joints of one degree of freedom, like "
             f"jounce.models.aerial_manipulator(), got {model!r}"
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike, Index
+from jounce.errors import ArgumentError
 from jounce.kinematics import neutral
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
@@ -19,7 +20,7 @@ from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, as_pose_curve
 from jounce.trajectories.spline import BSpline
 
-__all__ = ["RobotTrajectory", "Sample"]
+__all__ = ["RobotTrajectory", "TrajectorySample"]
 
 JointKey = str | int | tuple[str | int, ...]
 
@@ -27,7 +28,7 @@ JointKey = str | int | tuple[str | int, ...]
 _DISPLACEMENT = 1e-12
 
 
-class Sample(NamedTuple):
+class TrajectorySample(NamedTuple):
     """What `RobotTrajectory.evaluate` returns; unpacks as ``q, motion``."""
 
     q: Array
@@ -93,9 +94,9 @@ class RobotTrajectory(Immutable):
             names) whose components are shared out in that order.
 
     Raises:
-        TypeError: model is no model.
-        KeyError: an unknown joint.
-        ValueError: a curve that does not fit its joint, or two curves for one joint.
+        ArgumentTypeError: model is no model.
+        UnknownNameError: an unknown joint.
+        ArgumentError: a curve that does not fit its joint, or two curves for one joint.
     """
 
     model: Model
@@ -113,7 +114,7 @@ class RobotTrajectory(Immutable):
         given = [int(i) for part in parts for i in part.v]
         if len(set(given)) != len(given):
             twice = next(i for i in given if given.count(i) > 1)
-            raise ValueError(f"curves: joint {_joint_at(model, twice)!r} has two curves")
+            raise ArgumentError(f"curves: joint {_joint_at(model, twice)!r} has two curves")
         super().__init__(
             model=model,
             curves=MappingProxyType({k: p.curve for k, p in zip(curves, parts, strict=True)}),
@@ -178,7 +179,7 @@ class RobotTrajectory(Immutable):
             curves[name] = interpolate_poses(times, poses, degree, ends, extend)
         return cls(model, curves)
 
-    def evaluate(self, t: ArrayLike, order: int = 0) -> Sample:
+    def evaluate(self, t: ArrayLike, order: int = 0) -> TrajectorySample:
         """Coordinates, rates and their time derivatives.
 
         Args:
@@ -200,7 +201,7 @@ class RobotTrajectory(Immutable):
             q[:, f.q] = f.multiplier * q[:, f.leader_q] + f.offset
             motion[:, f.v] = f.multiplier * motion[:, f.leader_v]
         series = _taylor.to_derivatives(motion, t.shape)
-        return Sample(q.reshape(*t.shape, self.model.nq), series)
+        return TrajectorySample(q.reshape(*t.shape, self.model.nq), series)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the trajectory."""
@@ -223,7 +224,7 @@ def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
     if part.v.size == 6:
         return np.hstack([quaternion, position]), twist
     if np.abs(position).max(initial=0.0) > _DISPLACEMENT:
-        raise ValueError(
+        raise ArgumentError(
             f"curves: the curve of the spherical joint {part.name!r} must only turn, but it moves "
             f"its origin by {np.abs(position).max():.1e} m"
         )
@@ -233,30 +234,36 @@ def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
 def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> _Part:
     joints = [model.joint_index(j) for j in (key if isinstance(key, tuple) else (key,))]
     if not joints:
-        raise ValueError("curves: expected at least one joint for each curve, got an empty tuple")
+        raise ArgumentError(
+            "curves: expected at least one joint for each curve, got an empty tuple"
+        )
     name = ", ".join(model.joint_names[j] for j in joints)
     q = np.concatenate([_indices(model.q_slice(j)) for j in joints])
     v = np.concatenate([_indices(model.v_slice(j)) for j in joints])
     if q.size == v.size:
         return _Part(_joint_curve(name, value, q.size), q, v, name)
     if len(joints) > 1:
-        raise ValueError(f"curves: expected one curve for each spherical or free joint of {name}")
+        raise ArgumentError(
+            f"curves: expected one curve for each spherical or free joint of {name}"
+        )
     return _Part(_joint_pose_curve(model, name, value), q, v, name)
 
 
 def _joint_curve(name: str, value: Curve | PoseCurve | ArrayLike, size: int) -> Curve:
     if isinstance(value, PoseCurve):
-        raise ValueError(f"curves: {name}: expected a curve of size {size}, got a pose curve")
+        raise ArgumentError(f"curves: {name}: expected a curve of size {size}, got a pose curve")
     curve = as_curve(f"curves: {name}", value)
     if curve.size != size:
-        raise ValueError(f"curves: {name}: expected a curve of size {size}, got size {curve.size}")
+        raise ArgumentError(
+            f"curves: {name}: expected a curve of size {size}, got size {curve.size}"
+        )
     return curve
 
 
 def _joint_pose_curve(model: Model, name: str, value: Curve | PoseCurve | ArrayLike) -> PoseCurve:
     if isinstance(value, Curve):
         kind = model.joints[model.joint_index(name)].type
-        raise ValueError(
+        raise ArgumentError(
             f"curves: {name}: a {kind} joint takes a pose curve (for example "
             f"position_and_rotation(...), roll_pitch_yaw(...)), got {value!r}"
         )
@@ -313,7 +320,7 @@ def _configurations(model: Model, name: str, value: ArrayLike, ndim: int) -> Arr
     q = _checks.numbers(name, value)
     if q.ndim != ndim or q.shape[-1] != model.nq:
         expected = f"({model.nq},)" if ndim == 1 else f"(m, {model.nq})"
-        raise ValueError(f"{name}: expected shape {expected}, got {q.shape}")
+        raise ArgumentError(f"{name}: expected shape {expected}, got {q.shape}")
     return q
 
 

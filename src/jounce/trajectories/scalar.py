@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Curve, Segment
 
@@ -181,7 +182,7 @@ class Circle(Curve):
     ) -> None:
         origin = _checks.vector("center", center)
         if origin.size != 3:
-            raise ValueError(f"center: expected 3 numbers, got {origin.size}")
+            raise ArgumentError(f"center: expected 3 numbers, got {origin.size}")
         super().__init__(
             radius=_checks.number("radius", radius),
             rate=_checks.number("rate", rate),

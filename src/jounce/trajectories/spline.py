@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError, MissingExtraError
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Segment
 
@@ -51,12 +52,12 @@ class BSpline(Segment):
         degree = _checks.integer("degree", degree)
         count = len(points)
         if times.size != count + degree + 1 or count <= degree:
-            raise ValueError(
+            raise ArgumentError(
                 f"knots: expected {count + degree + 1} for {count} control points of degree "
                 f"{degree} (at least {degree + 1} points), got {times.size}"
             )
         if (np.diff(times) < 0).any() or times[degree] == times[count]:
-            raise ValueError(f"knots: expected times that increase, got {times}")
+            raise ArgumentError(f"knots: expected times that increase, got {times}")
         super().__init__(
             knots=times,
             control_points=points,
@@ -109,7 +110,7 @@ class BSpline(Segment):
         """
         instants, rows = _checks.vector("times", times), _checks.rows("points", points, 2)
         if len(rows) != instants.size:
-            raise ValueError(f"points: expected {instants.size}, one per time, got {len(rows)}")
+            raise ArgumentError(f"points: expected {instants.size}, one per time, got {len(rows)}")
         _checks.increasing("times", instants)
         conditions = _end_conditions(len(rows), rows.shape[1], degree, ends)
         spline = _scipy().make_interp_spline(instants, rows, degree, bc_type=conditions)
@@ -133,7 +134,9 @@ def clamped_knots(count: int, duration: float, degree: int, start: float = 0.0) 
     degree = _checks.integer("degree", degree)
     duration, start = _checks.positive("duration", duration), _checks.number("start", start)
     if count <= degree:
-        raise ValueError(f"expected at least {degree + 1} points for degree {degree}, got {count}")
+        raise ArgumentError(
+            f"expected at least {degree + 1} points for degree {degree}, got {count}"
+        )
     inner = np.linspace(start, start + duration, count - degree + 1)
     return np.concatenate([np.full(degree, inner[0]), inner, np.full(degree, inner[-1])])
 
@@ -143,13 +146,13 @@ def _end_conditions(count: int, size: int, degree: int, ends: str) -> Any:
     degree = _checks.integer("degree", degree, 1)
     if _checks.choice("ends", ends, ENDS) == "free":
         if count <= degree:
-            raise ValueError(
+            raise ArgumentError(
                 f"points: expected at least {degree + 1} for degree {degree} with free ends, "
                 f"got {count}"
             )
         return None
     if degree % 2 == 0:
-        raise ValueError(f"degree: expected an odd number for ends='rest', got {degree}")
+        raise ArgumentError(f"degree: expected an odd number for ends='rest', got {degree}")
     rest = [(k, np.zeros(size)) for k in range(1, (degree + 1) // 2)]
     return (rest, rest) if rest else None
 
@@ -159,7 +162,7 @@ def _scipy() -> Any:
     try:
         from scipy import interpolate
     except ImportError as error:
-        raise ImportError(
+        raise MissingExtraError(
             "B-splines need SciPy: pip install 'jounce[trajectories]' or pip install scipy"
         ) from error
     return interpolate

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import AnyArray, ArrayLike, Mask
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.papers.ali.derivatives import (
     applied_wrench,
@@ -116,7 +117,7 @@ def hybrid_dynamics(
         tau_ext: (r+1, n) external joint forces and their derivatives.
 
     Raises:
-        ValueError: both or none of W_prop and V_1_bar are given.
+        ArgumentError: both or none of W_prop and V_1_bar are given.
     """
     tree = initialize(model)
     tau_bar, W_b = with_base(tau_bar)[..., 0], loads(W_b, len(tau_bar), len(tree.parent))
@@ -235,7 +236,7 @@ def _base_input(
     if not tree.floating and W_prop is None and V_1_bar is None:
         V_1_bar = np.zeros((orders, 6))
     if (W_prop is None) == (V_1_bar is None):
-        raise ValueError(
+        raise ArgumentError(
             "expected either W_prop or V_1_bar, got "
             + ("none" if W_prop is None else "both")
             + " of them"

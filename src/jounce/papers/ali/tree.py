@@ -8,9 +8,11 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.lie import twists
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
+from jounce.papers.joints import group_motion
 
 _ONE_DOF = ("revolute", "prismatic", "helical")
 
@@ -52,8 +54,8 @@ def initialize(model: Model | Tree) -> Tree:
             (floating base), or with 1-DoF joints only (fixed base). A `Tree` is returned as it is.
 
     Raises:
-        ValueError: another free or spherical joint, a second body on the world beside a free one,
-            or armature on the free base, none of which the paper has.
+        ArgumentError: another free or spherical joint, a second body on the world beside a free
+            one, or armature on the free base, none of which the paper has.
     """
     if isinstance(model, Tree):
         return model
@@ -62,14 +64,14 @@ def initialize(model: Model | Tree) -> Tree:
     floating = kinds[0] == "free"
     for node, kind in enumerate(kinds):
         if kind not in _ONE_DOF and not (node == 0 and floating):
-            raise ValueError(
-                f"joint {model._joint_of_node(node)!r} is {kind}; the paper has a floating base "
+            raise ArgumentError(
+                f"joint {model.joint_names[model.nodes.joint[node]]!r} is {kind}; the paper has a floating base "
                 f"and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
             )
     if floating and (nodes.parent[1:] < 0).any():
-        raise ValueError("a floating base must be the only body attached to the world")
+        raise ArgumentError("a floating base must be the only body attached to the world")
     if floating and model.armature[:6].any():
-        raise ValueError(f"a free base has no armature, got {model.armature[:6]}")
+        raise ArgumentError(f"a free base has no armature, got {model.armature[:6]}")
     first, ground = (6, 0) if floating else (0, 1)
     X = np.vstack([np.zeros(6), nodes.screws[:, first:].T])
     placement, M_b = nodes.placement, inertia.matrix(nodes.parameters)
@@ -142,10 +144,7 @@ def from_jounce(
     ground = 0 if tree.floating else 1
     C_1, V_1 = np.eye(4), np.zeros((len(motion), 6), motion.dtype)
     if tree.floating:
-        joint = np.zeros((4, 4), q.dtype)
-        joint[:3, :3], joint[:3, 3], joint[3, 3] = lie.quat_to_matrix(q[:4]), q[4:7], 1
-        A = nodes.alignment[0]
-        C_1 = nodes.placement[0] @ A @ joint @ lie.inverse(A)
+        C_1 = nodes.placement[0] @ group_motion(q[:7], nodes.alignment[0])
         body = motion[:, :6] @ nodes.screws[:, :6].T
         V_1 = twists.convert_series(body, C_1, "body", "spatial")
         q, motion = q[7:], motion[:, 6:]

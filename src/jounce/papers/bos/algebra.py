@@ -19,6 +19,7 @@ from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ModelError
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
+from jounce.papers.joints import group_motion
 
 __all__ = [
     "State",
@@ -171,8 +172,5 @@ def state_of(model: Model, q: ArrayLike, v: ArrayLike) -> State:
     parents(model)
     q = np.asarray(q)
     nu = velocity_matrix(model) @ np.asarray(v)
-    G = np.eye(4, dtype=q.dtype)
-    G[:3, :3] = lie.quat_to_matrix(q[:4])
-    G[:3, 3] = q[4:7]
-    A = model.nodes.alignment[0]
-    return State(model.nodes.placement[0] @ A @ G @ lie.inverse(A), q[7:], nu[:6], nu[6:])
+    H = model.nodes.placement[0] @ group_motion(q[:7], model.nodes.alignment[0])
+    return State(H, q[7:], nu[:6], nu[6:])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.papers.bos.algebra import bar, cross, cross_dual, jcalcderv
 from jounce.papers.bos.dynamics import Extended
 
@@ -46,7 +47,7 @@ def dID_dH(e: Extended, velocity: str = "body") -> AnyArray:
     Deviation: line 1 is zero for "body". Line 12 adds to the parent's wrench, not to the child's.
     """
     if velocity not in ("body", "inertial"):
-        raise ValueError(f"velocity must be 'body' or 'inertial', got {velocity!r}")
+        raise ArgumentError(f"velocity must be 'body' or 'inertial', got {velocity!r}")
     lam, n = e.parent, len(e.parent)
     dv = [cross(e.v[0]) * (velocity == "inertial")]  # 1, eq. 67: (^0 X_A ^A v) x
     da = [cross(e.a_r[0])]  # 2, eq. 68

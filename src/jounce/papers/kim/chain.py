@@ -8,8 +8,10 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
+from jounce.papers.joints import group_motion
 
 _OWN_SCREWS = {
     "revolute": np.eye(6)[:, 2:3],
@@ -172,7 +174,7 @@ def parameter(
 def _given(value: ArrayLike | None, *shape: int) -> AnyArray:
     array = np.zeros(shape) if value is None else np.asarray(value)
     if array.shape != shape:
-        raise ValueError(f"expected an array of shape {shape}, got {array.shape}")
+        raise ArgumentError(f"expected an array of shape {shape}, got {array.shape}")
     return array
 
 
@@ -263,12 +265,7 @@ def _screws(links: System, k: int) -> AnyArray:
 
 def _motion(links: System, k: int, q: AnyArray, s: AnyArray) -> AnyArray:
     """Pose that a step with screws s adds at its coordinates."""
-    x, A = q[links.q_slice[k]], links.alignment[k]
+    x = q[links.q_slice[k]]
     if links.kind[k] not in ("spherical", "free"):
         return lie.exp(s[:, 0] * x[0])
-    G = np.eye(4, dtype=x.dtype)
-    G[:3, :3] = lie.quat_to_matrix(x[:4])
-    if links.kind[k] == "free":
-        G[:3, 3] = x[4:]
-    E: AnyArray = A @ G @ lie.inverse(A)
-    return E
+    return group_motion(x, links.alignment[k])

@@ -14,6 +14,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.papers.mueller.geometry import column_nodes, configurations, is_inward, joint_screws
 from jounce.papers.mueller.kinematics import (
@@ -166,7 +167,7 @@ def accelerations_factored(
         V = L @ X @ v
         out = L @ X @ a + L @ (matrix_b(V.reshape(-1, 6)) @ (X @ v))  # (18)
     else:
-        raise ValueError(f"twist must be 'body' or 'spatial', got {twist!r}")
+        raise ArgumentError(f"twist must be 'body' or 'spatial', got {twist!r}")
     return out.reshape(-1, 6)
 
 

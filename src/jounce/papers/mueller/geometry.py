@@ -19,9 +19,10 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
-from jounce.model.joints import ELEMENTARY
 from jounce.model.nodes import Nodes
+from jounce.papers import joints
 
 __all__ = [
     "column_nodes",
@@ -68,19 +69,7 @@ def is_inward(model: Model) -> AnyArray:
 
 def joint_motions(model: Model, q: AnyArray) -> AnyArray:
     """Motion of each joint in the frame of its node, (n, 4, 4): exp(iX_i q_i) in eq. 91."""
-    nodes = model.nodes
-    q = np.asarray(q)
-    out = np.zeros((len(nodes.parent), 4, 4), np.result_type(q, float))
-    for i, (kind, k, c) in enumerate(zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True)):
-        if ELEMENTARY[kind] in ("spherical", "free"):
-            pose = np.eye(4, dtype=out.dtype)
-            pose[:3, :3] = lie.quat_to_matrix(q[k : k + 4])
-            if ELEMENTARY[kind] == "free":
-                pose[:3, 3] = q[k + 4 : k + 7]
-            out[i] = nodes.alignment[i] @ pose @ lie.inverse(nodes.alignment[i])
-        else:
-            out[i] = lie.exp(nodes.screws[:, c] * q[k])
-    return out
+    return joints.joint_motions(model, q)
 
 
 def relative_configurations(model: Model, q: AnyArray) -> AnyArray:
@@ -151,7 +140,7 @@ def joint_screws(model: Model, frame: str = "body") -> AnyArray:
     elif frame == "joint":
         poses = lie.inverse(joint_frames(model)[1])
     else:
-        raise ValueError(f"frame must be 'body', 'reference' or 'joint', got {frame!r}")
+        raise ArgumentError(f"frame must be 'body', 'reference' or 'joint', got {frame!r}")
     out: AnyArray = np.einsum("jab,bj->aj", lie.Ad(poses)[column_nodes(model)], X)
     return out
 

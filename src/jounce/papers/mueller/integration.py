@@ -17,6 +17,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.papers.mueller.newton_euler import spatial_inertia
 from jounce.papers.mueller.screws import apply
 
@@ -47,7 +48,7 @@ def reconstruction(X: AnyArray, V: AnyArray, twist: str = "body") -> AnyArray:
         return apply(lie.dexp_inv(-X), V)
     if twist == "spatial":
         return apply(lie.dexp_inv(X), V)
-    raise ValueError(f"twist must be 'body' or 'spatial', got {twist!r}")
+    raise ArgumentError(f"twist must be 'body' or 'spatial', got {twist!r}")
 
 
 def munthe_kaas_step(
@@ -115,7 +116,7 @@ def rigid_body_rates(
             return _solve(spatial_inertia(M, C), Pi), wrench(t, C)  # (35), (36)
 
         return spatial
-    raise ValueError(f"twist must be 'body' or 'spatial', got {twist!r}")
+    raise ArgumentError(f"twist must be 'body' or 'spatial', got {twist!r}")
 
 
 def _solve(M: AnyArray, y: AnyArray) -> AnyArray:

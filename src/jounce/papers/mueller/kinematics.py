@@ -10,6 +10,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.papers.mueller.geometry import (
     column_nodes,
@@ -44,7 +45,7 @@ TWISTS = ("body", "spatial", "hybrid", "mixed")
 def check(twist: str) -> None:
     """Refuse anything but the four representations."""
     if twist not in TWISTS:
-        raise ValueError(f"twist must be one of {', '.join(TWISTS)}, got {twist!r}")
+        raise ArgumentError(f"twist must be one of {', '.join(TWISTS)}, got {twist!r}")
 
 
 def representation(C: AnyArray, twist: str) -> AnyArray:
@@ -141,7 +142,7 @@ def matrix_A(model: Model, q: AnyArray, twist: str = "body", screws: str = "body
         r = C[:, :3, 3]
         blocks = Ad_r(r - r[:, None])
     else:
-        raise ValueError(f"A exists for 'body', 'spatial' and 'hybrid', got {twist!r}")
+        raise ArgumentError(f"A exists for 'body', 'spatial' and 'hybrid', got {twist!r}")
     return _assemble(blocks * is_inward(model)[:, :, None, None])
 
 
@@ -196,7 +197,7 @@ def inverse_kinematics(
         (v, a), both (nv,).
     """
     if twist not in ("body", "spatial"):
-        raise ValueError(f"twist must be 'body' or 'spatial', got {twist!r}")
+        raise ArgumentError(f"twist must be 'body' or 'spatial', got {twist!r}")
     C = configurations(model, q)
     body = twist == "body"
     screws = joint_screws(model) if body else spatial_screws(model, C)

@@ -14,6 +14,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
 from jounce.papers.mueller.accelerations import (
     accelerations,
@@ -94,7 +95,7 @@ def mass_matrix(model: Model, q: AnyArray, twist: str = "body") -> AnyArray:
     elif twist == "hybrid":
         M = hybrid_inertia(M, C[:, :3, :3])
     elif twist != "body":
-        raise ValueError(f"twist must be 'body', 'spatial' or 'hybrid', got {twist!r}")
+        raise ArgumentError(f"twist must be 'body', 'spatial' or 'hybrid', got {twist!r}")
     out: AnyArray = np.einsum("naj,nab,nbk->jk", J, M, J, optimize=True) + np.diag(model.armature)
     return out
 

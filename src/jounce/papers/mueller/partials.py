@@ -17,6 +17,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.papers.mueller.geometry import column_nodes, node_of_body
 from jounce.papers.mueller.kinematics import check, system_jacobian
@@ -108,7 +109,7 @@ def jacobian_partials(
     """
     check(twist)
     if order < 0:
-        raise ValueError(f"order must not be negative, got {order}")
+        raise ArgumentError(f"order must not be negative, got {order}")
     if twist == "mixed":
         first = jacobian_partials(model, q, body, order, "body")
         second = jacobian_partials(model, q, body, order, "hybrid")

@@ -17,6 +17,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.papers.mueller.geometry import (
     column_nodes,
@@ -83,7 +84,7 @@ def forward_kinematics(
     """
     check(twist)
     if form not in ("a", "b", "c"):
-        raise ValueError(f"form must be 'a', 'b' or 'c', got {form!r}")
+        raise ArgumentError(f"form must be 'a', 'b' or 'c', got {form!r}")
     C = configurations(model, q)  # (66a), (70a), (75a)
     v, a = np.asarray(v), np.asarray(a)
     if twist == "body":
@@ -290,4 +291,4 @@ def operation_counts(model: Model, twist: str = "body") -> OperationCounts:
         return OperationCounts(n, 0, 0, n, inner + n)
     if twist == "hybrid":
         return OperationCounts(0, 3 * inner, n, n, inner + 2 * n)
-    raise ValueError(f"the paper counts 'body', 'spatial' and 'hybrid', got {twist!r}")
+    raise ArgumentError(f"the paper counts 'body', 'spatial' and 'hybrid', got {twist!r}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
+from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
 from jounce.papers.singh.ground import bar, cross, cross_dual, joint_poses, joint_slices
 from jounce.papers.singh.inverse import IDSVA, RNEACR, Partials
@@ -153,7 +154,7 @@ def FDSVA(
         method: how eq. 5 multiplies by M^-1: "DMM" or "AZA".
     """
     if method not in ("DMM", "AZA"):
-        raise ValueError(f"method must be 'DMM' or 'AZA', got {method!r}")
+        raise ArgumentError(f"method must be 'DMM' or 'AZA', got {method!r}")
     dID = IDSVA(model, q, qd, ABA(model, q, qd, tau))
     return _by_inverse_dynamics(model, q, dID, method)
 

@@ -16,7 +16,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model, inertia
-from jounce.model.joints import ELEMENTARY
+from jounce.papers.joints import joint_motions
 
 __all__ = [
     "RNEA",
@@ -57,21 +57,8 @@ def joint_slices(model: Model) -> list[slice]:
 
 def joint_poses(model: Model, q: ArrayLike) -> AnyArray:
     """Return the pose of every body in its parent's frame, (N, 4, 4)."""
-    nodes = model.nodes
-    q = np.asarray(q)
-    out = np.array(nodes.placement, np.result_type(q, float))
-    for i, kind in enumerate(nodes.kind):
-        k = nodes.q_index[i]
-        if ELEMENTARY[kind] in ("spherical", "free"):
-            G = np.eye(4, dtype=out.dtype)
-            G[:3, :3] = lie.quat_to_matrix(q[k : k + 4])
-            if ELEMENTARY[kind] == "free":
-                G[:3, 3] = q[k + 4 : k + 7]
-            out[i] = out[i] @ nodes.alignment[i] @ G @ lie.inverse(nodes.alignment[i])
-    one = np.flatnonzero(nodes.kind <= ELEMENTARY.index("helical"))
-    screws = nodes.screws[:, nodes.v_index[one]].T
-    out[one] = out[one] @ lie.exp(screws * q[nodes.q_index[one], None])
-    return out
+    poses: AnyArray = model.nodes.placement @ joint_motions(model, q)
+    return poses
 
 
 class Ground(NamedTuple):

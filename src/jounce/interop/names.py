@@ -1,0 +1,107 @@
+"""Names that people know from elsewhere, and what they are called here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jounce.errors import close_names, did_you_mean
+
+__all__ = ["ELSEWHERE", "NOTES", "no_such_name"]
+
+ELSEWHERE = {
+    "inverse_dynamics": "rnea id mj_inverse mj_rne calcinversedynamics compute_inverse_dynamics",
+    "forward_dynamics": "aba fd mj_forward mj_fwddynamics calcforwarddynamics",
+    "mass_matrix": "crba inertia_matrix joint_space_inertia mj_fullm mj_crb calcmassmatrix",
+    "inverse_mass_matrix": "minverse minv computeminverse mass_matrix_inverse",
+    "coriolis_matrix": "coriolis computecoriolismatrix",
+    "bias_forces": "nle nonlineareffects non_linear_effects bias calcbiasterm coriolis_forces",
+    "gravity_forces": "gravity gravity_vector computegeneralizedgravity static_torque"
+    " computestatictorque calcgravitygeneralizedforces gravity_compensation",
+    "passive_forces": "damping friction mj_passive",
+    "body_poses": "forward_kinematics fk forwardkinematics framesforwardkinematics mj_kinematics"
+    " updateframeplacements poses",
+    "body_pose": "frame_pose frame_placement forward_kinematics fk evalbodyposeinworld pose",
+    "body_twist": "frame_velocity getframevelocity body_velocity spatial_velocity velocity twist"
+    " evalbodyspatialvelocityinworld mj_objectvelocity",
+    "body_accelerations": "frame_acceleration getframeacceleration body_acceleration acceleration"
+    " mj_objectacceleration",
+    "jacobian": "computeframejacobian computejointjacobian computejointjacobians getframejacobian"
+    " frame_jacobian mj_jac mj_jacbody mj_jacsite calcjacobianspatialvelocity",
+    "jacobian_rate": "jacobian_derivative jacobian_dot jdot getframejacobiantimevariation"
+    " computejointjacobianstimevariation mj_jacdot frame_jacobian_time_variation",
+    "jacobian_derivatives": "jacobian_derivative jacobian_partials jacobian_partial"
+    " kinematic_hessian getjointkinematichessian",
+    "center_of_mass": "com centerofmass composition mj_compos mj_subtreevel"
+    " calccenterofmasspositioninworld",
+    "total_mass": "mass computetotalmass calctotalmass",
+    "momentum": "spatial_momentum calcspatialmomentuminworldaboutpoint",
+    "centroidal_momentum": "computecentroidalmomentum",
+    "centroidal_momentum_matrix": "ccrba computecentroidalmap centroidal_map cmm",
+    "centroidal_momentum_matrix_rate": "dccrba centroidal_momentum_matrix_derivative"
+    " computecentroidalmaptimevariation cmm_rate",
+    "kinetic_energy": "computekineticenergy calckineticenergy",
+    "potential_energy": "computepotentialenergy calcpotentialenergy",
+    "inverse_dynamics_derivatives": "computerneaderivatives"
+    " rnea_derivatives inverse_dynamics_partials inverse_dynamics_jacobian",
+    "forward_dynamics_derivatives": "computeabaderivatives aba_derivatives"
+    " forward_dynamics_partials forward_dynamics_jacobian",
+    "linearize": "calclinearization linearise",
+    "linearize_step": "mjd_transitionfd step simulate mj_step rollout discretize",
+    "load": "load_model parser buildmodelfromxml from_file read",
+    "load_urdf": "buildmodelfromurdf from_urdf parse_urdf",
+    "load_mjcf": "buildmodelfrommjcf from_mjcf from_xml_path from_xml_string mjmodel mj_loadxml",
+    "ModelBuilder": "builder robotbuilder multibodyplant",
+    "Model": "robot robotmodel robotwrapper rigidbodytree data mjdata createdata frames",
+    "random_configuration": "random random_q randomconfiguration random_state sample",
+    "neutral": "zero_configuration neutralconfiguration home zeros",
+    "integrate": "mj_integratepos retract plus",
+    "difference": "mj_differentiatepos local minus subtract",
+    "christoffel_symbols": "christoffel",
+    "twists": "motion spatial",
+    "lie": "se3 so3 exp log exp6 log6 exp3 log3 skew",
+    "plot": "plotting",
+}
+"""Our name, and the words for it elsewhere in lower case; a word may stand for several of ours."""
+
+_NO_SOLVER = (
+    "There is no solver for inverse kinematics; jc.jacobian, jc.difference and jc.integrate are "
+    "what its steps are made of."
+)
+_NEXT = "It returns the next state, too."
+_NO_DATA = "Functions need no data object, they return arrays."
+
+NOTES = {
+    "ik": _NO_SOLVER,
+    "inverse_kinematics": _NO_SOLVER,
+    "simulate": _NEXT,
+    "step": _NEXT,
+    "rollout": _NEXT,
+    "mj_step": _NEXT,
+    "data": _NO_DATA,
+    "createdata": _NO_DATA,
+    "mjdata": _NO_DATA,
+    "frames": "A model has them: model.frames.",
+}
+"""What else to say about a word."""
+
+
+def no_such_name(name: str, known: Iterable[str]) -> str:
+    """Say that jounce has no such name, and what may be meant.
+
+    >>> no_such_name("rnea", [])
+    "jounce has no 'rnea'; did you mean jc.inverse_dynamics?"
+
+    Args:
+        name: what was asked for.
+        known: all public names, for words that only look like one of them.
+    """
+    word = name.lower()
+    public = [ours for ours in known if not ours.startswith("_")]
+    meant = [ours for ours, words in ELSEWHERE.items() if word in words.split()]
+    meant = meant or [ours for ours in public if ours.lower() == word]
+    if not meant and word not in NOTES:
+        meant = close_names(name, public)
+    message = f"jounce has no {name!r}{did_you_mean(f'jc.{ours}' for ours in meant)}"
+    if word not in NOTES:
+        return message
+    return f"{message}{'' if meant else '.'} {NOTES[word]}"
