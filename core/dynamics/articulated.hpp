@@ -97,7 +97,7 @@ JOUNCE_INLINE int articulated_inward(const Tree<P>& tree, const S* a, const S* t
         me.F0 += me.J * me.c;
         return true;
       },
-      [&](auto kind, int i, auto& me) {
+      [&](auto kind, int i, auto& me, const auto&) {
         const Node<P>& node = tree.nodes[i];
         reduce_node<decltype(kind)::value>(node, prescribed, a, tau, me.F0, work.rate);
         if (node.parent >= 0) work.row[node.parent].F0 += to_parent(me.in_parent, me.F0);

@@ -52,8 +52,8 @@ struct RootAxes {
   template <class Row>
   JOUNCE_INLINE Vec3<S> offset(int i, const Row&) const { return work.offset(tree, i); }
   template <class Row>
-  JOUNCE_INLINE ArticulatedInertia<S> seen_from_parent(int i, const Row& me) const {
-    return shifted(work.offset(tree, i), me.J);
+  JOUNCE_INLINE ArticulatedInertia<S> seen_from_parent(const Vec3<S>& d, const Row& me) const {
+    return shifted(d, me.J);
   }
 };
 
@@ -64,7 +64,7 @@ JOUNCE_INLINE int factor(const Tree<P>& tree, Mask prescribed, BaseFactorWork<S>
   work.reset(tree.n);
   factor_inward<S>(
       tree, prescribed, RootAxes<S, P>{tree, work}, work.row, work.rate, singular,
-      [](int, auto&) { return true; }, [](auto, int, auto&) {});
+      [](int, auto&) { return true; }, [](auto, int, auto&, const auto&) {});
   return singular;
 }
 

@@ -30,7 +30,8 @@ struct ArticulatedNode {
 template <class S>
 struct ArticulatedRate {
   Force<S> U;
-  S inverse_D, D;
+  S inverse_D;
+  S D;  // of prescribed rates only
 };
 
 // Which joints' accelerations are given: none, all that a mask says.
@@ -71,8 +72,8 @@ struct NodeAxes {
   template <class Row>
   JOUNCE_INLINE const auto& offset(int, const Row& me) const { return me.in_parent.p; }
   template <class Row>
-  JOUNCE_INLINE auto seen_from_parent(int, const Row& me) const {
-    return shifted(me.in_parent.p, rotated(me.in_parent.R, me.J));
+  JOUNCE_INLINE auto seen_from_parent(const auto& d, const Row& me) const {
+    return shifted(d, rotated(me.in_parent.R, me.J));
   }
 };
 
@@ -85,16 +86,20 @@ JOUNCE_INLINE bool factor_node(const Tree<P>& tree, int i, Mask prescribed, cons
   for (int k = rates(K) - 1; k >= 0; --k) {
     Rate& r = rate[node.v + k];
     axes.template set_U<K>(node, i, k, me.J, r);
-    r.D = axes.template along_screw<K>(node, k, r) + tree.armature[node.v + k];
-    if (prescribed(node.v + k)) continue;
-    if (vanishes(r.D, pivot_scale<K>(node, k, me))) singular = true;
-    r.inverse_D = S(1.0) / r.D;
+    const S D = axes.template along_screw<K>(node, k, r) + tree.armature[node.v + k];
+    if (prescribed(node.v + k)) {
+      r.D = D;
+      continue;
+    }
+    if (vanishes(D, pivot_scale<K>(node, k, me))) singular = true;
+    r.inverse_D = S(1.0) / D;
     if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
   }
   return singular;
 }
 
-// The whole tree. Calls before(i, row), which says whether to factor the node, and after(kind, i, row).
+// The whole tree. Calls before(i, row), which says whether to factor the node, and after(kind, i, row,
+// offset from the parent).
 // `singular` becomes the first node with a vanishing D unless it is one already.
 template <class S, class P, class Mask, class Axes, class Row, class Rate, class Before, class After>
 JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axes& axes, Row* row,
@@ -103,16 +108,16 @@ JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axe
     Row& me = row[i];
     if (!before(i, me)) continue;
     const int p = tree.nodes[i].parent;
+    decltype(auto) d = axes.offset(i, me);
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     with_kind(tree.nodes[i].kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       const bool bad = factor_node<K, S>(tree, i, prescribed, axes, me, rate);
       if (bad && singular < 0) singular = i;
-      after(kind, i, me);
+      after(kind, i, me, d);
     });
     if (p < 0) continue;
-    const auto& d = axes.offset(i, me);
-    row[p].J += axes.seen_from_parent(i, me);
+    row[p].J += axes.seen_from_parent(d, me);
     row[p].angular_scale += angular + dot(d, d) * linear;
     row[p].linear_scale += linear;
   }

@@ -155,15 +155,15 @@ JOUNCE_INLINE bool free_root(const Tree<P>& tree, const Node<P>& node,
 
 // Equation (1) at a factored node, whose wrenches are then seen from its parent.
 template <Kind K, class S, class P>
-JOUNCE_INLINE void inward_node(const Tree<P>& tree, int i, const SixRows<S>& F, S* N,
-                               const InverseMassMatrixWork<S>& work) {
+JOUNCE_INLINE void inward_node(const Tree<P>& tree, int i, const Vec3<S>& offset,
+                               const SixRows<S>& F, S* N, const InverseMassMatrixWork<S>& work) {
   const Node<P>& node = tree.nodes[i];
   const std::size_t nv = tree.nv;
   for (int k = rates(K) - 1; k >= 0; --k) {
     const std::size_t r = node.v + k;
     const auto& rate = work.rate[r];
     const Force<S> U_over_D = rate.U * rate.inverse_D;
-    const Vec3<S> d = k == 0 ? work.offset(tree, i) : Vec3<S>::zero();  // after the last rate
+    const Vec3<S> d = k == 0 ? offset : Vec3<S>::zero();  // after the last rate
     inward_columns<K>(rate.s, rate.U, rate.inverse_D, d, int(r) + 1, node.v_end, F, N + r * nv);
     N[r * nv + r] = rate.inverse_D;
     for (std::size_t c = node.v_end; c < nv; ++c) N[r * nv + c] = S(0.0);
@@ -185,7 +185,9 @@ JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatr
         if (free_root(tree, tree.nodes[i], work, N) && singular < 0) singular = i;
         return false;
       },
-      [&](auto kind, int i, auto&) { inward_node<decltype(kind)::value>(tree, i, F, N, work); });
+      [&](auto kind, int i, auto&, const Vec3<S>& offset) {
+        inward_node<decltype(kind)::value>(tree, i, offset, F, N, work);
+      });
   return singular;
 }
 

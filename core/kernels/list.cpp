@@ -5,8 +5,8 @@ namespace {
 
 KernelList all_kernels() {
   KernelList all;
-  for (const KernelList& part : {dynamics_kernels(), matrix_kernels(), kinematics_kernels(),
-                                 series_kernels(), partials_kernels()}) {
+  for (const KernelList& part : {kinematics_kernels(), dynamics_kernels(), energy_kernels(),
+                                 matrix_kernels(), series_kernels(), partials_kernels()}) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());
       all.push_back(kernel);

@@ -11,6 +11,7 @@ namespace jounce {
 // One part of the list per file.
 using KernelList = std::vector<Kernel>;
 KernelList dynamics_kernels();
+KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList kinematics_kernels();
 KernelList series_kernels();

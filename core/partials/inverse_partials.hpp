@@ -196,7 +196,7 @@ struct SpareTriangle {
   JOUNCE_INLINE std::ptrdiff_t step() const { return -(n + 1); }  // from a row to the next
 };
 
-// The entries below the diagonal of a matrix, whose column j is computed for many rows c at once. They
+// The entries below the diagonal of a matrix, computed column by column, many rows c at once. They
 // would lie nv apart; as doubles they are kept as rows of the transpose, in the spare triangle of
 // another matrix, until all are there. Packs, and the few entries of a sparse matrix, go straight to
 // their place.
@@ -209,16 +209,24 @@ struct BelowDiagonal {
   JOUNCE_INLINE BelowDiagonal(S* own, S* other, std::ptrdiff_t nv, bool sparse)
       : matrix(own), spare{other, nv}, transposed(std::is_same_v<S, double> && !sparse) {}
 
-  // Entries of column j and the rows c.
-  template <class C, class V>
-  JOUNCE_INLINE void store(const C& c, std::ptrdiff_t j, const V& x) const {
-    if (transposed) return c.store(spare.row(j), x);
-    S* at = matrix + c.at * spare.n + j;
-    if constexpr (std::is_same_v<S, V>) {
-      *at = x;
-    } else {
-      for (int i = 0; i < lanes<V>; ++i) at[i * spare.n] = lane(x, i);
+  // Where entry c of a column is: first + c * step.
+  struct Column {
+    S* first;
+    std::ptrdiff_t step;
+
+    template <class C, class V>
+    JOUNCE_INLINE void store(const C& c, const V& x) const {
+      if (step == 1) return c.store(first, x);
+      S* at = first + c.at * step;
+      if constexpr (std::is_same_v<S, V>) {
+        *at = x;
+      } else {
+        for (int i = 0; i < lanes<V>; ++i) at[i * step] = lane(x, i);
+      }
     }
+  };
+  JOUNCE_INLINE Column column(std::ptrdiff_t j) const {
+    return transposed ? Column{spare.row(j), 1} : Column{matrix + j, spare.n};
   }
   // Nothing may be written to the other matrix before.
   JOUNCE_INLINE void finish() const {
@@ -229,8 +237,9 @@ struct BelowDiagonal {
 // Equation (5) for one rate j of a node at p and the columns [begin, end) of its subtree.
 template <Kind K, class S>
 JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S>& p, int begin,
-                                int end, S* dq, S* dv, S* M, const BelowDiagonal<S>& below_q,
-                                const BelowDiagonal<S>& below_v) {
+                                int end, S* dq, S* dv, S* M,
+                                const typename BelowDiagonal<S>::Column& below_q,
+                                const typename BelowDiagonal<S>::Column& below_v) {
   const auto& rate = work.rate[j];
   for_columns<S>(begin, end, [&](auto c) {
     using V = typename decltype(c)::Value;
@@ -243,8 +252,8 @@ JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S
     c.store(M, along<K>(n1, f1, rate.s));
     c.store(dv, along<K>(n2, f2, rate.s));
     c.store(dq, along<K>(n3, f3, rate.s));
-    below_q.store(c, j, V(dot(t4, rate.psi.w) + dot(n1, rate.psi2.w) + dot(f1, rate.psi2.v)));
-    below_v.store(c, j, V(dot(t4, rate.s.w) + dot(n1, rate.sum.w) + dot(f1, rate.sum.v)));
+    below_q.store(c, V(dot(t4, rate.psi.w) + dot(n1, rate.psi2.w) + dot(f1, rate.psi2.v)));
+    below_v.store(c, V(dot(t4, rate.s.w) + dot(n1, rate.sum.w) + dot(f1, rate.sum.v)));
   });
 }
 
@@ -259,8 +268,8 @@ JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S
   const S q = dot(t4, rate.psi.w) + dot(t1, rate.psi2);
   const S v = dot(t4, rate.s.w) + dot(t1, rate.sum);
   if (i > j) {
-    below_q.store(c, j, q);
-    below_v.store(c, j, v);
+    below_q.column(j).store(c, q);
+    below_v.column(j).store(c, v);
     return;
   }
   const std::size_t at = std::size_t(i) * nv + j;
@@ -280,12 +289,13 @@ JOUNCE_INLINE void node_columns(const Tree<P>& tree, int i, S* dq, S* dv, S* M,
   for (int k = 0; k < rates(K); ++k) {
     const int j = node.v + k;
     const std::size_t row = j * nv;
-    pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row, below_q,
-                    below_v);
+    const auto column_q = below_q.column(j), column_v = below_v.column(j);
+    pair_columns<K>(work, j, p, node.v + rates(K), node.v_end, dq + row, dv + row, M + row, column_q,
+                    column_v);
     for (int c = tree.sparse ? tree.nv : node.v_end; c < tree.nv; ++c) {
       dq[row + c] = dv[row + c] = M[row + c] = S(0.0);
-      below_q.store(Columns<S, S>{c}, j, S(0.0));
-      below_v.store(Columns<S, S>{c}, j, S(0.0));
+      column_q.store(Columns<S, S>{c}, S(0.0));
+      column_v.store(Columns<S, S>{c}, S(0.0));
     }
   }
   for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(work.row[i], p, node.v + k, work);

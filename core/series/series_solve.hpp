@@ -55,7 +55,7 @@ JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, Serie
         me.whole = me.J;
         return true;
       },
-      [](auto, int, auto&) {});
+      [](auto, int, auto&, const auto&) {});
   return singular;
 }
 

@@ -1,0 +1,65 @@
+// Energies, momenta and the center of mass.
+#include "jounce/batch/states.hpp"
+#include "jounce/dynamics/energy.hpp"
+#include "jounce/dynamics/momentum.hpp"
+#include "jounce/kernels/list.hpp"
+
+namespace jounce {
+namespace {
+
+struct KineticEnergy {
+  static constexpr Signature signature{.name = "kinetic_energy",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"energy", shapes::scalar}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    kinetic_energy(x.tree, x.in("q"), x.in("v"), x.out("energy"), work);
+  }
+};
+
+struct PotentialEnergy {
+  static constexpr Signature signature{.name = "potential_energy",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"energy", shapes::scalar}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    potential_energy(x.tree, x.in("q"), x.out("energy"), work);
+  }
+};
+
+struct CenterOfMass {
+  static constexpr Signature signature{
+      .name = "center_of_mass", .inputs = {{"q", shapes::q}}, .outputs = {{"com", shapes::vector}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    center_of_mass(x.tree, x.in("q"), x.out("com"), work);
+  }
+};
+
+template <bool kCentroidal>
+struct Momentum {
+  static constexpr Signature signature{.name = kCentroidal ? "centroidal_momentum" : "momentum",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"momentum", shapes::six_vector}}};
+  template <class S>
+  using Work = MomentumWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    momentum(x.tree, kCentroidal, x.in("q"), x.in("v"), x.out("momentum"), work);
+  }
+};
+
+}  // namespace
+
+KernelList energy_kernels() {
+  return {kernel_of<KineticEnergy>, kernel_of<PotentialEnergy>, kernel_of<CenterOfMass>,
+          kernel_of<Momentum<false>>, kernel_of<Momentum<true>>};
+}
+
+}  // namespace jounce
