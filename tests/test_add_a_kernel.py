@@ -1,6 +1,6 @@
-"""docs/add-a-kernel.md is true: who follows it has a kernel that works.
+"""Pages for developers fit the code, and who follows docs/add-a-kernel.md has a kernel.
 
-The page's blocks are applied to a copy of the repository. Of the core only the files that the page
+That page's blocks are applied to a copy of the repository. Of the core only the files that the page
 changes are compiled, without optimization; kernels of the others are taken from the installed core.
 """
 
@@ -21,7 +21,7 @@ import jounce as jc
 from jounce import _core
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "add-a-kernel.md"
+PAGES = ("add-a-kernel", "add-a-joint", "add-an-integrator")
 NAME = "gravity_power"
 COMPILER = shutil.which(os.environ.get("CXX", "")) or shutil.which("g++") or shutil.which("c++")
 BLOCK = re.compile(r"^<!-- (new|edit): (\S+) -->\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -60,8 +60,12 @@ class Step(NamedTuple):
     text: str
 
 
-def steps() -> list[Step]:
-    return [Step(*found) for found in BLOCK.findall(PAGE.read_text(encoding="utf-8"))]
+def text_of(page: str) -> str:
+    return (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+
+
+def steps(page: str = "add-a-kernel") -> list[Step]:
+    return [Step(*found) for found in BLOCK.findall(text_of(page))]
 
 
 def edited(text: str, diff: str, path: str) -> str:
@@ -85,7 +89,7 @@ def follow(page: list[Step], copy: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.dylib", "*.dll", "include")
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
     for name in {"tests/conftest.py", *(s.path for s in page if s.action == "edit")}:
-        (copy / name).parent.mkdir(exist_ok=True)
+        (copy / name).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(ROOT / name, copy / name)
     for step in page:
         target = copy / step.path
@@ -155,15 +159,44 @@ def run_tests(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_each_block_of_the_page_fits_the_repository(tmp_path):
-    page = steps()
-    fences = re.findall(r"^```\w", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(page) == len(fences) - 1, "one block, the equation, is not to be followed"
+@pytest.mark.parametrize("name", PAGES)
+def test_each_block_of_a_page_fits_the_repository(name, tmp_path):
+    page = steps(name)
+    shown = re.findall(r"^```(?:cpp|py|diff)$", text_of(name), re.MULTILINE)
+    assert len(page) == len(shown) > 0, "a block does not say which file it belongs to"
     assert {step.language for step in page if step.action == "edit"} == {"diff"}
     follow(page, tmp_path)
     for step in page:
         if step.path.endswith(".py"):
             compile((tmp_path / step.path).read_text(encoding="utf-8"), step.path, "exec")
+
+
+@pytest.mark.parametrize("name", [*PAGES, "architecture", "notation"])
+def test_files_that_a_page_names_exist(name):
+    text = text_of(name)
+    new = {step.path for step in steps(name) if step.action == "new"}
+    named = set(re.findall(r"\b(?:core|bindings|src|tests|bench|docs|cmake)/[\w/.-]*\w", text))
+    missing = {path for path in named - new if not (ROOT / path).exists()}
+    assert not missing
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (ROOT / "docs" / target).exists(), target
+
+
+@pytest.mark.parametrize("name", ["add-a-joint", "architecture"])
+def test_functions_that_a_table_names_are_in_their_files(name):
+    """Rows with files: each name in the row that stands alone in backticks."""
+    rows = [
+        row for row in text_of(name).splitlines() if re.match(r"\|.*`(core|bindings|src)/", row)
+    ]
+    assert len(rows) > 5
+    for row in rows:
+        quoted = re.findall(r"`([^`]+)`", row)
+        folder = ROOT / next(x for x in quoted if "/" in x)
+        files = [folder, *(folder.parent / x for x in quoted if re.fullmatch(r"\w+\.[ch]pp", x))]
+        files += [ROOT / x for x in quoted if "/" in x and x.endswith(".py")]
+        text = "".join(path.read_text(encoding="utf-8") for path in files)
+        for word in (x for x in quoted if re.fullmatch(r"[\w:]+", x)):
+            assert re.search(rf"\b{word}\b", text), f"no {word} in {row}"
 
 
 def test_an_edit_that_does_not_fit_is_refused():
