@@ -70,38 +70,47 @@ JOUNCE_INLINE void articulated_outward(const Tree<P>& tree, const S* q, const S*
   }
 }
 
-// Equations (2) and (3) for the bias wrench F0 of a factored node.
-template <Kind K, class S, class P, class Rate, class Mask>
-JOUNCE_INLINE void reduce_node(const Node<P>& node, Mask prescribed, const S* a, const S* tau,
-                               Force<S>& F0, Rate* rate) {
-  for (int k = rates(K) - 1; k >= 0; --k) {
-    Rate& r = rate[node.v + k];
-    r.u = along<K>(node, k, F0);
+// Equations (2) and (3) for the bias wrenches, while the inertias are factored.
+template <class S, class P, class Mask>
+struct BiasReduction : FactorVisitor {
+  using Row = typename ArticulatedWork<S>::Row;
+  using Rate = typename ArticulatedWork<S>::Rate;
+  const Tree<P>& tree;
+  Mask prescribed;
+  const S *a, *tau;
+  Row* row;
+
+  BiasReduction(const Tree<P>& t, Mask mask, const S* given_a, const S* given_tau, Row* rows)
+      : tree(t), prescribed(mask), a(given_a), tau(given_tau), row(rows) {}
+
+  JOUNCE_INLINE bool enter(int, Row& me) {
+    me.F0 += me.J * me.c;
+    return true;
+  }
+  template <Kind K>
+  JOUNCE_INLINE void eliminated(int i, int k, Row& me, Rate& rate, const Vec3<S>&) {
+    const Node<P>& node = tree.nodes[i];
+    rate.u = along<K>(node, k, me.F0);
     if (prescribed(node.v + k)) {
-      F0 += r.U * a[node.v + k];
+      me.F0 += rate.U * a[node.v + k];
     } else {
-      r.u = tau[node.v + k] - r.u;
-      F0 += r.U * (r.u * r.inverse_D);
+      rate.u = tau[node.v + k] - rate.u;
+      me.F0 += rate.U * (rate.u * rate.inverse_D);
     }
   }
-}
+  JOUNCE_INLINE void leave(int i, Row& me) {
+    const int p = tree.nodes[i].parent;
+    if (p >= 0) row[p].F0 += to_parent(me.in_parent, me.F0);
+  }
+};
 
 // Eliminates the rates from the leaves to the root. Returns the node with a vanishing D, or -1.
 template <class S, class P, class Mask>
 JOUNCE_INLINE int articulated_inward(const Tree<P>& tree, const S* a, const S* tau, Mask prescribed,
                                      ArticulatedWork<S>& work) {
   int singular = -1;
-  factor_inward<S>(
-      tree, prescribed, NodeAxes{}, work.row, work.rate, singular,
-      [](int, auto& me) {
-        me.F0 += me.J * me.c;
-        return true;
-      },
-      [&](auto kind, int i, auto& me, const auto&) {
-        const Node<P>& node = tree.nodes[i];
-        reduce_node<decltype(kind)::value>(node, prescribed, a, tau, me.F0, work.rate);
-        if (node.parent >= 0) work.row[node.parent].F0 += to_parent(me.in_parent, me.F0);
-      });
+  BiasReduction<S, P, Mask> reduction(tree, prescribed, a, tau, work.row);
+  factor_inward<S>(tree, prescribed, NodeAxes{}, work.row, work.rate, singular, reduction);
   return singular;
 }
 

@@ -62,9 +62,8 @@ template <class S, class P, class Mask>
 JOUNCE_INLINE int factor(const Tree<P>& tree, Mask prescribed, BaseFactorWork<S>& work) {
   int singular = -1;
   work.reset(tree.n);
-  factor_inward<S>(
-      tree, prescribed, RootAxes<S, P>{tree, work}, work.row, work.rate, singular,
-      [](int, auto&) { return true; }, [](auto, int, auto&, const auto&) {});
+  factor_inward<S>(tree, prescribed, RootAxes<S, P>{tree, work}, work.row, work.rate, singular,
+                   FactorVisitor{});
   return singular;
 }
 

@@ -77,10 +77,23 @@ struct NodeAxes {
   }
 };
 
+// What else happens at a node while the tree is factored; by default nothing.
+struct FactorVisitor {
+  // Before its rates are eliminated: whether they shall be.
+  template <class Row>
+  JOUNCE_INLINE bool enter(int, Row&) { return true; }
+  // After the elimination of rate k; d is the node's origin seen from its parent's.
+  template <Kind K, class Row, class Rate, class Offset>
+  JOUNCE_INLINE void eliminated(int, int, Row&, Rate&, const Offset&) {}
+  // After all of them.
+  template <class Row>
+  JOUNCE_INLINE void leave(int, Row&) {}
+};
+
 // Equation (1) at the rates of a node. Returns whether a D vanishes.
-template <Kind K, class S, class P, class Mask, class Axes, class Rate>
+template <Kind K, class S, class P, class Mask, class Axes, class Row, class Rate, class Offset, class Visitor>
 JOUNCE_INLINE bool factor_node(const Tree<P>& tree, int i, Mask prescribed, const Axes& axes,
-                               ArticulatedNode<S>& me, Rate* rate) {
+                               const Offset& d, Row& me, Rate* rate, Visitor& visitor) {
   const Node<P>& node = tree.nodes[i];
   bool singular = false;
   for (int k = rates(K) - 1; k >= 0; --k) {
@@ -89,33 +102,32 @@ JOUNCE_INLINE bool factor_node(const Tree<P>& tree, int i, Mask prescribed, cons
     const S D = axes.template along_screw<K>(node, k, r) + tree.armature[node.v + k];
     if (prescribed(node.v + k)) {
       r.D = D;
-      continue;
+    } else {
+      if (vanishes<S>(D, pivot_scale<K, S>(node, k, me))) singular = true;
+      r.inverse_D = S(1.0) / D;
+      if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
     }
-    if (vanishes(D, pivot_scale<K>(node, k, me))) singular = true;
-    r.inverse_D = S(1.0) / D;
-    if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
+    visitor.template eliminated<K>(i, k, me, r, d);
   }
   return singular;
 }
 
-// The whole tree. Calls before(i, row), which says whether to factor the node, and after(kind, i, row,
-// offset from the parent).
-// `singular` becomes the first node with a vanishing D unless it is one already.
-template <class S, class P, class Mask, class Axes, class Row, class Rate, class Before, class After>
+// The whole tree. `singular` becomes the first node with a vanishing D unless it is one already.
+template <class S, class P, class Mask, class Axes, class Row, class Rate, class Visitor>
 JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axes& axes, Row* row,
-                                 Rate* rate, int& singular, Before&& before, After&& after) {
+                                 Rate* rate, int& singular, Visitor&& visitor) {
   for (int i = tree.n - 1; i >= 0; --i) {
     Row& me = row[i];
-    if (!before(i, me)) continue;
+    if (!visitor.enter(i, me)) continue;
     const int p = tree.nodes[i].parent;
     decltype(auto) d = axes.offset(i, me);
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     with_kind(tree.nodes[i].kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      const bool bad = factor_node<K, S>(tree, i, prescribed, axes, me, rate);
+      const bool bad = factor_node<K, S>(tree, i, prescribed, axes, d, me, rate, visitor);
       if (bad && singular < 0) singular = i;
-      after(kind, i, me, d);
     });
+    visitor.leave(i, me);
     if (p < 0) continue;
     row[p].J += axes.seen_from_parent(d, me);
     row[p].angular_scale += angular + dot(d, d) * linear;

@@ -153,41 +153,46 @@ JOUNCE_INLINE bool free_root(const Tree<P>& tree, const Node<P>& node,
   return singular;
 }
 
-// Equation (1) at a factored node, whose wrenches are then seen from its parent.
-template <Kind K, class S, class P>
-JOUNCE_INLINE void inward_node(const Tree<P>& tree, int i, const Vec3<S>& offset,
-                               const SixRows<S>& F, S* N, const InverseMassMatrixWork<S>& work) {
-  const Node<P>& node = tree.nodes[i];
-  const std::size_t nv = tree.nv;
-  for (int k = rates(K) - 1; k >= 0; --k) {
-    const std::size_t r = node.v + k;
-    const auto& rate = work.rate[r];
-    const Force<S> U_over_D = rate.U * rate.inverse_D;
-    const Vec3<S> d = k == 0 ? offset : Vec3<S>::zero();  // after the last rate
-    inward_columns<K>(rate.s, rate.U, rate.inverse_D, d, int(r) + 1, node.v_end, F, N + r * nv);
-    N[r * nv + r] = rate.inverse_D;
-    for (std::size_t c = node.v_end; c < nv; ++c) N[r * nv + c] = S(0.0);
-    F.set_angular(Columns<S, S>{int(r)}, shifted_moment(U_over_D.n, U_over_D.f, d));
-    F.set_linear(Columns<S, S>{int(r)}, U_over_D.f);
+// Equation (1) while the inertias are factored; a free root needs no factors.
+template <class S, class P>
+struct InverseMassInward : FactorVisitor {
+  const Tree<P>& tree;
+  const InverseMassMatrixWork<S>& work;
+  S* N;
+  int& singular;
+  SixRows<S> F;
+
+  InverseMassInward(const Tree<P>& t, const InverseMassMatrixWork<S>& w, S* matrix, int& bad)
+      : tree(t), work(w), N(matrix), singular(bad), F(w.columns, t.nv) {}
+
+  template <class Row>
+  JOUNCE_INLINE bool enter(int i, Row&) {
+    if (!is_free_root(tree.nodes[i])) return true;
+    if (free_root(tree, tree.nodes[i], work, N) && singular < 0) singular = i;
+    return false;
   }
-}
+  template <Kind K, class Row, class Rate>
+  JOUNCE_INLINE void eliminated(int i, int k, Row&, const Rate& rate, const Vec3<S>& offset) {
+    const Node<P>& node = tree.nodes[i];
+    const int nv = tree.nv, r = node.v + k;
+    S* row = N + std::size_t(r) * nv;
+    const Force<S> U_over_D = rate.U * rate.inverse_D;
+    const Vec3<S> d = k == 0 ? offset : Vec3<S>::zero();  // to the parent, after the last rate
+    inward_columns<K>(rate.s, rate.U, rate.inverse_D, d, r + 1, node.v_end, F, row);
+    row[r] = rate.inverse_D;
+    for (int c = node.v_end; c < nv; ++c) row[c] = S(0.0);
+    F.set_angular(Columns<S, S>{r}, shifted_moment(U_over_D.n, U_over_D.f, d));
+    F.set_linear(Columns<S, S>{r}, U_over_D.f);
+  }
+};
 
 // Factors the articulated inertias and runs equation (1). Returns a singular node or -1.
 template <class S, class P>
 JOUNCE_INLINE int inverse_mass_inward(const Tree<P>& tree, S* N, InverseMassMatrixWork<S>& work) {
   int singular = -1;
-  const SixRows<S> F(work.columns, tree.nv);
   work.reset(tree.n);
-  factor_inward<S>(
-      tree, NoneMask{}, RootAxes<S, P>{tree, work}, work.row, work.rate, singular,
-      [&](int i, auto&) {
-        if (!is_free_root(tree.nodes[i])) return true;
-        if (free_root(tree, tree.nodes[i], work, N) && singular < 0) singular = i;
-        return false;
-      },
-      [&](auto kind, int i, auto&, const Vec3<S>& offset) {
-        inward_node<decltype(kind)::value>(tree, i, offset, F, N, work);
-      });
+  factor_inward<S>(tree, NoneMask{}, RootAxes<S, P>{tree, work}, work.row, work.rate, singular,
+                   InverseMassInward<S, P>(tree, work, N, singular));
   return singular;
 }
 

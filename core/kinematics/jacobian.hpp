@@ -6,6 +6,8 @@
 // way, so its derivative is -ad(V_j) column (mueller, eq. 12 and 14).
 #pragma once
 
+#include <algorithm>
+
 #include "jounce/kinematics/representation.hpp"
 #include "jounce/tree/joint.hpp"
 
@@ -105,10 +107,8 @@ template <class S, class P>
 void jacobian(const Tree<P>& tree, const FrameAt& frame, Representation representation, const S* q,
               const S* v, S* J, S* dJ, FrameWork<S>& work) {
   const int nv = tree.nv;
-  for (int k = 0; k < 6 * nv; ++k) {
-    J[k] = S(0.0);
-    if (dJ) dJ[k] = S(0.0);
-  }
+  std::fill_n(J, 6 * std::size_t(nv), S(0.0));
+  if (dJ) std::fill_n(dJ, 6 * std::size_t(nv), S(0.0));
   Motion<S> twist = Motion<S>::zero();
   const Pose<S> world = walk_to_root(tree, frame, q, work, [&](const Node<P>& node,
                                                                const Pose<S>& T) {

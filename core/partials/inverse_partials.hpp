@@ -216,7 +216,7 @@ struct BelowDiagonal {
 
     template <class C, class V>
     JOUNCE_INLINE void store(const C& c, const V& x) const {
-      if (step == 1) return c.store(first, x);
+      if (std::is_same_v<S, double> && step == 1) return c.store(first, x);
       S* at = first + c.at * step;
       if constexpr (std::is_same_v<S, V>) {
         *at = x;

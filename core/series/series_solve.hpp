@@ -40,6 +40,14 @@ struct SeriesSolveWork {
 
 namespace series {
 
+struct KeepWhole : FactorVisitor {
+  template <class Row>
+  JOUNCE_INLINE bool enter(int, Row& me) {
+    me.whole = me.J;
+    return true;
+  }
+};
+
 // Factors the articulated inertias at time 0. Returns a singular node or -1.
 template <class S, class P, class Mask>
 JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, SeriesSolveWork<S>& work) {
@@ -49,13 +57,7 @@ JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, Serie
     work.row[i].start(tree.nodes[i].inertia);
   }
   int singular = -1;
-  factor_inward<S>(
-      tree, prescribed, NodeAxes{}, work.row, work.rate, singular,
-      [](int, auto& me) {
-        me.whole = me.J;
-        return true;
-      },
-      [](auto, int, auto&, const auto&) {});
+  factor_inward<S>(tree, prescribed, NodeAxes{}, work.row, work.rate, singular, KeepWhole{});
   return singular;
 }
 
