@@ -84,15 +84,20 @@ class TangentFlow(NamedTuple):
         return Slope(at.v, forward_dynamics(*state, threads=self.threads), at.dv, da)
 
     def moved(
-        self, at: Carried, terms: list[tuple[float, Slope]], with_next_rates: bool = False
+        self,
+        at: Carried,
+        terms: list[tuple[float, Slope]],
+        *,
+        with_next_rates: bool = False,
+        last: bool = False,
     ) -> Carried:
-        """Return a state moved by dt times the sum of weight times slope."""
+        """Return a state moved by dt times the sum of weight times slope; `last` overwrites it."""
         nv, shape = self.model.nv, terms[0][1].da.shape
         steps = [(weight * self.states.dt, slope) for weight, slope in terms]
         v = at.v.copy()
         for h, slope in steps:
             v += h * slope.a
-        dv = _sum([(h, slope.da) for h, slope in steps], shape, nv)
+        dv = _sum([(h, slope.da) for h, slope in steps], shape, nv, last)
         _add(dv, 1.0, at.dv, nv)
         if with_next_rates:
             h = sum(weight for weight, _ in terms) * self.states.dt
@@ -101,7 +106,7 @@ class TangentFlow(NamedTuple):
             u = np.zeros_like(v)
             for h, slope in steps:
                 u += h * slope.v
-            du = _sum([(h, slope.dv) for h, slope in steps], shape, nv)
+            du = _sum([(h, slope.dv) for h, slope in steps], shape, nv, last)
         q, dq = self._transported(at, u, du)
         return Carried(q, v, dq, dv)
 
@@ -126,14 +131,16 @@ class TangentFlow(NamedTuple):
         return integrate(self.model, at.q, u, threads=self.threads), du
 
 
-def _sum(terms: list[tuple[Array, Array]], shape: tuple[int, ...], first: int) -> Array:
-    """Sum h times derivatives, whose identity starts at column `first`, in a fresh array."""
+def _sum(
+    terms: list[tuple[Array, Array]], shape: tuple[int, ...], first: int, overwrite: bool
+) -> Array:
+    """Sum h times derivatives, whose identity starts at column `first`."""
     (h, d), *rest = terms
     if d is IDENTITY:
         total = np.zeros(shape)
         _add(total, h, d, first)
     else:
-        total = h[..., None] * d
+        total = np.multiply(h[..., None], d, out=d if overwrite else None)
     for h, d in rest:
         _add(total, h, d, first)
     return total
