@@ -48,7 +48,7 @@ class Released {
 };
 
 Outcome run(const Kernel& kernel, const Model& model, const Call& call, int threads) {
-  if (is_short(call)) return run_batch(kernel, model, call, 1);
+  if (is_short(kernel, call)) return run_batch(kernel, model, call, 1);
   Released lock;
   return run_batch(kernel, model, call, threads, lock.watch());
 }
@@ -85,7 +85,7 @@ PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_a
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, keep)) return nullptr;
   if (!runs(kernel, own->model, call, batch, threads)) {
-    outputs.spoil(call);
+    outputs.spoil();
     return nullptr;
   }
   return outputs.result(bound);

@@ -246,6 +246,8 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
 bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Batch& batch, Keep& keep) {
   for (int k = 0; k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
+    call.in[k] = nullptr;
+    call.in_size[k] = call.in_step[k] = 0;
     if (!array) continue;
     const Shape& shape = s.inputs[k].shape;
     Py_ssize_t want[kMostRank];

@@ -70,35 +70,34 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
       return false;
     }
   }
-  return part_inputs(call, keep);
+  return part_inputs(s.inputs.count, call, keep);
 }
 
 // Inputs that share memory with an output are copied, so that `out=` may be one of the inputs.
-bool Outputs::part_inputs(Call& call, Keep& keep) {
-  for (int k = 0; k < kMostInputs; ++k) {
+bool Outputs::part_inputs(int count, Call& call, Keep& keep) {
+  for (int k = 0; k < count; ++k) {
     if (!call.in[k]) continue;
     const std::ptrdiff_t size = (call.in_step[k] ? call.states : 1) * call.in_size[k];
     const Span own{const_cast<double*>(call.in[k]), size};
     bool shares = false;
     for (int o = 0; o < count_; ++o) shares = shares || own.overlaps(written_[o]);
     if (!shares) continue;
-    Py_ssize_t count = size;
-    PyObject* copy = keep(PyArray_SimpleNew(1, &count, NPY_DOUBLE));
+    Py_ssize_t dims[] = {size};
+    PyObject* copy = keep(PyArray_SimpleNew(1, dims, NPY_DOUBLE));
     if (!copy) return false;
     auto* data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(copy)));
-    std::memcpy(data, own.first, count * sizeof(double));
-    original_[k] = own;
-    call.in[k] = data;
+    std::memcpy(data, own.first, size * sizeof(double));
+    original_[shared_] = own;
+    copies_[shared_++] = call.in[k] = data;
   }
   return true;
 }
 
-void Outputs::spoil(const Call& call) const {
+void Outputs::spoil() const {
   if (!given_) return;
   for (int k = 0; k < count_; ++k) std::fill_n(written_[k].first, written_[k].size, std::nan(""));
-  for (int k = 0; k < kMostInputs; ++k) {
-    const Span& own = original_[k];
-    if (own.first) std::memcpy(own.first, call.in[k], own.size * sizeof(double));
+  for (int k = 0; k < shared_; ++k) {
+    std::memcpy(original_[k].first, copies_[k], original_[k].size * sizeof(double));
   }
 }
 

@@ -14,20 +14,22 @@ class Outputs {
   // What the function returns.
   PyObject* result(const Bound& bound) const;
   // After a failure.
-  void spoil(const Call& call) const;
+  void spoil() const;
 
  private:
-  bool part_inputs(Call& call, Keep& keep);
+  bool part_inputs(int count, Call& call, Keep& keep);
 
   struct Span {  // of doubles
-    double* first = nullptr;
-    std::ptrdiff_t size = 0;
+    double* first;
+    std::ptrdiff_t size;
     bool overlaps(const Span& b) const { return first < b.first + b.size && b.first < first + size; }
   };
   PyObject* arrays_[kMostOutputs];
-  int count_ = 0;
+  int count_ = 0, shared_ = 0;
   bool given_ = false;
-  Span written_[kMostOutputs], original_[kMostInputs];
+  Span written_[kMostOutputs];
+  Span original_[kMostInputs];            // of inputs that share memory with an output, ...
+  const double* copies_[kMostInputs];     // ... and where their values are
 };
 
 }  // namespace jounce

@@ -19,16 +19,16 @@ q, motion = trajectories.RobotTrajectory(model, {joints: wave}).evaluate(0.5, or
 
 given = np.where(arms, motion[1:], np.nan)  # what is not prescribed is not read
 wrench = np.where(arms, np.nan, np.zeros((2, model.nv)))
-acc, tau = jc.hybrid_dynamics_series(model, q, motion[0], given, wrench, arms)
+a, tau = jc.hybrid_dynamics_series(model, q, motion[0], given, wrench, arms)
 
-print("base acceleration (angular, linear)", acc[0, :6].round(4))
-print("base jerk                          ", acc[1, :6].round(4))
+print("base acceleration (angular, linear)", a[0, :6].round(4))
+print("base jerk                          ", a[1, :6].round(4))
 print("arm torques                        ", tau[0, 6:].round(4))
 print("arm torque rates                   ", tau[1, 6:].round(4))
 
 # Momentum is conserved: no wrench from outside, so its rate is zero.
 step = 1e-4
-q_next = jc.integrate(model, q, motion[0] * step + acc[0] * step**2 / 2)
-v_next = motion[0] + acc[0] * step + acc[1] * step**2 / 2
+q_next = jc.integrate(model, q, motion[0] * step + a[0] * step**2 / 2)
+v_next = motion[0] + a[0] * step + a[1] * step**2 / 2
 drift = jc.momentum(model, q_next, v_next) - jc.momentum(model, q, motion[0])
 print("change of momentum in 0.1 ms       ", f"{np.abs(drift).max():.1e}")

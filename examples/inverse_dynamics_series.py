@@ -24,8 +24,8 @@ print(
     "rate exceeds the limit at", int((np.abs(tau[:, 1]).max(axis=1) > limit).sum()), "of 201 times"
 )
 
-acc = jc.forward_dynamics_series(model, q, motion[:, 0], tau)
-print("round trip error", f"{np.abs(acc - motion[:, 1:]).max():.1e}")
+a = jc.forward_dynamics_series(model, q, motion[:, 0], tau)
+print("round trip error", f"{np.abs(a - motion[:, 1:]).max():.1e}")
 
 # Jerk of the last link's origin in world axes: row 2 of its motion series.
 tip = jc.body_motion_series(model, q, motion, "body5", twist="hybrid")

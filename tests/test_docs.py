@@ -119,7 +119,7 @@ def quoted(pattern: str) -> set[str]:
 
 
 def test_names_of_jounce_exist() -> None:
-    for name in quoted(r"\bjc\.(\w+)"):
+    for name in quoted(r"\bjc\.(\w+)") - {"rnea"}:  # shown as a mistake and its answer
         assert hasattr(jc, name), name
     for name in quoted(r"`twists\.(\w+)"):
         assert hasattr(jc.twists, name), name

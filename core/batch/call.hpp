@@ -18,16 +18,17 @@ struct Options {
 };
 
 // Arguments that are checked: pointers to the first state, how many numbers a state has, and how far
-// it is from a state to the next (0: the same for all).
+// it is from a state to the next (0: the same for all). Of the arrays, as many entries are set as the
+// kernel has inputs and outputs.
 struct Call {
   const Tree<double>* tree;
   Options options;
   int order = -1;  // r of series, -1 until an input tells
   std::ptrdiff_t states = 1;
-  const double* in[kMostInputs] = {};  // null: not given
-  std::ptrdiff_t in_size[kMostInputs] = {}, in_step[kMostInputs] = {};
-  double* out[kMostOutputs] = {};
-  std::ptrdiff_t out_size[kMostOutputs] = {}, out_step[kMostOutputs] = {};
+  const double* in[kMostInputs];  // null: not given
+  std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
+  double* out[kMostOutputs];
+  std::ptrdiff_t out_size[kMostOutputs], out_step[kMostOutputs];
 
   Sizes sizes() const { return {tree->nq, tree->nv, tree->n_bodies, order}; }
 };

@@ -30,10 +30,10 @@ Workspace& thread_workspace() {
 }
 
 // Numbers that a state reads and writes, and the nodes it visits: how long it takes, roughly.
-std::ptrdiff_t work_per_state(const Call& call) {
+std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
   std::ptrdiff_t work = call.tree->n + 1;
-  for (std::ptrdiff_t size : call.in_size) work += size / 8;
-  for (std::ptrdiff_t size : call.out_size) work += size / 8;
+  for (int k = 0; k < s.inputs.count; ++k) work += call.in_size[k] / 8;
+  for (int k = 0; k < s.outputs.count; ++k) work += call.out_size[k] / 8;
   return call.order > 0 ? work * (1 + call.order / 8) : work;
 }
 
@@ -48,7 +48,7 @@ class BatchRun {
       if (group_ > 1 && wide > bytes_) bytes_ = wide;
     }
     groups_ = (call.states + group_ - 1) / group_;
-    at_once_ = std::max<std::ptrdiff_t>(1, kPiece / (work_per_state(call) * group_));
+    at_once_ = std::max<std::ptrdiff_t>(1, kPiece / (work_per_state(*kernel.signature, call) * group_));
     lowest_failure_ = groups_;
   }
 
@@ -181,12 +181,14 @@ Failure singular_state(const Kernel& kernel, const Model& model, const Call& cal
 
 }  // namespace
 
-bool is_short(const Call& call) { return call.states == 1 && work_per_state(call) < kLongCall; }
+bool is_short(const Kernel& kernel, const Call& call) {
+  return call.states == 1 && work_per_state(*kernel.signature, call) < kLongCall;
+}
 
 Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call, int threads,
                   const Watch& watch) {
   if (call.states == 0) return {};
-  if (is_short(call)) return run_one(kernel, model, call);
+  if (is_short(kernel, call)) return run_one(kernel, model, call);
   return BatchRun(kernel, model, call).run(threads, watch);
 }
 

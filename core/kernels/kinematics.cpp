@@ -1,4 +1,4 @@
-// Poses, twists and accelerations of bodies, and motion on the configuration manifold.
+// Poses, twists, accelerations and Jacobians of bodies, and motion on the configuration manifold.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/bodies.hpp"
@@ -90,6 +90,35 @@ struct BodyAcceleration {
   }
 };
 
+struct Jacobian {
+  static constexpr Signature signature{.name = "jacobian",
+                                       .inputs = {{"q", shapes::q}},
+                                       .outputs = {{"J", shapes::six_by_v}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const S* none = nullptr;
+    jacobian(x.tree, x.options.frame, x.options.representation, x.in("q"), none, x.out("J"),
+             (S*)nullptr, work);
+  }
+};
+
+struct JacobianRate {
+  static constexpr Signature signature{.name = "jacobian_rate",
+                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .outputs = {{"rate", shapes::six_by_v}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = JacobianRateWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    jacobian(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"), work.J,
+             x.out("rate"), work);
+  }
+};
+
 template <class S>
 struct NoWork {
   NoWork(const Tree<double>&, Arena&) {}
@@ -141,7 +170,8 @@ struct IntegrateBlocks {
 KernelList kinematics_kernels() {
   return {kernel_of<BodyPoses>,  kernel_of<BodyTwists>, kernel_of<BodyAccelerations>,
           kernel_of<BodyPose>,   kernel_of<BodyTwist>,  kernel_of<BodyAcceleration>,
-          kernel_of<Integrate>,  kernel_of<Difference>, kernel_of<IntegrateBlocks>};
+          kernel_of<Jacobian>,   kernel_of<JacobianRate>, kernel_of<Integrate>,
+          kernel_of<Difference>, kernel_of<IntegrateBlocks>};
 }
 
 }  // namespace jounce

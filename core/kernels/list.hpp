@@ -15,6 +15,7 @@ KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList kinematics_kernels();
 KernelList series_kernels();
+KernelList frame_series_kernels();
 KernelList partials_kernels();
 
 // All of them; the slot of each is its position.

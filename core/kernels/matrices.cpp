@@ -1,10 +1,9 @@
-// Mass matrix and its inverse, Jacobians, the centroidal momentum matrix.
+// The mass matrix, its inverse, the centroidal momentum matrix.
 #include "jounce/batch/states.hpp"
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
-#include "jounce/kinematics/jacobian.hpp"
 
 namespace jounce {
 namespace {
@@ -35,35 +34,6 @@ struct InverseMassMatrix {
   }
 };
 
-struct Jacobian {
-  static constexpr Signature signature{.name = "jacobian",
-                                       .inputs = {{"q", shapes::q}},
-                                       .outputs = {{"J", shapes::six_by_v}},
-                                       .options = {options::frame, options::representation}};
-  template <class S>
-  using Work = FrameWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>& work) {
-    const S* none = nullptr;
-    jacobian(x.tree, x.options.frame, x.options.representation, x.in("q"), none, x.out("J"),
-             (S*)nullptr, work);
-  }
-};
-
-struct JacobianRate {
-  static constexpr Signature signature{.name = "jacobian_rate",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
-                                       .outputs = {{"rate", shapes::six_by_v}},
-                                       .options = {options::frame, options::representation}};
-  template <class S>
-  using Work = JacobianRateWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>& work) {
-    jacobian(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"), work.J,
-             x.out("rate"), work);
-  }
-};
-
 struct CentroidalMomentumMatrix {
   static constexpr Signature signature{.name = "centroidal_momentum_matrix",
                                        .inputs = {{"q", shapes::q}},
@@ -91,9 +61,8 @@ struct CentroidalMomentumMatrixRate {
 }  // namespace
 
 KernelList matrix_kernels() {
-  return {kernel_of<MassMatrix>,   kernel_of<InverseMassMatrix>,
-          kernel_of<Jacobian>,     kernel_of<JacobianRate>,
-          kernel_of<CentroidalMomentumMatrix>, kernel_of<CentroidalMomentumMatrixRate>};
+  return {kernel_of<MassMatrix>, kernel_of<InverseMassMatrix>, kernel_of<CentroidalMomentumMatrix>,
+          kernel_of<CentroidalMomentumMatrixRate>};
 }
 
 }  // namespace jounce

@@ -1,8 +1,6 @@
-// Time derivatives of inverse, forward and hybrid dynamics, and of the motion of frames.
+// Time derivatives of inverse, forward and hybrid dynamics.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
-#include "jounce/series/jacobian_series.hpp"
-#include "jounce/series/motion_series.hpp"
 #include "jounce/series/series.hpp"
 #include "jounce/series/series_solve.hpp"
 
@@ -61,53 +59,11 @@ struct HybridDynamicsSeries {
   }
 };
 
-struct BodyPoseSeries {
-  static constexpr Signature signature{.name = "body_pose_series",
-                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
-                                       .outputs = {{"poses", shapes::pose_series}},
-                                       .options = {options::frame}};
-  template <class S>
-  using Work = MotionSeriesWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>& work) {
-    pose_series(x.tree, x.options.frame, x.in("q"), x.in("motion"), x.out("poses"), work);
-  }
-};
-
-struct BodyMotionSeries {
-  static constexpr Signature signature{.name = "body_motion_series",
-                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
-                                       .outputs = {{"twists", shapes::twist_series}},
-                                       .options = {options::frame, options::representation}};
-  template <class S>
-  using Work = MotionSeriesWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>& work) {
-    twist_series(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("motion"),
-                 x.out("twists"), work);
-  }
-};
-
-struct JacobianSeries {
-  static constexpr Signature signature{.name = "jacobian_series",
-                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
-                                       .outputs = {{"jacobians", shapes::jacobian_series}},
-                                       .options = {options::frame, options::representation}};
-  template <class S>
-  using Work = MotionSeriesWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>& work) {
-    jacobian_series(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("motion"),
-                    x.out("jacobians"), work);
-  }
-};
-
 }  // namespace
 
 KernelList series_kernels() {
   return {kernel_of<InverseDynamicsSeries>, kernel_of<ForwardDynamicsSeries>,
-          kernel_of<HybridDynamicsSeries>,  kernel_of<BodyPoseSeries>,
-          kernel_of<BodyMotionSeries>,      kernel_of<JacobianSeries>};
+          kernel_of<HybridDynamicsSeries>};
 }
 
 }  // namespace jounce

@@ -280,12 +280,11 @@ JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S
 
 // Equations (4) and (5) at a node, with its subtree's sums.
 template <Kind K, class S, class P>
-JOUNCE_INLINE void node_columns(const Tree<P>& tree, int i, S* dq, S* dv, S* M,
-                                const BelowDiagonal<S>& below_q, const BelowDiagonal<S>& below_v,
-                                PartialsWork<S>& work) {
-  const Node<P>& node = tree.nodes[i];
+JOUNCE_INLINE void node_columns(const Tree<P>& tree, const Node<P>& node,
+                                const typename PartialsWork<S>::Row& me, const Vec3<S>& p, S* dq,
+                                S* dv, S* M, const BelowDiagonal<S>& below_q,
+                                const BelowDiagonal<S>& below_v, PartialsWork<S>& work) {
   const std::size_t nv = tree.nv;
-  const Vec3<S>& p = work.base.in_root[i].p;
   for (int k = 0; k < rates(K); ++k) {
     const int j = node.v + k;
     const std::size_t row = j * nv;
@@ -298,7 +297,7 @@ JOUNCE_INLINE void node_columns(const Tree<P>& tree, int i, S* dq, S* dv, S* M,
       column_v.store(Columns<S, S>{c}, S(0.0));
     }
   }
-  for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(work.row[i], p, node.v + k, work);
+  for (int k = 0; k < rates(K); ++k) keep_wrenches<S>(me, p, node.v + k, work);
   for (int k = 0; k < rates(K); ++k) {
     for (int j = 0; j < rates(K); ++j) {
       own_pair(work, node.v + k, node.v + j, tree.nv, dq, dv, M, below_q, below_v);
@@ -324,12 +323,13 @@ JOUNCE_INLINE void partials_at_base(const Tree<P>& tree, const S* q, const S* v,
   }
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
+    const auto& me = work.row[i];
+    const Vec3<S>& p = work.base.in_root[i].p;
     with_kind(node.kind, [&](auto kind) {
-      node_columns<decltype(kind)::value>(tree, i, dq, dv, M, below_q, below_v, work);
+      node_columns<decltype(kind)::value, S>(tree, node, me, p, dq, dv, M, below_q, below_v, work);
     });
     if (node.parent < 0) continue;
-    const Vec3<S> d = work.base.in_root[i].p - work.base.in_root[node.parent].p;
-    pass_to_parent<S>(d, work.row[i], work.row[node.parent]);
+    pass_to_parent<S>(p - work.base.in_root[node.parent].p, me, work.row[node.parent]);
   }
   below_v.finish();  // from dq, whose own triangle is then filled
   below_q.finish();  // from M, likewise

@@ -92,9 +92,17 @@ class Flow(Protocol[State, Slope]):
         """Return the slope at a state."""
 
     def moved(
-        self, at: State, terms: list[tuple[float, Slope]], with_next_rates: bool = False
+        self,
+        at: State,
+        terms: list[tuple[float, Slope]],
+        *,
+        with_next_rates: bool = False,
+        last: bool = False,
     ) -> State:
-        """Return a state moved by dt times the sum of weight times slope."""
+        """Return a state moved by dt times the sum of weight times slope.
+
+        The last move of a step may overwrite the slopes.
+        """
 
 
 def advance(method: Method, flow: Flow[State, Slope], start: State) -> State:
@@ -105,8 +113,11 @@ def advance(method: Method, flow: Flow[State, Slope], start: State) -> State:
         states.append(state)
         slopes.append(flow.slope(state))
     end = start
+    left = len(method.finish)
     for weights in method.finish:
-        end = flow.moved(end, _terms(weights, slopes), method.with_next_rates)
+        left -= 1
+        options = {"with_next_rates": method.with_next_rates, "last": left == 0}
+        end = flow.moved(end, _terms(weights, slopes), **options)
     return end
 
 

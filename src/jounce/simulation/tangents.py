@@ -84,25 +84,29 @@ class TangentFlow(NamedTuple):
         return Slope(at.v, forward_dynamics(*state, threads=self.threads), at.dv, da)
 
     def moved(
-        self, at: Carried, terms: list[tuple[float, Slope]], with_next_rates: bool = False
+        self,
+        at: Carried,
+        terms: list[tuple[float, Slope]],
+        *,
+        with_next_rates: bool = False,
+        last: bool = False,
     ) -> Carried:
-        """Return a state moved by dt times the sum of weight times slope."""
-        dt, nv, shape = self.states.dt, self.model.nv, terms[0][1].da.shape
-        v, dv = at.v.copy(), np.zeros(shape)
-        for weight, slope in terms:
-            h = weight * dt
+        """Return a state moved by dt times the sum of weight times slope; `last` overwrites it."""
+        nv, shape = self.model.nv, terms[0][1].da.shape
+        steps = [(weight * self.states.dt, slope) for weight, slope in terms]
+        v = at.v.copy()
+        for h, slope in steps:
             v += h * slope.a
-            _add(dv, h, slope.da, nv)
+        dv = _sum([(h, slope.da) for h, slope in steps], shape, nv, last)
         _add(dv, 1.0, at.dv, nv)
         if with_next_rates:
-            h = sum(weight for weight, _ in terms) * dt
+            h = sum(weight for weight, _ in terms) * self.states.dt
             u, du = h * v, h[..., None] * dv
         else:
-            u, du = np.zeros_like(v), np.zeros(shape)
-            for weight, slope in terms:
-                h = weight * dt
+            u = np.zeros_like(v)
+            for h, slope in steps:
                 u += h * slope.v
-                _add(du, h, slope.dv, nv)
+            du = _sum([(h, slope.dv) for h, slope in steps], shape, nv, last)
         q, dq = self._transported(at, u, du)
         return Carried(q, v, dq, dv)
 
@@ -125,6 +129,21 @@ class TangentFlow(NamedTuple):
         for rates, rows in turned:
             du[..., rates, :] = rows
         return integrate(self.model, at.q, u, threads=self.threads), du
+
+
+def _sum(
+    terms: list[tuple[Array, Array]], shape: tuple[int, ...], first: int, overwrite: bool
+) -> Array:
+    """Sum h times derivatives, whose identity starts at column `first`."""
+    (h, d), *rest = terms
+    if d is IDENTITY:
+        total = np.zeros(shape)
+        _add(total, h, d, first)
+    else:
+        total = np.multiply(h[..., None], d, out=d if overwrite else None)
+    for h, d in rest:
+        _add(total, h, d, first)
+    return total
 
 
 def _add(total: Array, h: Array | float, d: Array, first: int) -> None:

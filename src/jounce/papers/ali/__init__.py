@@ -13,6 +13,9 @@ paper to its function and lists the paper's errata.
 
 from jounce.papers.ali.aerial import (
     Kinematics3,
+    Reference,
+    Table5b,
+    Table5d,
     propeller_wrench,
     reference_trajectory,
     table_5a,
@@ -54,6 +57,8 @@ from jounce.papers.ali.kinematics import (
     twist_bias,
 )
 from jounce.papers.ali.tree import (
+    Home,
+    PaperArrays,
     Tree,
     accelerations_to_jounce,
     forces_to_jounce,
@@ -67,10 +72,15 @@ __all__ = [
     "Articulated",
     "EquationsOfMotion",
     "Grouped",
+    "Home",
     "HybridDynamics",
     "InverseDynamics",
     "Kinematics",
     "Kinematics3",
+    "PaperArrays",
+    "Reference",
+    "Table5b",
+    "Table5d",
     "Tree",
     "accelerations_to_jounce",
     "applied_wrench",

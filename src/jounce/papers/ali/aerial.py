@@ -103,7 +103,16 @@ def _inertias_and_momenta(C: AnyArray, V: AnyArray) -> tuple[AnyArray, AnyArray]
     return M, Pi
 
 
-def table_5b(k: Kinematics3) -> tuple[AnyArray, AnyArray]:
+class Table5b(NamedTuple):
+    """Forces of order 0 and 1 (ali, Table 5(b))."""
+
+    W_prop: AnyArray
+    """(2, 6) body-fixed base wrench and its component-wise derivative."""
+    tau: AnyArray
+    """(2, 6) forces of joints 2 to 7 and their derivatives."""
+
+
+def table_5b(k: Kinematics3) -> Table5b:
     """Inverse dynamics of order 0 and 1 (ali, Table 5(b)), without applied wrenches.
 
     Args:
@@ -121,12 +130,21 @@ def table_5b(k: Kinematics3) -> tuple[AnyArray, AnyArray]:
         tau[1, j] = k.S[1, j] @ Q[0, j] + k.S[0, j] @ Q[1, j]
     X = lie.Ad(k.C[1]).T
     W_prop = np.stack([X @ Q[0, 1], X @ (lie.ad(k.V[0, 1]).T @ Q[0, 1] + Q[1, 1])])
-    return W_prop, tau[:, 2:]
+    return Table5b(W_prop, tau[:, 2:])
+
+
+class Table5d(NamedTuple):
+    """Accelerations of order 0 and 1 (ali, Table 5(c) and 5(d))."""
+
+    V_1: AnyArray
+    """(2, 6) derivatives of order 1 and 2 of the base's spatial twist."""
+    q: AnyArray
+    """(2, 6) derivatives of order 2 and 3 of the joint coordinates."""
 
 
 def table_5c_5d(
     C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike, W_prop: AnyArray, tau: AnyArray
-) -> tuple[AnyArray, AnyArray]:
+) -> Table5d:
     """Forward dynamics of order 0 and 1 (ali, Table 5(c) and 5(d)), without applied wrenches.
 
     Args:
@@ -161,7 +179,7 @@ def table_5c_5d(
     W = np.einsum("nij,nj->ni", M_A, k.V[1]) + W_A
     tau_tilde = np.einsum("ni,ni->n", k.S[1], W)[2:]
     twist[2], motion[3], _, _ = _solve(k, M_A, own, bias, W_1, tau[1] - tau_tilde)
-    return twist[1:], motion[2:]
+    return Table5d(twist[1:], motion[2:])
 
 
 def _column(rates: AnyArray) -> AnyArray:
@@ -231,7 +249,18 @@ def propeller_wrench(
     return total
 
 
-def reference_trajectory(t: float, orders: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+class Reference(NamedTuple):
+    """The motion that Fig. 3 shows (ali, Table 3)."""
+
+    C_1: AnyArray
+    """(4, 4) pose of the base."""
+    V_1: AnyArray
+    """(orders, 6) its spatial twist and derivatives."""
+    q: AnyArray
+    """(orders+1, 6) joint coordinates and their derivatives."""
+
+
+def reference_trajectory(t: float, orders: int) -> Reference:
     """Base pose, base twist and joint motion that Fig. 3 shows (ali, Table 3).
 
     The base flies a circle of radius 1 m in 20 s and yaws by 25 degrees with a period of 30 s;
@@ -255,4 +284,4 @@ def reference_trajectory(t: float, orders: int) -> tuple[AnyArray, AnyArray, Any
     start, reach = np.deg2rad([10, -5, 15, -10, 7, -12]), np.deg2rad([60, 50, 40, 55, 45, 35])
     q = -reach / 2 * sweep**k * np.cos(sweep * t + k * np.pi / 2)
     q[0] += start + reach / 2
-    return C_1, twists.convert_series(hybrid, C_1, "hybrid", "spatial"), q
+    return Reference(C_1, twists.convert_series(hybrid, C_1, "hybrid", "spatial"), q)

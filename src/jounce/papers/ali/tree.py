@@ -65,8 +65,8 @@ def initialize(model: Model | Tree) -> Tree:
     for node, kind in enumerate(kinds):
         if kind not in _ONE_DOF and not (node == 0 and floating):
             raise ArgumentError(
-                f"joint {model.joint_names[model.nodes.joint[node]]!r} is {kind}; the paper has a floating base "
-                f"and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
+                f"joint {model.joint_names[nodes.joint[node]]!r} is {kind}; the paper has a "
+                f"floating base and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
             )
     if floating and (nodes.parent[1:] < 0).any():
         raise ArgumentError("a floating base must be the only body attached to the world")
@@ -85,7 +85,16 @@ def initialize(model: Model | Tree) -> Tree:
     return Tree(parent, A, Y, M_b, armature, G, floating)
 
 
-def home(parent: tuple[int, ...], A_p: AnyArray, X: AnyArray) -> tuple[AnyArray, AnyArray]:
+class Home(NamedTuple):
+    """The home configuration (ali, Algorithm 1 and eq. 3)."""
+
+    A: AnyArray
+    """(N, 4, 4) home poses."""
+    Y: AnyArray
+    """(N, 6) home screws."""
+
+
+def home(parent: tuple[int, ...], A_p: AnyArray, X: AnyArray) -> Home:
     """Home poses A_j^0 = A_p{j}^0 A_j^p{j} and home screws (ali, Algorithm 1 and eq. 3).
 
     Eq. 3 gives Y from a point and an axis in the inertial frame; here Y_j = Ad(A_j^0) X_j from the
@@ -104,7 +113,7 @@ def home(parent: tuple[int, ...], A_p: AnyArray, X: AnyArray) -> tuple[AnyArray,
     A[0] = np.eye(4)
     for j in range(1, len(parent)):
         A[j] = A[parent[j]] @ A_p[j]
-    return A, np.einsum("nij,nj->ni", lie.Ad(A), X)
+    return Home(A, np.einsum("nij,nj->ni", lie.Ad(A), X))
 
 
 def home_screw(e: ArrayLike, p: ArrayLike | None = None) -> AnyArray:
@@ -123,9 +132,22 @@ def home_screw(e: ArrayLike, p: ArrayLike | None = None) -> AnyArray:
     return np.concatenate([e, lie.hat(p) @ e])
 
 
+class PaperArrays(NamedTuple):
+    """What the paper's algorithms take, made of jounce's arrays."""
+
+    C_1: AnyArray
+    """(4, 4) pose of the base."""
+    V_1: AnyArray
+    """(k, 6) spatial twist of the base and its derivatives."""
+    joints: AnyArray
+    """(k+1, n) joint coordinates and their derivatives."""
+    W_b: AnyArray
+    """(r+1, N, 6) body-fixed wrenches and their derivatives."""
+
+
 def from_jounce(
     model: Model, q: ArrayLike, motion: ArrayLike, f_ext: ArrayLike | None = None
-) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+) -> PaperArrays:
     """Turn jounce's arrays into the paper's: the base twist becomes spatial.
 
     Args:
@@ -151,7 +173,7 @@ def from_jounce(
     loads = np.zeros((1, model.n_bodies, 6)) if f_ext is None else np.asarray(f_ext)
     W_b = np.zeros((len(loads), len(tree.parent), 6), loads.dtype)
     W_b[:, np.flatnonzero(nodes.body >= 0) + ground] = loads
-    return C_1, V_1, np.vstack([q, motion]), W_b
+    return PaperArrays(C_1, V_1, np.vstack([q, motion]), W_b)
 
 
 def forces_to_jounce(

@@ -17,6 +17,7 @@ __all__ = [
     "A",
     "B",
     "Derivatives",
+    "Errors",
     "Random",
     "ad_lambda",
     "dFD",
@@ -140,9 +141,16 @@ def random_system(model: Model, rng: np.random.Generator) -> Random:
     return Random(state, extended(model, state, vdot, rdot).tau)
 
 
-def errors(
-    algorithm: list[Derivatives], reference: list[Derivatives]
-) -> tuple[list[float], list[float]]:
+class Errors(NamedTuple):
+    """Errors of the four derivatives, for H, s, v, r (bos, eq. 86 and 87)."""
+
+    largest: list[float]
+    """e_max."""
+    average: list[float]
+    """e_avg."""
+
+
+def errors(algorithm: list[Derivatives], reference: list[Derivatives]) -> Errors:
     """Largest and average error of each of the four derivatives (bos, eq. 86 and 87).
 
     Absolute differences, entry by entry, over the average absolute entry of all systems. The
@@ -158,4 +166,4 @@ def errors(
         error = np.abs(ours - theirs) / np.mean(np.abs(ours))
         largest.append(float(error.max()))
         average.append(float(error.mean()))
-    return largest, average
+    return Errors(largest, average)

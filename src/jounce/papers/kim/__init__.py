@@ -10,6 +10,8 @@ the paper's errata.
 """
 
 from jounce.papers.kim.chain import (
+    JointDerivative,
+    JointState,
     Parameter,
     System,
     joint,
@@ -18,6 +20,7 @@ from jounce.papers.kim.chain import (
     system,
 )
 from jounce.papers.kim.derivatives import (
+    HybridDerivative,
     VelocityDerivatives,
     forward_dynamics_derivative,
     hybrid_dynamics_derivative,
@@ -36,8 +39,11 @@ from jounce.papers.kim.dynamics import (
 )
 
 __all__ = [
+    "HybridDerivative",
     "HybridDynamics",
     "InverseDynamics",
+    "JointDerivative",
+    "JointState",
     "Parameter",
     "System",
     "Velocities",

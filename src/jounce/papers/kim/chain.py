@@ -178,9 +178,18 @@ def _given(value: ArrayLike | None, *shape: int) -> AnyArray:
     return array
 
 
-def joint(
-    links: System, i: int, q: AnyArray, q_dot: AnyArray
-) -> tuple[AnyArray, AnyArray, AnyArray]:
+class JointState(NamedTuple):
+    """A joint at its coordinates and rates (kim, Sec. 2.1)."""
+
+    T: AnyArray
+    """(4, 4) pose of the body in its parent."""
+    S: AnyArray
+    """(6, n_i) joint Jacobian."""
+    S_dot: AnyArray
+    """(6, n_i) its time derivative."""
+
+
+def joint(links: System, i: int, q: AnyArray, q_dot: AnyArray) -> JointState:
     """Pose of body i in its parent, joint Jacobian and its time derivative (kim, Sec. 2.1).
 
     S_i = T^-1 dT/dq (the paper prints T^-1 dT^-1/dq), viewed in the frame of body i.
@@ -206,12 +215,23 @@ def joint(
         w = w + S @ q_dot[links.v_slice[k]]
         B = links.placement[k] @ _motion(links, k, q, s) @ B
     S, S_dot = np.concatenate(columns, axis=-1)
-    return B, S, S_dot
+    return JointState(B, S, S_dot)
+
+
+class JointDerivative(NamedTuple):
+    """Derivatives of a joint by p (kim, eq. 61 and 64)."""
+
+    dh: AnyArray
+    """(6,) T^-1 dT/dp."""
+    dS: AnyArray  # noqa: N815
+    """(6, n_i)."""
+    dS_dot: AnyArray  # noqa: N815
+    """(6, n_i)."""
 
 
 def joint_derivative(
     links: System, i: int, q: AnyArray, q_dot: AnyArray, p: Parameter
-) -> tuple[AnyArray, AnyArray, AnyArray]:
+) -> JointDerivative:
     """Derivatives of a joint by p: three of the quantities of eq. 64.
 
     The recursion of `joint` with dh = B^-1 dB/dp beside it: dS = -ad(dh) S + Ad(B^-1) ds.
@@ -240,7 +260,7 @@ def joint_derivative(
         dw = dw + dS @ q_dot[rate] + S @ p.q_dot[rate]
         B = links.placement[k] @ E @ B
     dS, dS_dot = np.concatenate(columns, axis=-1)
-    return dh, dS, dS_dot
+    return JointDerivative(dh, dS, dS_dot)
 
 
 def _step_derivative(

@@ -104,6 +104,15 @@ def forward_dynamics_derivative(
     return hybrid_dynamics_derivative(model, q, q_dot, zero, tau, (), p, F_ext)[0]
 
 
+class HybridDerivative(NamedTuple):
+    """Derivatives of both results of hybrid dynamics by p (kim, Table 7)."""
+
+    q_ddot: AnyArray
+    """(nv,)."""
+    tau: AnyArray
+    """(nv,)."""
+
+
 def hybrid_dynamics_derivative(
     model: Model | System,
     q: ArrayLike,
@@ -113,7 +122,7 @@ def hybrid_dynamics_derivative(
     a: Collection[int],
     p: Parameter,
     F_ext: ArrayLike | None = None,
-) -> tuple[AnyArray, AnyArray]:
+) -> HybridDerivative:
     """Derivatives of hybrid dynamics by p (kim, Table 7).
 
     Args:
@@ -152,7 +161,7 @@ def hybrid_dynamics_derivative(
         if i in a:
             rotor = p.armature[rates] * y.q_ddot[rates] + links.armature[rates] * dq_ddot[rates]
             dtau[rates] = dS.T @ y.F[i] + S.T @ dF[i] + rotor
-    return dq_ddot, dtau
+    return HybridDerivative(dq_ddot, dtau)
 
 
 def _backward(

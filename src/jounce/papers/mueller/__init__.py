@@ -31,6 +31,7 @@ from jounce.papers.mueller.accelerations import (
     system_jacobian_rate_factored,
 )
 from jounce.papers.mueller.geometry import (
+    JointFrames,
     column_nodes,
     configurations,
     configurations_poe,
@@ -47,6 +48,7 @@ from jounce.papers.mueller.geometry import (
 )
 from jounce.papers.mueller.integration import (
     TABLEAUX,
+    MuntheKaasStep,
     Tableau,
     munthe_kaas_step,
     reconstruction,
@@ -54,6 +56,7 @@ from jounce.papers.mueller.integration import (
 )
 from jounce.papers.mueller.kinematics import (
     TWISTS,
+    JointMotion,
     convert_wrenches,
     instantaneous_screws,
     inverse_kinematics,
@@ -135,6 +138,7 @@ from jounce.papers.mueller.screws import (
     screw_rate,
 )
 from jounce.papers.mueller.sensitivity import (
+    GeometricColumns,
     GeometricSensitivity,
     GeometricVariation,
     Linearization,
@@ -150,10 +154,14 @@ __all__ = [
     "TWISTS",
     "Ad_R",
     "Ad_r",
+    "GeometricColumns",
     "GeometricSensitivity",
     "GeometricVariation",
+    "JointFrames",
+    "JointMotion",
     "Linearization",
     "Motion",
+    "MuntheKaasStep",
     "OperationCounts",
     "PhaseRates",
     "Tableau",

@@ -13,7 +13,7 @@ All functions take one state (no batch axes), real or complex.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from jounce.model.nodes import Nodes
 from jounce.papers import joints
 
 __all__ = [
+    "JointFrames",
     "column_nodes",
     "configurations",
     "configurations_poe",
@@ -114,13 +115,22 @@ def configurations_poe(model: Model, q: AnyArray) -> AnyArray:
     return out
 
 
-def joint_frames(model: Model) -> tuple[AnyArray, AnyArray]:
+class JointFrames(NamedTuple):
+    """The two frames of each joint, eq. 91."""
+
+    parent: AnyArray
+    """(n, 4, 4) S_{i-1,i}, in the parent."""
+    body: AnyArray
+    """(n, 4, 4) S_{i,i}, in the body."""
+
+
+def joint_frames(model: Model) -> JointFrames:
     """Joint frames S_{i-1,i} in the parent and S_{i,i} in the body, each (n, 4, 4), eq. 91.
 
     Identity: ``B_i == S_{i-1,i} @ inverse(S_{i,i})``.
     """
     S_body = model.nodes.alignment
-    return model.nodes.placement @ S_body, S_body
+    return JointFrames(model.nodes.placement @ S_body, S_body)
 
 
 def joint_screws(model: Model, frame: str = "body") -> AnyArray:

@@ -21,7 +21,14 @@ from jounce.errors import ArgumentError
 from jounce.papers.mueller.newton_euler import spatial_inertia
 from jounce.papers.mueller.screws import apply
 
-__all__ = ["TABLEAUX", "Tableau", "munthe_kaas_step", "reconstruction", "rigid_body_rates"]
+__all__ = [
+    "TABLEAUX",
+    "MuntheKaasStep",
+    "Tableau",
+    "munthe_kaas_step",
+    "reconstruction",
+    "rigid_body_rates",
+]
 
 Rates = Callable[[float, AnyArray, AnyArray], tuple[AnyArray, AnyArray]]
 """Function of (t, C, y) that returns the twist of C and the derivative of y."""
@@ -51,6 +58,15 @@ def reconstruction(X: AnyArray, V: AnyArray, twist: str = "body") -> AnyArray:
     raise ArgumentError(f"twist must be 'body' or 'spatial', got {twist!r}")
 
 
+class MuntheKaasStep(NamedTuple):
+    """Where a step ends."""
+
+    C: AnyArray
+    """(..., 4, 4) poses."""
+    y: AnyArray
+    """the further variables."""
+
+
 def munthe_kaas_step(
     rates: Rates,
     t: float,
@@ -59,7 +75,7 @@ def munthe_kaas_step(
     h: float,
     twist: str = "body",
     method: str = "rk4",
-) -> tuple[AnyArray, AnyArray]:
+) -> MuntheKaasStep:
     """One step of a Munthe-Kaas method for poses C and further variables y.
 
     Args:
@@ -89,7 +105,7 @@ def munthe_kaas_step(
         V, dy = rates(t + h * sum(row), C_stage, y_stage)
         slopes.append((reconstruction(X, V, twist), dy))
     _, C_new, y_new = state(b)
-    return C_new, y_new
+    return MuntheKaasStep(C_new, y_new)
 
 
 def rigid_body_rates(

@@ -6,6 +6,8 @@ have the node as first axis, see `jounce.papers.mueller.geometry`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jounce import lie
@@ -25,6 +27,7 @@ from jounce.papers.mueller.screws import Ad_R, Ad_r, apply, bracket
 
 __all__ = [
     "TWISTS",
+    "JointMotion",
     "convert_wrenches",
     "instantaneous_screws",
     "inverse_kinematics",
@@ -176,9 +179,18 @@ def _assemble(blocks: AnyArray) -> AnyArray:
     return blocks.transpose(0, 2, 1, 3).reshape(6 * n, 6 * n)
 
 
+class JointMotion(NamedTuple):
+    """Rates and accelerations of the joints."""
+
+    v: AnyArray
+    """(nv,)."""
+    a: AnyArray
+    """(nv,)."""
+
+
 def inverse_kinematics(
     model: Model, q: AnyArray, V: AnyArray, dV: AnyArray, twist: str = "body"
-) -> tuple[AnyArray, AnyArray]:
+) -> JointMotion:
     """Rates and accelerations of the joints from the twists and accelerations of the bodies.
 
     Body-fixed: remark 9 of [62] and eq. 11, in components (remark 1),
@@ -214,7 +226,7 @@ def inverse_kinematics(
         v[k] = _pseudo_solve(X, V[i] - up)
         convective = bracket(X @ v[k], V[i]) if body else -bracket(up, V[i])
         a[k] = _pseudo_solve(X, dV[i] - dup + convective)
-    return v, a
+    return JointMotion(v, a)
 
 
 def _pseudo_solve(X: AnyArray, y: AnyArray) -> AnyArray:

@@ -33,6 +33,7 @@ from jounce.papers.mueller.lagrange import mass_matrix
 from jounce.papers.mueller.screws import apply
 
 __all__ = [
+    "GeometricColumns",
     "GeometricSensitivity",
     "GeometricVariation",
     "Linearization",
@@ -178,9 +179,18 @@ def varied_placements(model: Model, variations: Sequence[GeometricVariation]) ->
     return B
 
 
+class GeometricColumns(NamedTuple):
+    """Columns of the geometric parameters."""
+
+    columns: AnyArray
+    """(n, 6, p) body-fixed, of each body."""
+    node: AnyArray
+    """(p,) the node of each parameter."""
+
+
 def geometric_columns(
     model: Model, q: AnyArray, variations: Sequence[GeometricVariation]
-) -> tuple[AnyArray, AnyArray]:
+) -> GeometricColumns:
     """Body-fixed columns of the geometric parameters and the node of each, ((n, 6, p), (p,)).
 
     Column (i, m) of body l is Ad_{C_{l,i}} Ad_{exp(X_i q_i)}^-1 of U_m carried through the later
@@ -198,7 +208,7 @@ def geometric_columns(
         for U in carried:
             columns.append((Ad @ U) * path[:, node, None])
             owners.append(node)
-    return np.stack(columns, axis=-1), np.array(owners)
+    return GeometricColumns(np.stack(columns, axis=-1), np.array(owners))
 
 
 def geometric_sensitivity(

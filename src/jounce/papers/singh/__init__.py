@@ -33,6 +33,7 @@ from jounce.papers.singh.forward import (
 from jounce.papers.singh.ground import (
     RNEA,
     Ground,
+    TorqueTerms,
     bar,
     cross,
     cross_dual,
@@ -76,6 +77,7 @@ __all__ = [
     "Ground",
     "P",
     "Partials",
+    "TorqueTerms",
     "articulated",
     "bar",
     "coriolis_dq",

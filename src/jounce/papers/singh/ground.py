@@ -21,6 +21,7 @@ from jounce.papers.joints import joint_motions
 __all__ = [
     "RNEA",
     "Ground",
+    "TorqueTerms",
     "bar",
     "cross",
     "cross_dual",
@@ -150,7 +151,18 @@ def first_pass(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Gro
     return Ground(model, parent, joint, S, v, a, gamma, xi, I, Sdot, Psidot, Psiddot, B, f)
 
 
-def torque_terms(g: Ground) -> tuple[AnyArray, AnyArray, AnyArray]:
+class TorqueTerms(NamedTuple):
+    """The terms of the equations of motion, (n,) each (singh, eq. 12 to 14)."""
+
+    inertial: AnyArray
+    """``M qdd``."""
+    coriolis: AnyArray
+    """``C qd``."""
+    gravity: AnyArray
+    """the gravity forces."""
+
+
+def torque_terms(g: Ground) -> TorqueTerms:
     """Return ``M qdd``, ``C qd`` and the gravity forces, (n,) each (singh, eq. 12 to 14).
 
     Without rotor inertias, as in the paper: ``model.armature * qdd`` is no part of the first.
@@ -163,7 +175,7 @@ def torque_terms(g: Ground) -> tuple[AnyArray, AnyArray, AnyArray]:
     for force in (eta, zeta, g.I @ a_0):
         f_C = g.composite(force)
         terms.append(np.concatenate([g.S[:, k].T @ f_C[i] for i, k in enumerate(g.joint)]))
-    return terms[0], terms[1], terms[2]
+    return TorqueTerms(*terms)
 
 
 def RNEA(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> AnyArray:
