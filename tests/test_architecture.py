@@ -18,8 +18,22 @@ CORE = ROOT / "core"
 PACKAGE = ROOT / "src" / "jounce"
 MOST_LINES = 480
 
-ROOMS = ["scalar", "vec", "lie", "spatial", "tree", "kinematics", "dynamics"]
-"""Rooms of the core, each may use those before it; rooms not listed come after them."""
+CORE_ROOMS = [
+    "scalar",
+    "vec",
+    "lie",
+    "spatial",
+    "tree",
+    "kinematics",
+    "dynamics",
+    "series",
+    "partials",
+    "constraints",
+    "stepping",
+    "batch",
+    "kernels",
+]
+"""Rooms of the core in order: each may use those before it and, without cycles, itself."""
 
 PYTHON_ROOMS = [
     "errors",
@@ -51,45 +65,73 @@ PLANNED = {"constraints", "sweeps", "viewer"}
 HEAVY = ["lxml", "mujoco", "scipy", "matplotlib", "pinocchio", "pydrake", "casadi", "rich", "viser"]
 
 
-def core_files():
-    return sorted(CORE.rglob("*.hpp"))
+BINDINGS = ROOT / "bindings"
+CORE_FILES = sorted(path for path in CORE.rglob("*") if path.suffix in (".h", ".hpp", ".cpp"))
+BINDING_FILES = sorted(BINDINGS.glob("*.[ch]pp"))
 
 
 def includes(path):
     return re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', path.read_text(), re.MULTILINE)
 
 
-def room_rank(path):
-    room = path.relative_to(CORE).parts[0]
-    return ROOMS.index(room) if room in ROOMS else len(ROOMS)
-
-
-@pytest.mark.parametrize("path", core_files(), ids=lambda p: p.relative_to(CORE).as_posix())
-def test_the_core_includes_only_what_comes_before(path):
+def included(path):
+    """Files of the project that a file includes: by name from the core, or beside it."""
     for name in includes(path):
-        target = (path.parent / name).resolve()
-        if not target.exists():
-            outside = re.match(r"(Python|numpy|nanobind|pybind|frameobject)", name)
-            assert not outside, f"{name}: the core knows nothing of Python"
-            continue
-        assert CORE in target.parents, f"{name} is not part of the core"
-        assert room_rank(target) <= room_rank(path), f"{name} comes after {path.parent.name}"
+        if name.startswith("jounce/"):
+            yield CORE / name.removeprefix("jounce/")
+        elif (path.parent / name).exists():
+            yield path.parent / name
+
+
+def room_rank(path):
+    """The header of the C entry point, beside the rooms, belongs to the last one."""
+    parts = path.relative_to(CORE).parts
+    return CORE_ROOMS.index(parts[0] if len(parts) > 1 else "kernels")
+
+
+def test_the_core_has_the_rooms_of_the_list():
+    rooms = {path.name for path in CORE.iterdir() if path.is_dir()}
+    assert rooms <= set(CORE_ROOMS)
+    assert {path.name for path in CORE.iterdir() if path.is_file()} == {"jounce.h"}
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda p: p.relative_to(CORE).as_posix())
+def test_the_core_includes_only_what_comes_before(path):
+    for target in included(path):
+        assert target.exists(), target
+        assert CORE in target.parents, f"{target} is not part of the core"
+        assert room_rank(target) <= room_rank(path), f"{target} comes after {path.parent.name}"
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda p: p.relative_to(CORE).as_posix())
+def test_the_core_knows_nothing_of_python_and_includes_by_name(path):
+    names = includes(path)
+    outside = [n for n in names if re.match(r"(Python|numpy|nanobind|pybind|frameobject)", n)]
+    assert not outside, "the core knows nothing of Python"
+    assert not [n for n in names if ".." in n or (n.endswith("pp") and not n.startswith("jounce/"))]
+
+
+@pytest.mark.parametrize("path", BINDING_FILES, ids=lambda p: p.name)
+def test_bindings_include_by_name_and_hold_no_recursion(path):
+    names = includes(path)
+    assert not [n for n in names if ".." in n]
+    rooms = {n.split("/")[1] for n in names if n.startswith("jounce/") and n.count("/") > 1}
+    assert rooms <= {"batch", "kernels", "series"}  # the last for the highest order
+    assert all(target.exists() for target in included(path))
 
 
 def test_includes_have_no_cycles():
-    files = [*core_files(), *(PACKAGE / "_core").glob("*.[ch]pp")]
-    graph = {
-        path.resolve(): [
-            target for name in includes(path) if (target := (path.parent / name).resolve()).exists()
-        ]
-        for path in files
-    }
-    assert any(graph.values())
+    graph = {path: list(included(path)) for path in [*CORE_FILES, *BINDING_FILES]}
+    assert sum(map(len, graph.values())) > 100
     assert find_cycle(graph) is None
 
 
-@pytest.mark.parametrize("path", core_files(), ids=lambda p: p.relative_to(CORE).as_posix())
-def test_kernels_neither_allocate_nor_throw(path):
+FIRST_WITHOUT = CORE_ROOMS.index("batch")
+RECURSIONS = [p for p in CORE_FILES if p.suffix == ".hpp" and room_rank(p) < FIRST_WITHOUT]
+
+
+@pytest.mark.parametrize("path", RECURSIONS, ids=lambda p: p.relative_to(CORE).as_posix())
+def test_recursions_neither_allocate_nor_throw(path):
     """Memory is laid out before a kernel runs; only the tree's construction may fail."""
     if path.name in ("tree.hpp", "workspace.hpp"):
         return
@@ -204,10 +246,7 @@ print(time.perf_counter() - start)
     assert min(float(python(code)) for _ in range(3)) < 0.3
 
 
-SOURCES = [
-    *core_files(),
-    *(path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".cpp", ".hpp")),
-]
+SOURCES = [*CORE_FILES, *BINDING_FILES, *sorted(PACKAGE.rglob("*.py"))]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(ROOT).as_posix())

@@ -21,7 +21,7 @@ inline bool is_read(Reads reads, const Call& call, std::ptrdiff_t k) {
 
 namespace batch {
 
-inline bool all_finite(const double* x, std::ptrdiff_t n) {
+JOUNCE_SHARED inline bool all_finite(const double* x, std::ptrdiff_t n) {
   constexpr std::uint64_t infinity = 0x7ff0000000000000;
   std::uint64_t bad = 0;
   for (std::ptrdiff_t k = 0; k < n; ++k) {
@@ -42,7 +42,7 @@ inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const d
 
 // Loads n numbers of W states into n packs; states past `count` repeat the last one.
 template <int W>
-inline void load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
+JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
   const double* row[W];
   for (int i = 0; i < W; ++i) row[i] = from + step * (i < count ? i : count - 1);
   std::ptrdiff_t k = 0;
@@ -58,7 +58,7 @@ inline void load(const double* from, std::ptrdiff_t step, int count, std::ptrdif
 }
 
 template <int W>
-inline void store(const Pack<W>* from, int count, std::ptrdiff_t n, double* to, std::ptrdiff_t step) {
+JOUNCE_SHARED void store(const Pack<W>* from, int count, std::ptrdiff_t n, double* to, std::ptrdiff_t step) {
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];

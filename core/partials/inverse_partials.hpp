@@ -136,7 +136,7 @@ JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S*
     }
     me.V = V;
     me.A = A;
-    with_kind(node.kind, [&](auto kind) {
+    with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
       constexpr Kind K = decltype(kind)::value;
       add_joint<K>(node, at.R, V, A, v, a, coriolis, me, work.rate);
     });

@@ -1,0 +1,245 @@
+"""The C entry point lists the kernels, tells shapes, and computes what Python's functions do."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce import _core
+
+MOST = 8
+
+
+class Array(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("optional", ctypes.c_int),
+        ("is_series", ctypes.c_int),
+        ("rank", ctypes.c_int),
+        ("dims", ctypes.c_int64 * 4),
+        ("size", ctypes.c_int64),
+    )
+
+    @property
+    def shape(self):
+        return tuple(self.dims[: self.rank])
+
+
+STOP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+class Call(ctypes.Structure):
+    _fields_ = (
+        ("states", ctypes.c_int64),
+        ("order", ctypes.c_int),
+        ("inputs", ctypes.c_void_p * MOST),
+        ("input_steps", ctypes.c_int64 * MOST),
+        ("outputs", ctypes.c_void_p * MOST),
+        ("output_steps", ctypes.c_int64 * MOST),
+        ("prescribed", ctypes.c_void_p),
+        ("frame", ctypes.c_int),
+        ("twist", ctypes.c_int),
+        ("method", ctypes.c_int),
+        ("threads", ctypes.c_int),
+        ("stop", STOP),
+        ("data", ctypes.c_void_p),
+    )
+
+
+class Failure(ctypes.Structure):
+    _fields_ = (
+        ("state", ctypes.c_int64),
+        ("input", ctypes.c_int),
+        ("entry", ctypes.c_int64),
+        ("node", ctypes.c_int),
+    )
+
+
+DONE, NOT_FINITE, QUATERNION, SINGULAR, OVERFLOW, STOPPED, _, BAD_CALL = range(8)
+
+
+@pytest.fixture(scope="module")
+def library():
+    library = ctypes.CDLL(jc.get_library())
+    for name in ("jounce_kernel_at", "jounce_find_kernel"):
+        getattr(library, name).restype = ctypes.c_void_p
+    for name in ("jounce_kernel_name", "jounce_option_name"):
+        getattr(library, name).restype = ctypes.c_char_p
+    library.jounce_workspace_bytes.restype = ctypes.c_size_t
+    return library
+
+
+class Kernel:
+    """A kernel as a C program sees it."""
+
+    def __init__(self, library, name, model, order=-1):
+        self.library, self.model, self.order = library, model, order
+        self.address = ctypes.c_void_p(library.jounce_find_kernel(name.encode()))
+        self.tree = ctypes.c_void_p(_core.model_address(model))
+        self.inputs, self.outputs = self.arrays("input"), self.arrays("output")
+
+    def arrays(self, kind):
+        count = getattr(self.library, f"jounce_{kind}_count")(self.address)
+        found = [Array() for _ in range(count)]
+        for k, array in enumerate(found):
+            describe = getattr(self.library, f"jounce_{kind}")
+            assert describe(self.address, k, self.tree, self.order, ctypes.byref(array))
+        return found
+
+    def options(self):
+        count = self.library.jounce_option_count(self.address)
+        return [self.library.jounce_option_name(self.address, k).decode() for k in range(count)]
+
+    def run(self, states, given, **options):
+        """Status, failure and outputs; outputs have gaps between states that must stay."""
+        call, self.kept = Call(states=states, order=self.order), []
+        for k, array in enumerate(self.inputs):
+            value = given.get(array.name.decode())
+            if value is None:
+                continue
+            value = np.ascontiguousarray(value, float)
+            self.kept.append(value)
+            call.inputs[k] = value.ctypes.data
+            call.input_steps[k] = array.size if value.size > array.size else 0
+        outputs = [np.full((states, array.size + 3), -7.0) for array in self.outputs]
+        for k, value in enumerate(outputs):
+            call.outputs[k], call.output_steps[k] = value.ctypes.data, value.shape[1]
+        for name, value in options.items():
+            setattr(call, name, value)
+        failure = Failure()
+        status = self.library.jounce_run(
+            self.address, self.tree, ctypes.byref(call), ctypes.byref(failure)
+        )
+        assert all((value[:, -3:] == -7.0).all() for value in outputs)
+        shaped = [
+            value[:, :-3].reshape(states, *array.shape)
+            for value, array in zip(outputs, self.outputs, strict=True)
+        ]
+        return status, failure, shaped
+
+
+@pytest.fixture(scope="module")
+def model():
+    return jc.models.random_tree(8, 1)
+
+
+def test_the_list_is_that_of_python(library):
+    count = library.jounce_kernel_count()
+    names = [
+        library.jounce_kernel_name(ctypes.c_void_p(library.jounce_kernel_at(k))).decode()
+        for k in range(count)
+    ]
+    assert tuple(names) == _core.kernel_names()
+    assert len(set(names)) == count
+    assert library.jounce_kernel_at(count) is None
+    assert library.jounce_find_kernel(b"rnea") is None
+
+
+@pytest.mark.parametrize("name", _core.kernel_names())
+def test_every_kernel_gives_the_numbers_of_its_python_function(name, library, model, state):
+    r, states = 2, 7
+    kernel = Kernel(library, name, model, r)
+    rng = np.random.default_rng(0)
+    x = state(model, states)
+    given = {}
+    for array in kernel.inputs:
+        key = array.name.decode()
+        q_like = array.shape == (model.nq,)
+        given[key] = getattr(x, key) if q_like else rng.standard_normal((states, *array.shape))
+    call, options = {}, kernel.options()
+    mask = np.arange(model.nv) % 3 == 0
+    if "prescribed" in options:
+        call["prescribed"] = mask.ctypes.data
+    if "body" in options:
+        call["frame"] = 3
+    if "twist" in options:
+        call["twist"] = 2
+    status, failure, results = kernel.run(states, given, threads=2, **call)
+    assert (status, failure.state) == (DONE, -1)
+    values = {"prescribed": mask, "body": 3, "twist": "hybrid", "method": 0}
+    expected = _core.raw(name)(model, **given, **{key: values[key] for key in options})
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for ours, theirs in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert library.jounce_workspace_bytes(
+        kernel.address, kernel.tree, r, 0
+    ) == _core.workspace_bytes(name, model, r)
+
+
+def test_one_state_may_serve_all(library, model, state):
+    x = state(model, 5)
+    kernel = Kernel(library, "inverse_dynamics", model)
+    status, _, (tau,) = kernel.run(5, {"q": x.q[0], "v": x.v, "a": x.a[2]})
+    assert status == DONE
+    np.testing.assert_array_equal(tau, jc.inverse_dynamics(model, x.q[0], x.v, x.a[2]))
+
+
+@pytest.mark.parametrize("bad", [0, 6, 40])
+def test_a_failure_tells_which_state_and_entry(bad, library, model, state):
+    x = state(model, 41)
+    kernel = Kernel(library, "forward_dynamics", model)
+    given = {"q": x.q.copy(), "v": x.v.copy(), "tau": x.tau}
+    given["v"][bad, 3] = np.inf
+    status, failure, _ = kernel.run(41, given)
+    assert status == NOT_FINITE
+    assert (failure.state, failure.input, failure.entry) == (bad, 1, 3)
+    given = {"q": x.q.copy(), "v": x.v, "tau": x.tau}
+    node = int(np.flatnonzero(model.nodes.kind >= 3)[0])
+    given["q"][bad, model.nodes.q_index[node] + 1] += 0.5
+    status, failure, _ = kernel.run(41, given)
+    assert status == QUATERNION
+    assert (failure.state, failure.input, failure.node) == (bad, 0, node)
+
+
+def test_a_singular_state_names_its_node(library):
+    builder = jc.ModelBuilder()
+    builder.add_body("arm", joint="revolute", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+    builder.add_body("leaf", "arm", joint="revolute")
+    kernel = Kernel(library, "forward_dynamics", builder.build())
+    zero = np.zeros((3, 2))
+    status, failure, _ = kernel.run(3, {"q": zero, "v": zero, "tau": zero})
+    assert (status, failure.state, failure.node) == (SINGULAR, 0, 1)
+
+
+def test_results_that_overflow_are_told(library, model, state):
+    x = state(model, 2)
+    kernel = Kernel(library, "kinetic_energy", model)
+    v = np.stack([x.v[0], np.full(model.nv, 1e200)])
+    status, failure, _ = kernel.run(2, {"q": x.q, "v": v})
+    assert (status, failure.state) == (OVERFLOW, 1)
+
+
+def test_a_call_that_misses_something_is_refused(library, model, state):
+    x = state(model, 1)
+    kernel = Kernel(library, "jacobian", model)
+    status, failure, _ = kernel.run(1, {})
+    assert (status, failure.input) == (BAD_CALL, 0)
+    for options in ({"frame": -1}, {"frame": len(model.frames)}, {"twist": 4}, {"states": -1}):
+        assert kernel.run(1, {"q": x.q}, **options)[0] == BAD_CALL
+    series = Kernel(library, "inverse_dynamics_series", model, 1)
+    motion = np.zeros((1, 3, model.nv))
+    assert series.run(1, {"q": x.q, "motion": motion}, order=-1)[0] == BAD_CALL
+    assert series.run(1, {"q": x.q, "motion": motion})[0] == DONE
+    hybrid = Kernel(library, "hybrid_dynamics", model)
+    given = {"q": x.q, "v": x.v, "a": x.a, "tau": x.tau}
+    assert hybrid.run(1, given)[0] == BAD_CALL  # no mask
+
+
+def test_a_batch_can_be_stopped(library, model, state):
+    """It is asked on the calling thread, again and again, until it says so."""
+    x = state(model, 64)
+    given = {"q": x.q, "v": x.v, "tau": x.tau}
+    many = {key: np.concatenate([value] * 6000) for key, value in given.items()}
+    kernel = Kernel(library, "forward_dynamics", model)
+    status, _, _ = kernel.run(len(many["q"]), many, stop=STOP(lambda _: 1))
+    assert status == STOPPED
+
+
+def test_no_states_are_no_work(library, model):
+    kernel = Kernel(library, "mass_matrix", model)
+    status, _, (M,) = kernel.run(0, {"q": np.zeros((1, model.nq))})
+    assert status == DONE
+    assert M.shape == (0, model.nv, model.nv)
