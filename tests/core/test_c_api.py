@@ -217,7 +217,7 @@ def test_a_call_that_misses_something_is_refused(library, model, state):
     kernel = Kernel(library, "jacobian", model)
     status, failure, _ = kernel.run(1, {})
     assert (status, failure.input) == (BAD_CALL, 0)
-    for options in ({"frame": -1}, {"frame": len(model.frames)}, {"twist": 4}, {"states": -1}):
+    for options in ({"frame": -1}, {"frame": len(model.frames)}, {"twist": 4}, {"method": 3}):
         assert kernel.run(1, {"q": x.q}, **options)[0] == BAD_CALL
     series = Kernel(library, "inverse_dynamics_series", model, 1)
     motion = np.zeros((1, 3, model.nv))
