@@ -12,7 +12,7 @@ from jounce.errors import ArgumentError
 from jounce.lie import twists
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
-from jounce.papers.joints import group_motion
+from jounce.papers.joints import apply, node_pose
 
 _ONE_DOF = ("revolute", "prismatic", "helical")
 
@@ -104,7 +104,7 @@ def home(parent: tuple[int, ...], A_p: AnyArray, X: AnyArray) -> tuple[AnyArray,
     A[0] = np.eye(4)
     for j in range(1, len(parent)):
         A[j] = A[parent[j]] @ A_p[j]
-    return A, np.einsum("nij,nj->ni", lie.Ad(A), X)
+    return A, apply(lie.Ad(A), X)
 
 
 def home_screw(e: ArrayLike, p: ArrayLike | None = None) -> AnyArray:
@@ -144,7 +144,7 @@ def from_jounce(
     ground = 0 if tree.floating else 1
     C_1, V_1 = np.eye(4), np.zeros((len(motion), 6), motion.dtype)
     if tree.floating:
-        C_1 = nodes.placement[0] @ group_motion(q[:7], nodes.alignment[0])
+        C_1 = node_pose(nodes, 0, q)
         body = motion[:, :6] @ nodes.screws[:, :6].T
         V_1 = twists.convert_series(body, C_1, "body", "spatial")
         q, motion = q[7:], motion[:, 6:]
