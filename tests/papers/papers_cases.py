@@ -86,6 +86,12 @@ def close(got, expected, tolerance=TOLERANCE, floor=0.0):
     assert difference <= tolerance * scale, f"{difference:.1e} of {scale:.1e}"
 
 
+def close_each(got, expected, tolerance=TOLERANCE, floor=0.0):
+    """`close`, state by state along the first axis."""
+    for one, other in zip(got, expected, strict=True):
+        close(one, other, tolerance, floor)
+
+
 def relative(got, expected):
     """Largest deviation relative to the largest entry of what is expected."""
     return np.max(np.abs(got - expected)) / np.max(np.abs(expected))

@@ -64,8 +64,9 @@ def initialize(model: Model | Tree) -> Tree:
     floating = kinds[0] == "free"
     for node, kind in enumerate(kinds):
         if kind not in _ONE_DOF and not (node == 0 and floating):
+            joint = model.joint_names[nodes.joint[node]]
             raise ArgumentError(
-                f"joint {model.joint_names[model.nodes.joint[node]]!r} is {kind}; the paper has a floating base "
+                f"joint {joint!r} is {kind}; the paper has a floating base "
                 f"and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
             )
     if floating and (nodes.parent[1:] < 0).any():

@@ -204,8 +204,8 @@ def IMMAmb(model: Model, s: ArrayLike) -> AnyArray:
         s: (..., n_J) joint displacements.
 
     Returns:
-        Inverse of M, (..., n, n), base first. Columns 0 .. 5 belong to the base, column i + 5 to joint
-        i (the paper counts from 1: i + 6).
+        Inverse of M, (..., n, n), base first. Columns 0 .. 5 belong to the base, column i + 5 to
+        joint i (the paper counts from 1: i + 6).
 
     Deviation: rotor inertias join D in line 8 and the base's inertia in lines 15 and 26. A
     line after 26 fills Minv[7:, 1:6], which the table leaves out.

@@ -98,7 +98,7 @@ class Ground(NamedTuple):
         return out
 
     def project(self, f: AnyArray) -> AnyArray:
-        """Return ``S_i^T f_i^C``, (..., n), of forces f (N, ..., 6) on the bodies (eq. 12 to 14)."""
+        """Return ``S_i^T f_i^C``, (..., n), of forces f (N, ..., 6) on the bodies (eq. 12)."""
         f_C = self.composite(f)
         rows = [apply(transposed(self.S[..., k]), f_C[i]) for i, k in enumerate(self.joint)]
         return np.concatenate(rows, axis=-1)
