@@ -151,6 +151,18 @@ def in_v(v, function):
     return np.moveaxis(imaginary(function(v + 1j * STEP * np.eye(len(v)))), 0, -1)
 
 
+def in_q_and_v(function, model, q, v, x):
+    """Derivatives of function(model, q, v, x) in q and in v."""
+    by_q = in_q(model, q, lambda moved_q: function(model, moved_q, v, x))
+    return by_q, in_v(v, lambda moved_v: function(model, q, moved_v, x))
+
+
+@functools.cache
+def stepped(name, function):
+    """`in_q_and_v` at every state of the robot with rotors."""
+    return [in_q_and_v(function, with_rotors(name), *state) for state in samples(name)]
+
+
 def one_by_one(function):
     """A function of one vector as a function of vectors along a leading axis."""
     return lambda vectors: np.stack([function(x) for x in vectors])

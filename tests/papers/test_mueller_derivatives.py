@@ -5,6 +5,7 @@ cancellation. A derivative of order m is checked by the complex step through ord
 the Jacobian, and once more from outside by Cauchy's integral on a circle.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -113,13 +114,21 @@ def test_partials_with_a_free_joint_that_does_not_commute(order, twist):
 SMALL = jc.models.random_tree(3, 7, ONE_DOF)  # a chain
 
 
+@functools.cache
+def small_partials(seed, order, twist):
+    """Coordinates of the chain, and the partials that agree with the step through lower ones."""
+    q = jc.random_configuration(SMALL, seed)
+    if order == 0:
+        return q, mueller.jacobian_partials(SMALL, q, 2, 0, twist)
+    return q, checked_partials(SMALL, q, 2, order, twist)
+
+
 @every_twist
 @pytest.mark.parametrize("order", range(1, 8))
 def test_partials_of_high_order(order, twist):
     """The complex step through one order less, and the core."""
     for seed in range(STATES):
-        q = jc.random_configuration(SMALL, seed)
-        found = checked_partials(SMALL, q, 2, order, twist)
+        q, found = small_partials(seed, order, twist)
         close(found, jc.jacobian_derivatives(SMALL, q, 2, order, twist), of_order(order))
 
 
@@ -144,12 +153,12 @@ def test_partials_are_the_taylor_coefficients_of_the_jacobian(twist):
     """Cauchy's integral: the Jacobian is an entire function of the coordinates."""
     rng = np.random.default_rng(6)
     points = np.exp(2j * np.pi * np.arange(64) / 64)
-    for _ in range(STATES):
-        q, direction = jc.random_configuration(SMALL, rng), rng.standard_normal(SMALL.nv)
+    for seed in range(STATES):
+        q, direction = small_partials(seed, 0, twist)[0], rng.standard_normal(SMALL.nv)
         values = [mueller.jacobian(SMALL, q + z * direction, 2, twist) for z in points]
         taylor = np.fft.fft(values, axis=0) / len(points)
         for order in range(8):
-            partials = mueller.jacobian_partials(SMALL, q, 2, order, twist)
+            partials = small_partials(seed, order, twist)[1]
             for _ in range(order):
                 partials = partials @ direction
             expected = math.factorial(order) * np.real(taylor[order])
