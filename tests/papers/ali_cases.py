@@ -68,41 +68,43 @@ def along_motion(s, function):
 
 
 def taylor(derivatives, t):
+    """The polynomial at times t (points,), (points, ...)."""
     weights = np.array([t**k / factorial(k) for k in range(len(derivatives))])
-    return np.tensordot(weights, derivatives, 1)
+    return np.tensordot(weights.T, derivatives, 1)
 
 
-def at_time(model, s, t):
-    """Coordinates, rates, accelerations and wrenches at time t, for the motion as a polynomial."""
+def at_times(model, s, t):
+    """Coordinates, rates, accelerations and wrenches at times t, for the motion as a polynomial."""
     v, a, f = taylor(s.motion, t), taylor(s.motion[1:], t), taylor(s.f, t)
     first = 0
-    q = s.q.astype(complex)
-    if model.nodes.kind[0] == 4:
+    q = np.tile(s.q.astype(complex), (len(t), 1))
+    if is_floating(model):
         series = np.zeros((45, 6))
         series[: len(s.motion)] = s.motion[:, :6]
         pose = taylor(twists.pose_series(np.eye(4), series), t)
         first = 7
-        q[:4] = lie.quat_multiply(s.q[:4], complex_quaternion(pose[:3, :3]))
-        q[4:7] = s.q[4:7] + lie.quat_to_matrix(s.q[:4]) @ pose[:3, 3]
+        q[:, :4] = lie.quat_multiply(s.q[:4], complex_quaternion(pose[:, :3, :3]))
+        q[:, 4:7] = s.q[4:7] + pose[:, :3, 3] @ lie.quat_to_matrix(s.q[:4]).T
     steps = s.motion[:, first - 1 if first else 0 :]
-    q[first:] += sum(t ** (k + 1) / factorial(k + 1) * x for k, x in enumerate(steps))
+    q[:, first:] += taylor(np.vstack([np.zeros_like(steps[:1]), steps]), t)
     return q, v, a, f
 
 
 def complex_quaternion(R):
-    """Quaternion (x, y, z, w) of a rotation near the identity, analytic in its entries."""
-    w = np.sqrt(1 + np.trace(R)) / 2
-    return np.append(lie.vee(R) / (2 * w), w)
+    """Quaternions (x, y, z, w) of rotations near the identity, analytic in their entries."""
+    w = np.sqrt(1 + np.trace(R, axis1=-2, axis2=-1))[..., None] / 2
+    return np.concatenate([lie.vee(R) / (2 * w), w], axis=-1)
 
 
 def cauchy(function, orders, radius=0.3, points=32):
     """Derivatives of order 0 to orders - 1 at zero by Cauchy's integral formula.
 
-    The function is real for real times, so half the circle determines the other half.
+    The function takes times (points,) and returns (points, ...). It is real for real times, so half
+    the circle determines the other half.
     """
     half = radius * np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
-    values = [function(t) for t in half]
-    values += [np.conj(x) for x in values[-2:0:-1]]
+    values = function(half)
+    values = np.concatenate([values, np.conj(values[-2:0:-1])])
     coefficients = np.fft.fft(values, axis=0) / points
     weights = [factorial(k) / radius**k for k in range(orders)]
     return np.stack([w * c.real for w, c in zip(weights, coefficients, strict=False)])

@@ -10,6 +10,7 @@ import numpy as np
 import jounce as jc
 from jounce import lie
 from jounce.model.joints import ELEMENTARY
+from jounce.papers.joints import apply
 
 STATES = 20
 TOLERANCE = 1e-11
@@ -55,6 +56,12 @@ def samples(name):
     ]
 
 
+@functools.cache
+def batch(name):
+    """The same random (q, v, x), stacked along a leading axis of states."""
+    return tuple(np.stack(x) for x in zip(*samples(name), strict=True))
+
+
 def random_pose(rng):
     return lie.exp(rng.standard_normal(6))
 
@@ -77,6 +84,12 @@ def close(got, expected, tolerance=TOLERANCE, floor=0.0):
     scale = np.max(np.abs(expected), initial=floor) or 1.0
     difference = np.max(np.abs(got - expected), initial=0.0)
     assert difference <= tolerance * scale, f"{difference:.1e} of {scale:.1e}"
+
+
+def close_each(got, expected, tolerance=TOLERANCE, floor=0.0):
+    """`close`, state by state along the first axis."""
+    for one, other in zip(got, expected, strict=True):
+        close(one, other, tolerance, floor)
 
 
 def relative(got, expected):
@@ -102,17 +115,19 @@ def imaginary(values):
 
 
 def moved(model, q, dv):
-    """`jc.integrate` for a tangent vector that may be complex."""
-    q = np.array(q, np.result_type(q, dv))
+    """`jc.integrate` for tangent vectors that may be complex; leading axes are batch axes."""
+    q = np.array(np.broadcast_to(q, (*np.shape(dv)[:-1], model.nq)), np.result_type(q, dv))
     nodes = model.nodes
     for kind, k, c in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
         if ELEMENTARY[kind] not in ("spherical", "free"):
-            q[k] += dv[c]
+            q[..., k] += dv[..., c]
             continue
-        start = q[k : k + 4].copy()
-        q[k : k + 4] = lie.quat_multiply(start, lie.quat_exp(dv[c : c + 3]))
+        start = q[..., k : k + 4].copy()
+        turn = lie.quat_exp(dv[..., c : c + 3])
+        q[..., k : k + 4] = lie.quat_multiply(start, turn)
         if ELEMENTARY[kind] == "free":
-            q[k + 4 : k + 7] += lie.quat_to_matrix(start) @ lie.exp(dv[c : c + 6])[:3, 3]
+            shift = lie.exp(dv[..., c : c + 6])[..., :3, 3]
+            q[..., k + 4 : k + 7] += apply(lie.quat_to_matrix(start), shift)
     return q
 
 
@@ -123,11 +138,31 @@ def along(function, model, q, direction, *rates):
 
 
 def in_q(model, q, function):
-    """Derivative of function(q) in the tangent space, directions last."""
-    return np.stack([along(function, model, q, e) for e in np.eye(model.nv)], axis=-1)
+    """Derivative of function(q) in the tangent space, directions last.
+
+    The function is called once, with a leading axis of directions.
+    """
+    steps = 1j * STEP * np.eye(model.nv)
+    return np.moveaxis(imaginary(function(moved(model, q, steps))), 0, -1)
 
 
 def in_v(v, function):
-    """Derivative of function(v), directions last."""
-    steps = 1j * STEP * np.eye(len(v))
-    return np.stack([imaginary(function(v + e)) for e in steps], axis=-1)
+    """Derivative of function(v), directions last; called once as in `in_q`."""
+    return np.moveaxis(imaginary(function(v + 1j * STEP * np.eye(len(v)))), 0, -1)
+
+
+def in_q_and_v(function, model, q, v, x):
+    """Derivatives of function(model, q, v, x) in q and in v."""
+    by_q = in_q(model, q, lambda moved_q: function(model, moved_q, v, x))
+    return by_q, in_v(v, lambda moved_v: function(model, q, moved_v, x))
+
+
+@functools.cache
+def stepped(name, function):
+    """`in_q_and_v` at every state of the robot with rotors."""
+    return [in_q_and_v(function, with_rotors(name), *state) for state in samples(name)]
+
+
+def one_by_one(function):
+    """A function of one vector as a function of vectors along a leading axis."""
+    return lambda vectors: np.stack([function(x) for x in vectors])

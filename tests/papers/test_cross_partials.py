@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cross_cases import MODELS, agree, case, prescribe
+from cross_cases import MODELS, agree, case
 
 import jounce as jc
 from jounce.papers import bos, kim, mueller, singh
@@ -55,18 +55,6 @@ def test_partials_of_forward_dynamics(robot):
         agree(along, {"kim, Table 6": kim.forward_dynamics_derivative(system, s.q, s.v, tau, p)})
 
 
-def test_partials_of_hybrid_dynamics(robot):
-    model, _, _, states = robot
-    system = kim.system(model)
-    for s in states:
-        prescribed, mask = prescribe(model, s)
-        core = jc.hybrid_dynamics_derivatives(model, s.q, s.v, s.a, s.tau[0], mask)
-        p = kim.parameter(model, q=s.direction[0], q_dot=s.direction[1])
-        x = kim.hybrid_dynamics_derivative(system, s.q, s.v, s.a, s.tau[0], prescribed, p)
-        for found, dq, dv in ((x[0], core.a_dq, core.a_dv), (x[1], core.tau_dq, core.tau_dv)):
-            agree(dq @ s.direction[0] + dv @ s.direction[1], {"kim, Table 7": found})
-
-
 def test_parts_of_the_partials_of_inverse_dynamics(robot):
     """singh's three terms: M' a, and the core's partials at rest and without acceleration."""
     model, _, _, states = robot
@@ -83,45 +71,3 @@ def test_parts_of_the_partials_of_inverse_dynamics(robot):
         energy = jc.kinetic_energy_derivatives(model, s.q, s.v)
         agree(energy.dq, {"mueller": mueller.kinetic_energy_gradient(model, s.q, s.v)})
         agree(energy.dv, {"mueller": mueller.conjugate_momentum(model, s.q, s.v)})
-
-
-def test_linearization(robot):
-    """A and B of bos, carried to jounce's rates, are those of the core."""
-    model, _, T, states = robot
-    T2 = np.kron(np.eye(2), T)
-    for s in states:
-        bar = np.linalg.solve(T.T, s.tau[0])
-        core = jc.linearize(model, s.q, s.v, s.tau[0])
-        A = bos.A(model, s.state, bar[6:], bar[:6])
-        agree(core.A, {"bos, eq. 42": np.linalg.solve(T2, A @ T2)})
-        B = np.linalg.solve(T2, bos.B(model, s.state.s))
-        agree(core.B[:, -(model.nv - 6) :], {"bos, eq. 31": B})
-
-
-@pytest.mark.parametrize("twist", mueller.TWISTS)
-def test_jacobian_partials(robot, twist):
-    """Orders 1 and 2; the derivative along the motion is the core's Jacobian rate."""
-    model, _, _, states = robot
-    body = model.n_bodies - 1
-    for s in states:
-        for order in (1, 2):
-            found = mueller.jacobian_partials(model, s.q, body, order, twist)
-            agree(jc.jacobian_derivatives(model, s.q, body, order, twist), {"mueller": found})
-        rate = mueller.jacobian_partials(model, s.q, body, 1, twist) @ s.v
-        agree(jc.jacobian_rate(model, s.q, s.v, body, twist), {"mueller": rate})
-
-
-def test_christoffel_symbols(robot):
-    """mueller's are symmetric in j and k; those of the core hold the base's structure constants."""
-    model, _, _, states = robot
-    for s in states:
-        core = jc.christoffel_symbols(model, s.q)
-        symmetric = (core + core.transpose(0, 2, 1)) / 2
-        found = {
-            "mueller, eq. 86": mueller.christoffel_symbols(model, s.q),
-            "mueller, eq. 87": mueller.christoffel_binet(model, s.q),
-        }
-        agree(symmetric, found)
-        joints = np.s_[6:, 6:, 6:]
-        defined = mueller.christoffel_from_mass_matrix(model, s.q)[joints]
-        agree(core[joints], {"mueller, eq. 85": defined}, floor=np.max(np.abs(core)))

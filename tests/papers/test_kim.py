@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kim_cases import MODELS, at_step, pick_joints, states
-from papers_cases import STATES, STEP, close, imaginary, random_pose, robot
+from kim_cases import MODELS, at_step, batch, pick_joints
+from papers_cases import STATES, STEP, close, close_each, imaginary, random_pose, robot
 
 import jounce as jc
 from jounce import inertia, lie
 from jounce.papers import kim
+from jounce.papers.joints import apply
 
 
 @pytest.fixture(params=MODELS)
-def model(request):
-    return robot(request.param)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(params=range(4))
+def prescribed(request, name):
+    """Random acceleration-prescribed joints, and the core's mask for them."""
+    return pick_joints(robot(name), np.random.default_rng(request.param))
 
 
 # Sec. 1: one body
@@ -88,22 +95,23 @@ def test_newton_euler_is_the_rate_of_momentum_in_any_frame():
 # Sec. 2: joints and Tables 2 to 4
 
 
-def test_joint_jacobian_is_inverse_pose_times_its_derivative(model):
+def test_joint_jacobian_is_inverse_pose_times_its_derivative(name):
     """S_i = T^-1 dT/dq (Sec. 2.1) and its rate; the joint's columns of the core's Jacobian."""
-    links = kim.system(model)
-    for q, v, a, tau, f, _ in states(model):
-        later, q_later, v_later, *_ = at_step(model, q, v, a, tau, f, kim.parameter(model, q=v))
-        for i in range(len(links.parent)):
-            T, S, S_dot = kim.joint(links, i, q, v)
-            T_later, S_later, _ = kim.joint(later, i, q_later, v_later)
-            h_dot = lie.vee(np.linalg.inv(T) @ imaginary(T_later))
-            close(S @ v[links.rates(i)], h_dot)
-            close(S_dot, imaginary(S_later), floor=1.0)
-        for body, i in enumerate(links.body):
-            _, S, S_dot = kim.joint(links, i, q, v)
-            columns = np.s_[:, links.rates(i)]
-            close(S, jc.jacobian(model, q, body)[columns])
-            close(S_dot, jc.jacobian_rate(model, q, v, body)[columns], floor=1.0)
+    model, x = robot(name), batch(name)
+    links, p = kim.system(model), kim.parameter(model, q=x.v)
+    _, q_later, v_later, *_ = at_step(model, x.q, x.v, x.a, x.tau, 0.0, p)
+    for i in range(len(links.parent)):
+        T, S, S_dot = kim.joint(links, i, x.q, x.v)
+        T_later, S_later, _ = kim.joint(links, i, q_later, v_later)
+        h_dot = lie.vee(np.linalg.inv(T) @ imaginary(T_later))
+        close_each(apply(S, x.v[:, links.rates(i)]), h_dot)
+        spread = (STATES, *S.shape[-2:])
+        close(*np.broadcast_arrays(S_dot, imaginary(S_later)), floor=1.0)
+        for body in np.flatnonzero(np.equal(links.body, i)):
+            columns = jc.jacobian(model, x.q, body)[..., links.rates(i)]
+            close_each(np.broadcast_to(S, spread), columns)
+            rates = jc.jacobian_rate(model, x.q, x.v, body)[..., links.rates(i)]
+            close_each(np.broadcast_to(S_dot, spread), rates, floor=1.0)
 
 
 def test_compound_joints_have_a_varying_jacobian():
@@ -114,71 +122,60 @@ def test_compound_joints_have_a_varying_jacobian():
         assert (np.max(np.abs(S_dot)) > 0.1) == varies
 
 
-def test_velocities_are_the_cores_twists(model):
+def test_velocities_are_the_cores_twists(name):
     """Eq. 34 to 36."""
+    model, x = robot(name), batch(name)
     links = kim.system(model)
-    for q, v, *_ in states(model):
-        close(kim.velocities(links, q, v).V[list(links.body)], jc.body_twists(model, q, v))
+    V = kim.velocities(links, x.q, x.v).V[list(links.body)]
+    close_each(np.moveaxis(V, 1, 0), jc.body_twists(model, x.q, x.v))
 
 
-def test_table_2_is_the_cores_inverse_dynamics(model):
-    for q, v, a, _, f, _ in states(model):
-        close(kim.inverse_dynamics(model, q, v, a, f).tau, jc.inverse_dynamics(model, q, v, a, f))
+def test_table_2_is_the_cores_inverse_dynamics(name):
+    """With the wrenches, and without them M q'' + b (eq. 32)."""
+    model, x = robot(name), batch(name)
+    tau = kim.inverse_dynamics(model, x.q, x.v, x.a, x.f).tau
+    close_each(tau, jc.inverse_dynamics(model, x.q, x.v, x.a, x.by_state))
+    M, b = jc.mass_matrix(model, x.q), jc.bias_forces(model, x.q, x.v)
+    close_each(kim.inverse_dynamics(model, x.q, x.v, x.a).tau, apply(M, x.a) + b)
 
 
-def test_equation_32_has_the_cores_mass_matrix_and_bias(model):
-    for q, v, a, *_ in states(model):
-        tau = jc.mass_matrix(model, q) @ a + jc.bias_forces(model, q, v)
-        close(kim.inverse_dynamics(model, q, v, a).tau, tau)
+def test_table_3_is_the_cores_forward_dynamics(name):
+    model, x = robot(name), batch(name)
+    got = kim.forward_dynamics(model, x.q, x.v, x.tau, x.f).q_ddot
+    close_each(got, jc.forward_dynamics(model, x.q, x.v, x.tau, x.by_state))
 
 
-def test_table_3_is_the_cores_forward_dynamics(model):
-    for q, v, _, tau, f, _ in states(model):
-        got = kim.forward_dynamics(model, q, v, tau, f)
-        close(got.q_ddot, jc.forward_dynamics(model, q, v, tau, f))
+def test_table_4_is_the_cores_hybrid_dynamics(name, prescribed):
+    """And solves the partitioned equations (eq. 33) as a dense solver does."""
+    model, x, (joints, mask) = robot(name), batch(name), prescribed
+    got = kim.hybrid_dynamics(model, x.q, x.v, x.a, x.tau, joints, x.f)
+    a, tau = jc.hybrid_dynamics(model, x.q, x.v, x.a, x.tau, mask, x.by_state)
+    close_each(got.q_ddot, a)
+    close_each(got.tau, tau)
+    M, b = jc.mass_matrix(model, x.q), jc.bias_forces(model, x.q, x.v, x.by_state)
+    rest = (x.tau - b)[:, ~mask] - apply(M[:, ~mask][:, :, mask], x.a[:, mask])
+    expected = np.linalg.solve(M[:, ~mask][:, :, ~mask], rest[..., None])[..., 0]
+    close_each(got.q_ddot[:, ~mask], expected)
 
 
-def test_table_4_is_the_cores_hybrid_dynamics(model):
-    for q, v, a, tau, f, rng in states(model):
-        joints, mask = pick_joints(model, rng)
-        got = kim.hybrid_dynamics(model, q, v, a, tau, joints, f)
-        a_core, tau_core = jc.hybrid_dynamics(model, q, v, a, tau, mask, f)
-        close(got.q_ddot, a_core)
-        close(got.tau, tau_core)
-
-
-def test_table_4_solves_the_partitioned_equations(model):
-    """Eq. 33: the accelerations of the unprescribed joints by a dense solve."""
-    for q, v, a, tau, f, rng in states(model):
-        joints, known = pick_joints(model, rng)
-        M, b = jc.mass_matrix(model, q), jc.bias_forces(model, q, v, f)
-        free = ~known
-        expected = np.linalg.solve(
-            M[np.ix_(free, free)], tau[free] - b[free] - M[np.ix_(free, known)] @ a[known]
-        )
-        got = kim.hybrid_dynamics(model, q, v, a, tau, joints, f).q_ddot[free]
-        if free.any():
-            close(got, expected)
-
-
-def test_tables_2_and_3_are_the_extremes_of_table_4(model):
+def test_tables_2_and_3_are_the_extremes_of_table_4(name):
     """Table 1: all joints prescribed is inverse dynamics, none is forward dynamics."""
+    model, x = robot(name), batch(name)
     everything = range(len(model.joints))
-    for q, v, a, tau, f, _ in states(model):
-        got = kim.hybrid_dynamics(model, q, v, a, tau, everything, f)
-        close(got.tau, kim.inverse_dynamics(model, q, v, a, f).tau)
-        there = kim.forward_dynamics(model, q, v, tau, f)
-        close(kim.inverse_dynamics(model, q, v, there.q_ddot, f).F[:-1], there.F)
+    got = kim.hybrid_dynamics(model, x.q, x.v, x.a, x.tau, everything, x.f)
+    close_each(got.tau, kim.inverse_dynamics(model, x.q, x.v, x.a, x.f).tau)
+    there = kim.forward_dynamics(model, x.q, x.v, x.tau, x.f)
+    back = kim.inverse_dynamics(model, x.q, x.v, there.q_ddot, x.f)
+    close_each(np.moveaxis(back.F[:-1], 1, 0), np.moveaxis(there.F, 1, 0))
 
 
-def test_wrench_equation_42_holds_in_every_joint(model):
+def test_wrench_equation_42_holds_in_every_joint(name, prescribed):
     """F_i = I_hat V' + B_hat with Newton-Euler's F_i."""
-    for q, v, a, tau, f, rng in states(model):
-        joints, _ = pick_joints(model, rng)
-        got = kim.hybrid_dynamics(model, q, v, a, tau, joints, f)
-        expected = kim.inverse_dynamics(model, q, v, got.q_ddot, f)
-        close(got.F, expected.F[:-1])
-        close(got.V_dot, expected.V_dot)
+    model, x, (joints, _) = robot(name), batch(name), prescribed
+    got = kim.hybrid_dynamics(model, x.q, x.v, x.a, x.tau, joints, x.f)
+    expected = kim.inverse_dynamics(model, x.q, x.v, got.q_ddot, x.f)
+    close_each(np.moveaxis(got.F, 1, 0), np.moveaxis(expected.F[:-1], 1, 0))
+    close_each(np.moveaxis(got.V_dot, 1, 0), np.moveaxis(expected.V_dot, 1, 0))
 
 
 # Errata

@@ -17,15 +17,19 @@ from kim_cases import (
     MODELS,
     REQUIRED,
     at_step,
+    batch,
     pick_joints,
     random_parameter,
+    stacked,
     states,
 )
-from papers_cases import STATES, STEP, close, imaginary, random_pose, robot
+from papers_cases import STATES, STEP, close, close_each, imaginary, random_pose, robot
 
 import jounce as jc
 from jounce import lie
 from jounce.papers import ali, kim, mueller
+from jounce.papers.joints import apply
+from jounce.papers.kim.chain import screws
 
 
 def named(x):
@@ -34,8 +38,8 @@ def named(x):
 
 
 @pytest.fixture(params=MODELS)
-def model(request):
-    return robot(request.param)
+def name(request):
+    return request.param
 
 
 def test_lemma_3_and_corollary_1_differentiate_the_adjoint():
@@ -52,48 +56,46 @@ def test_lemma_3_and_corollary_1_differentiate_the_adjoint():
         close(dX.T, -X.T @ lie.ad(h).T)
 
 
-def test_corollary_2_gives_columns_of_the_jacobian(model):
+def test_corollary_2_gives_columns_of_the_jacobian(name):
     """Eq. 62, 63: dh_i/dq_i^k is the k-th column of S_i; other joints' coordinates give zero."""
+    model, x = robot(name), batch(name)
     links = kim.system(model)
-    units = [kim.parameter(model, q=e) for e in np.eye(model.nv)]
-    for q, v, *_ in states(model):
-        for i in range(len(links.parent)):
-            own = range(model.nv)[links.rates(i)]
-            dh = [kim.joint_derivative(links, i, q, v, units[k])[0] for k in own]
-            close(np.stack(dh, axis=-1), kim.joint(links, i, q, v)[1])
-            others = kim.parameter(model, q=np.where(np.isin(range(model.nv), own), 0, v))
-            assert not any(x.any() for x in kim.joint_derivative(links, i, q, v, others))
+    for i in range(len(links.parent)):
+        own = range(model.nv)[links.rates(i)]
+        units = [kim.parameter(model, q=e) for e in np.eye(model.nv)[own]]
+        dh = [kim.joint_derivative(links, i, x.q, x.v, unit)[0] for unit in units]
+        S = kim.joint(links, i, x.q, x.v)[1]
+        close(*np.broadcast_arrays(np.stack(np.broadcast_arrays(*dh), axis=-1), S))
+        others = kim.parameter(model, q=np.where(np.isin(range(model.nv), own), 0, x.v))
+        assert not any(y.any() for y in kim.joint_derivative(links, i, x.q, x.v, others))
 
 
 @pytest.mark.parametrize("kind", ["q", "q_dot", *GEOMETRY])
 @pytest.mark.parametrize("name", REQUIRED)
 def test_equation_64_by_complex_step(name, kind):
     """dh, dS and dS_dot of every joint, for every kind of p that a joint depends on."""
-    model = robot(name)
+    model, x = robot(name), batch(name, (kind,))
     links = kim.system(model)
-    for q, v, a, tau, f, rng in states(model):
-        p = random_parameter(model, rng, (kind,))
-        later, q_later, v_later, *_ = at_step(model, q, v, a, tau, f, p)
-        for i in range(len(links.parent)):
-            T, *_ = kim.joint(links, i, q, v)
-            T_later, S_later, S_dot_later = kim.joint(later, i, q_later, v_later)
-            dh, dS, dS_dot = kim.joint_derivative(links, i, q, v, p)
-            close(dh, lie.vee(np.linalg.inv(T) @ imaginary(T_later)), floor=1.0)
-            close(dS, imaginary(S_later), floor=1.0)
-            close(dS_dot, imaginary(S_dot_later), floor=1.0)
+    later, q_later, v_later, *_ = at_step(model, *x)
+    for i in range(len(links.parent)):
+        T, *_ = kim.joint(links, i, x.q, x.v)
+        T_later, S_later, S_dot_later = kim.joint(later, i, q_later, v_later)
+        dh = lie.vee(np.linalg.inv(T) @ imaginary(T_later))
+        expected = dh, imaginary(S_later), imaginary(S_dot_later)
+        found = kim.joint_derivative(links, i, x.q, x.v, x.p)
+        for got, stepped in zip(found, expected, strict=True):
+            close_each(*np.broadcast_arrays(got, stepped), floor=1.0)
 
 
-def test_velocity_derivatives_by_complex_step(model):
+def test_velocity_derivatives_by_complex_step(name):
     """The forward recursion that Tables 5, 6 and 7 begin with."""
+    model, x = robot(name), batch(name)
     links = kim.system(model)
-    for q, v, a, tau, f, rng in states(model):
-        p = random_parameter(model, rng)
-        x = kim.velocities(links, q, v)
-        d = kim.velocity_derivatives(links, x, q, v, p)
-        later, q_later, v_later, *_ = at_step(model, q, v, a, tau, f, p)
-        expected = kim.velocities(later, q_later, v_later)
-        close(d.dV, imaginary(expected.V))
-        close(d.deta, imaginary(expected.eta))
+    d = kim.velocity_derivatives(links, kim.velocities(links, x.q, x.v), x.q, x.v, x.p)
+    later, q_later, v_later, *_ = at_step(model, *x)
+    expected = kim.velocities(later, q_later, v_later)
+    close_each(np.moveaxis(d.dV, 1, 0), np.moveaxis(imaginary(expected.V), 1, 0))
+    close_each(np.moveaxis(d.deta, 1, 0), np.moveaxis(imaginary(expected.eta), 1, 0))
 
 
 @pytest.mark.parametrize(
@@ -107,25 +109,24 @@ def test_velocity_derivatives_by_complex_step(model):
 def test_tables_5_6_and_7_are_the_complex_steps_of_tables_2_3_and_4(name, kinds):
     """One thing at a time, and a scalar that moves everything at once."""
     model = robot(name)
-    links = kim.system(model)
-    for q, v, a, tau, f, rng in states(model):
-        p = random_parameter(model, rng, kinds)
-        later, *x, a_later, tau_later, f_later = at_step(model, q, v, a, tau, f, p)
-        close(
-            kim.inverse_dynamics_derivative(links, q, v, a, p, f),
-            imaginary(kim.inverse_dynamics(later, *x, a_later, f_later).tau),
-            floor=1.0,
-        )
-        close(
-            kim.forward_dynamics_derivative(links, q, v, tau, p, f),
-            imaginary(kim.forward_dynamics(later, *x, tau_later, f_later).q_ddot),
-            floor=1.0,
-        )
-        joints, _ = pick_joints(model, rng)
-        da, dtau = kim.hybrid_dynamics_derivative(links, q, v, a, tau, joints, p, f)
-        expected = kim.hybrid_dynamics(later, *x, a_later, tau_later, joints, f_later)
-        close(da, imaginary(expected.q_ddot), floor=1.0)
-        close(dtau, imaginary(expected.tau), floor=1.0)
+    links, x = kim.system(model), batch(name, kinds)
+    later, *state, a, tau, f = at_step(model, *x)
+    close_each(
+        kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, x.p, x.f),
+        imaginary(kim.inverse_dynamics(later, *state, a, f).tau),
+        floor=1.0,
+    )
+    close_each(
+        kim.forward_dynamics_derivative(links, x.q, x.v, x.tau, x.p, x.f),
+        imaginary(kim.forward_dynamics(later, *state, tau, f).q_ddot),
+        floor=1.0,
+    )
+    rng = np.random.default_rng(len(kinds[0]))
+    for joints, _ in (pick_joints(model, rng) for _ in range(4)):
+        da, dtau = kim.hybrid_dynamics_derivative(links, *x[:4], joints, x.p, x.f)
+        expected = kim.hybrid_dynamics(later, *state, a, tau, joints, f)
+        close_each(da, imaginary(expected.q_ddot), floor=1.0)
+        close_each(dtau, imaginary(expected.tau), floor=1.0)
 
 
 # Complex steps through other papers
@@ -140,12 +141,7 @@ def through_ali(links, q, v, a, f, nodes_of_bodies):
         C_1, S, _ = kim.joint(links, 0, q, v)
         V_1 = np.stack([lie.Ad(C_1) @ S @ v[:6], lie.Ad(C_1) @ S @ a[:6]])
     ground, first_q, first_v = (0, 7, 6) if floating else (1, 0, 0)
-    X = [np.zeros(6)]
-    for k in range(1 - ground, len(links.kind)):
-        adjoint = lie.Ad(links.alignment[k])
-        along = adjoint[:, 5]
-        turns = links.kind[k] != "prismatic"
-        X.append(adjoint[:, 2] + links.pitch[k] * along if turns else along)
+    X = [np.zeros(6), *(screws(links, k)[:, 0] for k in range(1 - ground, len(links.kind)))]
     parents, M_b, W_b = [-1] * ground, [], []
     for i, steps in enumerate(links.steps):
         for k in steps:
@@ -173,24 +169,22 @@ def test_table_5_is_the_complex_step_of_alis_recursion(name):
     """Every kind of p through another paper's formulation."""
     model = robot(name)
     links, nodes_of_bodies = kim.system(model), np.flatnonzero(model.nodes.body >= 0)
-    for q, v, a, tau, f, rng in states(model):
-        for kinds in (INERTIA, GEOMETRY, KINDS):
+    for kinds in (INERTIA, GEOMETRY, KINDS):
+        x, drawn = batch(name, kinds), []
+        for *state, rng in states(model):
             p = random_parameter(model, rng, kinds)
             if links.kind[0] == "free":  # ali has no rotors at the base
                 p.armature[:6] = 0
-            moved, q_later, v_later, a_later, _, f_later = at_step(model, q, v, a, tau, f, p)
-            later = through_ali(moved, q_later, v_later, a_later, f_later, nodes_of_bodies)
-            close(kim.inverse_dynamics(links, q, v, a, f).tau, later.real)
-            close(kim.inverse_dynamics_derivative(links, q, v, a, p, f), imaginary(later))
+            moved, q, v, a, _, f = at_step(model, *state, p)
+            drawn.append((p, through_ali(moved, q, v, a, f, nodes_of_bodies)))
+        p, later = zip(*drawn, strict=True)
+        close_each(kim.inverse_dynamics(links, x.q, x.v, x.a, x.f).tau, np.real(later))
+        found = kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, stacked(p), x.f)
+        close_each(found, imaginary(later))
 
 
 def in_mueller(model, links):
     """A kim.System, its numbers complex, as the model that mueller's formulas read."""
-    axes = {"revolute": [2], "prismatic": [5], "helical": [2], "spherical": [0, 1, 2]}
-    screws = []
-    for kind, pose, pitch in zip(links.kind, links.alignment, links.pitch, strict=True):
-        adjoint = lie.Ad(pose)
-        screws.append(adjoint[:, axes.get(kind, range(6))] + pitch * adjoint[:, 5:])
     rows, columns = [3, 2, 0, 1, 0, 0, 1, 0, 1, 2], [3, 4, 5, 3, 0, 1, 1, 2, 2, 2]
     parameters = np.zeros(model.nodes.parameters.shape, links.I.dtype)
     parameters[[steps[-1] for steps in links.steps]] = links.I[:, rows, columns]
@@ -198,7 +192,7 @@ def in_mueller(model, links):
         placement=links.placement,
         alignment=links.alignment,
         parameters=parameters,
-        screws=np.hstack(screws),
+        screws=np.hstack([screws(links, k) for k in range(len(links.kind))]),
     )
     gravity = -links.V_0_dot[3:]
     return SimpleNamespace(nodes=nodes, nv=model.nv, gravity=gravity, armature=links.armature)
@@ -218,86 +212,84 @@ def test_tables_5_6_and_7_are_the_complex_steps_of_muellers_equations(name, kind
     M dq'' = dtau - dID at constant q'', in the joints whose force is given.
     """
     model = robot(name)
-    links = kim.system(model)
-    for q, v, a, tau, f, rng in states(model):
-        p = random_parameter(model, rng, kinds)
+    links, x = kim.system(model), batch(name, kinds)
+    drawn = [(state, random_parameter(model, rng, kinds)) for *state, rng in states(model)]
 
-        def by_p(a, slope, q=q, v=v, tau=tau, f=f, p=p):
-            p = p._replace(q_ddot=slope)
-            moved, *x, _, f_later = at_step(model, q, v, a, tau, f, p)
-            return imaginary(mueller.inverse_dynamics(in_mueller(model, moved), *x, f_later))
+    def by_p(acceleration, slope):
+        rows = []
+        for (state, p), a, da in zip(drawn, acceleration, slope, strict=True):
+            q, v, _, tau, f = state
+            moved, *later, _, f = at_step(model, q, v, a, tau, f, p._replace(q_ddot=da))
+            rows.append(imaginary(mueller.inverse_dynamics(in_mueller(model, moved), *later, f)))
+        return np.stack(rows)
 
-        close(kim.inverse_dynamics_derivative(links, q, v, a, p, f), by_p(a, p.q_ddot))
-        for joints, known in (([], np.zeros(model.nv, bool)), pick_joints(model, rng)):
-            M, there = (
-                mueller.mass_matrix(model, q),
-                jc.hybrid_dynamics(model, q, v, a, tau, known, f),
-            )
-            rest = by_p(there[0], np.where(known, p.q_ddot, 0.0))
-            expected = np.where(known, p.q_ddot, 0.0)
-            free = np.ix_(~known, ~known)
-            expected[~known] = np.linalg.solve(M[free], (p.tau - rest)[~known])
-            if known.any():
-                da, dtau = kim.hybrid_dynamics_derivative(links, q, v, a, tau, joints, p, f)
-                found = rest + M @ np.where(known, 0.0, da)
-                close(dtau, np.where(known, found, p.tau))
-            else:
-                da = kim.forward_dynamics_derivative(links, q, v, tau, p, f)
-            close(da, expected)
+    found = kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, x.p, x.f)
+    close_each(found, by_p(x.a, x.p.q_ddot))
+    M = np.stack([mueller.mass_matrix(model, q) for q in x.q])
+    for joints, known in (
+        ([], np.zeros(model.nv, bool)),
+        pick_joints(model, np.random.default_rng(1)),
+    ):
+        a, _ = jc.hybrid_dynamics(model, *x[:4], known, x.by_state)
+        expected = np.where(known, x.p.q_ddot, 0.0)
+        rest = by_p(a, expected)
+        free = (x.p.tau - rest)[:, ~known, None]
+        expected[:, ~known] = np.linalg.solve(M[:, ~known][:, :, ~known], free)[..., 0]
+        if known.any():
+            da, dtau = kim.hybrid_dynamics_derivative(links, *x[:4], joints, x.p, x.f)
+            forces = rest + apply(M, np.where(known, 0.0, da))
+            close_each(dtau, np.where(known, forces, x.p.tau))
+        else:
+            da = kim.forward_dynamics_derivative(links, x.q, x.v, x.tau, x.p, x.f)
+        close_each(da, expected)
 
 
 # The core
 
 
-def test_table_5_by_acceleration_is_the_cores_mass_matrix(model):
-    """M times a random direction, in every state."""
-    for q, v, a, x, f, _ in states(model):
-        p = kim.parameter(model, q_ddot=x)
-        got = kim.inverse_dynamics_derivative(model, q, v, a, p, f)
-        close(got, jc.mass_matrix(model, q) @ x)
-
-
-def test_table_6_by_force_is_the_cores_inverse_mass_matrix(model):
-    """The inverse of M times a random direction, in every state."""
-    for q, v, x, tau, f, _ in states(model):
-        p = kim.parameter(model, tau=x)
-        got = kim.forward_dynamics_derivative(model, q, v, tau, p, f)
-        close(got, jc.inverse_mass_matrix(model, q) @ x)
+def test_tables_5_and_6_by_acceleration_and_force_are_the_cores_mass_matrix(name):
+    """M times a random direction, and its inverse times one, in every state."""
+    model, x = robot(name), batch(name)
+    p = kim.parameter(model, q_ddot=x.tau)
+    got = kim.inverse_dynamics_derivative(model, x.q, x.v, x.a, p, x.f)
+    close_each(got, apply(jc.mass_matrix(model, x.q), x.tau))
+    p = kim.parameter(model, tau=x.a)
+    got = kim.forward_dynamics_derivative(model, x.q, x.v, x.tau, p, x.f)
+    close_each(got, apply(jc.inverse_mass_matrix(model, x.q), x.a))
 
 
 @pytest.mark.filterwarnings("ignore::jounce.ModelWarning")
-def test_table_5_by_inertia_gravity_and_armature_is_exact_in_the_core(model):
+def test_table_5_by_inertia_gravity_and_armature_is_exact_in_the_core(name):
     """tau is linear in these, so the core's difference over a step of any size is exact."""
-    for q, v, a, _, f, rng in states(model):
-        tau = jc.inverse_dynamics(model, q, v, a, f)
-        change = rng.uniform(0, 1, (model.n_bodies, 10))
-        step = jc.inverse_dynamics(model.replace(inertias=model.inertias + change), q, v, a, f)
-        p = kim.parameter(model, inertias=change)
-        close(kim.inverse_dynamics_derivative(model, q, v, a, p, f), step - tau)
-        g = rng.standard_normal(3)
-        step = jc.inverse_dynamics(model.replace(gravity=model.gravity + g), q, v, a, f)
-        p = kim.parameter(model, gravity=g)
-        close(kim.inverse_dynamics_derivative(model, q, v, a, p, f), step - tau)
-        rotors = rng.uniform(0, 1, model.nv)
-        p = kim.parameter(model, armature=rotors)
-        close(kim.inverse_dynamics_derivative(model, q, v, a, p, f), rotors * a)
+    model, x, rng = robot(name), batch(name), np.random.default_rng(0)
+    tau = jc.inverse_dynamics(model, x.q, x.v, x.a, x.by_state)
+    inertias = rng.uniform(0, 1, (model.n_bodies, 10))
+    gravity, rotors = rng.standard_normal(3), rng.uniform(0, 1, model.nv)
+    for change, later in (
+        ({"inertias": inertias}, model.replace(inertias=model.inertias + inertias)),
+        ({"gravity": gravity}, model.replace(gravity=model.gravity + gravity)),
+        ({"armature": rotors}, model.replace(armature=model.armature + rotors)),
+    ):
+        p = kim.parameter(model, **change)
+        got = kim.inverse_dynamics_derivative(model, x.q, x.v, x.a, p, x.f)
+        step = jc.inverse_dynamics(later, x.q, x.v, x.a, x.by_state)
+        close_each(got, step - tau, floor=np.abs(tau).max())
 
 
-def test_tables_5_6_and_7_by_state_are_the_cores_partials(model):
+def test_tables_5_6_and_7_by_state_are_the_cores_partials(name):
     """The partials times a random direction, of coordinates and of rates."""
-    links = kim.system(model)
-    for q, v, a, tau, f, rng in states(model):
-        joints, known = pick_joints(model, rng)
-        inverse = jc.inverse_dynamics_derivatives(model, q, v, a, f)
-        forward = jc.forward_dynamics_derivatives(model, q, v, tau, f)
-        hybrid = jc.hybrid_dynamics_derivatives(model, q, v, a, tau, known, f)
-        x, y = rng.standard_normal((2, model.nv))
-        for dq, dv in ((x, 0 * y), (0 * x, y)):
-            p = kim.parameter(model, q=dq, q_dot=dv)
-            got = kim.inverse_dynamics_derivative(links, q, v, a, p, f)
-            close(got, inverse.dq @ dq + inverse.dv @ dv)
-            got = kim.forward_dynamics_derivative(links, q, v, tau, p, f)
-            close(got, forward.dq @ dq + forward.dv @ dv)
-            da, dtau = kim.hybrid_dynamics_derivative(links, q, v, a, tau, joints, p, f)
-            close(da, hybrid.a_dq @ dq + hybrid.a_dv @ dv)
-            close(dtau, hybrid.tau_dq @ dq + hybrid.tau_dv @ dv)
+    model, x, rng = robot(name), batch(name), np.random.default_rng(0)
+    links, (dq, dv) = kim.system(model), rng.standard_normal((2, STATES, model.nv))
+    joints, known = pick_joints(model, rng)
+    inverse = jc.inverse_dynamics_derivatives(model, x.q, x.v, x.a, x.by_state)
+    forward = jc.forward_dynamics_derivatives(model, x.q, x.v, x.tau, x.by_state)
+    hybrid = jc.hybrid_dynamics_derivatives(model, *x[:4], known, x.by_state)
+    for kind, along, by in (("q", dq, "dq"), ("q_dot", dv, "dv")):
+        p = kim.parameter(model, **{kind: along})
+        tau = kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, p, x.f)
+        close_each(tau, apply(getattr(inverse, by), along))
+        a = kim.forward_dynamics_derivative(links, x.q, x.v, x.tau, p, x.f)
+        close_each(a, apply(getattr(forward, by), along))
+        a, tau = kim.hybrid_dynamics_derivative(links, *x[:4], joints, p, x.f)
+        close_each(a, apply(getattr(hybrid, f"a_{by}"), along))
+        close_each(tau, apply(getattr(hybrid, f"tau_{by}"), along))

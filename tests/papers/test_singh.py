@@ -18,13 +18,16 @@ from papers_cases import (
     in_q,
     in_v,
     moved,
+    one_by_one,
     relative,
     samples,
+    stepped,
     with_rotors,
 )
 
 import jounce as jc
 from jounce.papers import singh
+from jounce.papers.joints import apply
 
 MODELS = ["aerial_manipulator", "mixed_tree", "all_joints", "groups_in_mid_tree"]
 
@@ -32,19 +35,6 @@ MODELS = ["aerial_manipulator", "mixed_tree", "all_joints", "groups_in_mid_tree"
 @pytest.fixture(params=MODELS)
 def name(request):
     return request.param
-
-
-@functools.cache
-def id_oracle(name):
-    """Derivatives of RNEA in q and qd by the complex step, per state."""
-    model = with_rotors(name)
-    return [
-        (
-            in_q(model, q, lambda x, v=v, a=a: singh.RNEA(model, x, v, a)),
-            in_v(v, lambda x, q=q, a=a: singh.RNEA(model, q, x, a)),
-        )
-        for q, v, a in samples(name)
-    ]
 
 
 def test_RNEA_is_inverse_dynamics(name):
@@ -71,42 +61,25 @@ def test_torque_terms_are_inertial_coriolis_and_gravity_forces(name):
         close(gravity, g)
 
 
-def test_IDSVA_is_the_derivative_of_inverse_dynamics(name):
-    """Algorithm 1."""
+def closed_forms(model, q, v, a):
+    g = singh.first_pass(model, q, v, a)
+    return singh.Partials(singh.torque_dq(g), singh.torque_dqd(g))
+
+
+INVERSE = {"IDSVA": singh.IDSVA, "RNEACR": singh.RNEACR, "closed_forms": closed_forms}
+
+
+@pytest.mark.parametrize("method", INVERSE)
+def test_inverse_partials_are_the_derivative_of_inverse_dynamics(name, method):
+    """Algorithm 1, Table II, eq. 30 to 32: the complex step through RNEA, and the core."""
     model = with_rotors(name)
-    for (q, v, a), (dq, dqd) in zip(samples(name), id_oracle(name), strict=True):
-        ours = singh.IDSVA(model, q, v, a)
-        close(ours.dq, dq)
-        close(ours.dqd, dqd)
-
-
-def test_RNEACR_is_the_derivative_of_inverse_dynamics(name):
-    """Table II."""
-    model = with_rotors(name)
-    for (q, v, a), (dq, dqd) in zip(samples(name), id_oracle(name), strict=True):
-        ours = singh.RNEACR(model, q, v, a)
-        close(ours.dq, dq)
-        close(ours.dqd, dqd)
-
-
-def test_closed_forms_are_the_derivative_of_inverse_dynamics(name):
-    """Eq. 30 to 32."""
-    model = with_rotors(name)
-    for (q, v, a), (dq, dqd) in zip(samples(name), id_oracle(name), strict=True):
-        g = singh.first_pass(model, q, v, a)
-        close(singh.torque_dq(g), dq)
-        close(singh.torque_dqd(g), dqd)
-
-
-def test_partials_of_inverse_dynamics_are_those_of_the_core(name):
-    """Algorithm 1, the chain rule and eq. 30 to 32."""
-    model = with_rotors(name)
-    for q, v, a in samples(name):
-        core, g = jc.inverse_dynamics_derivatives(model, q, v, a), singh.first_pass(model, q, v, a)
-        closed = singh.Partials(singh.torque_dq(g), singh.torque_dqd(g))
-        for ours in (singh.IDSVA(model, q, v, a), singh.RNEACR(model, q, v, a), closed):
-            close(ours.dq, core.dq)
-            close(ours.dqd, core.dv)
+    for (q, v, a), oracle in zip(samples(name), stepped(name, singh.RNEA), strict=True):
+        ours = INVERSE[method](model, q, v, a)
+        core = jc.inverse_dynamics_derivatives(model, q, v, a)
+        for x, by_step in zip(ours, oracle, strict=True):
+            close(x, by_step)
+        for x, expected in zip(ours, (core.dq, core.dv), strict=True):
+            close(x, expected)
 
 
 def test_closed_forms_of_the_three_terms(name):
@@ -115,7 +88,7 @@ def test_closed_forms_of_the_three_terms(name):
     for q, v, a in samples(name):
 
         def terms(x, v=v, a=a):
-            return np.stack(singh.torque_terms(singh.first_pass(model, x, v, a)))
+            return np.stack(singh.torque_terms(singh.first_pass(model, x, v, a)), axis=-2)
 
         g, expected = singh.first_pass(model, q, v, a), in_q(model, q, terms)
         for closed_form, slope in zip(
@@ -129,7 +102,7 @@ def test_second_derivatives_in_the_rates_are_symmetric(name, method):
     """A complex step through the partials, which accept complex arrays too."""
     model = with_rotors(name)
     q, v, a = samples(name)[0]
-    hessian = in_v(v, lambda x: getattr(singh, method)(model, q, x, a).dqd)
+    hessian = in_v(v, one_by_one(lambda x: getattr(singh, method)(model, q, x, a).dqd))
     close(hessian, np.swapaxes(hessian, 1, 2))
 
 
@@ -161,11 +134,11 @@ FIXED = np.random.default_rng(7).standard_normal(6)
 
 # What is differentiated, in q or in the rates, and the right-hand side of the identity.
 IDENTITIES = {
-    "J1": ("q", lambda g, i: g.S[:, g.joint[i]], singh.J1),
+    "J1": ("q", lambda g, i: g.S[..., g.joint[i]], singh.J1),
     "J2": ("q", lambda g, i: singh.cross_dual(g.v[i]) @ FIXED, singh.J2),
-    "J3": ("q", lambda g, i: g.S[:, g.joint[i]].T @ FIXED, singh.J3),
+    "J3": ("q", lambda g, i: FIXED @ g.S[..., g.joint[i]], singh.J3),
     "J4": ("q", lambda g, i: g.I[i] @ FIXED, singh.J4),
-    "J5": ("q", lambda g, i: g.I[i] @ g.v[i], singh.J5),
+    "J5": ("q", lambda g, i: apply(g.I[i], g.v[i]), singh.J5),
     "J6": ("q", lambda g, i: g.xi[i], singh.J6),
     "J7": ("q", lambda g, i: g.gamma[i], singh.J7),
     "J8": ("qd", lambda g, i: g.v[i], singh.J8),
@@ -177,11 +150,10 @@ IDENTITIES = {
 def passes(name, variable):
     """First passes at each state, and moved by an imaginary step in every direction."""
     model, out = with_rotors(name), []
+    steps = 1j * STEP * np.eye(model.nv)
     for q, v, a in samples(name):
-        steps = 1j * STEP * np.eye(model.nv)
-        states = ((moved(model, q, e), v) if variable == "q" else (q, v + e) for e in steps)
-        later = [singh.first_pass(model, *state, a) for state in states]
-        out.append((singh.first_pass(model, q, v, a), later))
+        state = (moved(model, q, steps), v) if variable == "q" else (q, v + steps)
+        out.append((singh.first_pass(model, q, v, a), singh.first_pass(model, *state, a)))
     return out
 
 
@@ -191,7 +163,7 @@ def test_identities_J1_to_J9_for_all_pairs_of_bodies(name, identity):
     fixed = (FIXED,) if identity in ("J2", "J3", "J4") else ()
     for g, later in passes(name, variable):
         for i in range(len(g.parent)):
-            columns = imaginary([left(h, i) for h in later])
+            columns = imaginary(left(later, i))
             ours = [right(g, i, j, *fixed) for j in range(len(g.parent))]
             if identity != "J1":  # whose first axis is the direction already
                 ours = [np.moveaxis(x, -1, 0) for x in ours]

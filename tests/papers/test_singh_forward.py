@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
-from papers_cases import close, in_q, in_v, robot, samples, with_rotors
+from papers_cases import (
+    close,
+    in_q_and_v,
+    in_v,
+    one_by_one,
+    robot,
+    samples,
+    stepped,
+    with_rotors,
+)
 from singh_chain import chain_about_z, rms
 
 import jounce as jc
@@ -26,19 +33,6 @@ FORWARD = {
 @pytest.fixture(params=MODELS)
 def name(request):
     return request.param
-
-
-@functools.cache
-def fd_oracle(name):
-    """Derivatives of ABA in q and qd by the complex step, per state."""
-    model = with_rotors(name)
-    return [
-        (
-            in_q(model, q, lambda x, v=v, tau=tau: singh.ABA(model, x, v, tau)),
-            in_v(v, lambda x, q=q, tau=tau: singh.ABA(model, q, x, tau)),
-        )
-        for q, v, tau in samples(name)
-    ]
 
 
 def test_ABA_is_forward_dynamics(name):
@@ -63,11 +57,11 @@ def test_AZA_and_DMM_multiply_by_the_inverse_mass_matrix(name):
 def test_forward_partials_are_the_derivative_of_forward_dynamics(name, method):
     """Eq. 5, Table II: the complex step through ABA, and the core."""
     model = with_rotors(name)
-    for (q, v, tau), oracle in zip(samples(name), fd_oracle(name), strict=True):
+    for (q, v, tau), oracle in zip(samples(name), stepped(name, singh.ABA), strict=True):
         ours = FORWARD[method](model, q, v, tau)
         core = jc.forward_dynamics_derivatives(model, q, v, tau)
-        for x, stepped in zip(ours[:2], oracle, strict=True):
-            close(x, stepped)
+        for x, by_step in zip(ours[:2], oracle, strict=True):
+            close(x, by_step)
         for x, expected in zip(ours, core, strict=True):
             close(x, expected)
 
@@ -76,7 +70,7 @@ def test_forward_partials_are_the_derivative_of_forward_dynamics(name, method):
 def test_second_derivatives_of_forward_dynamics_are_symmetric(name, method):
     model = with_rotors(name)
     q, v, tau = samples(name)[0]
-    hessian = in_v(v, lambda x: FORWARD[method](model, q, x, tau).dqd)
+    hessian = in_v(v, one_by_one(lambda x: FORWARD[method](model, q, x, tau).dqd))
     close(hessian, np.swapaxes(hessian, 1, 2))
 
 
@@ -90,10 +84,7 @@ def test_accuracy_at_100_links_is_that_of_section_V_A(record_property):
     """1e-12 for FDSVA and FDCR, less for ABACR, as the paper reports."""
     model, rng = chain_about_z(100), np.random.default_rng(0)
     q, (v, tau) = jc.random_configuration(model, rng), rng.uniform(size=(2, 100))
-    oracle = (
-        in_q(model, q, lambda x: singh.ABA(model, x, v, tau)),
-        in_v(v, lambda x: singh.ABA(model, q, x, tau)),
-    )
+    oracle = in_q_and_v(singh.ABA, model, q, v, tau)
     for method, function in FORWARD.items():
         errors = [rms(x, y) for x, y in zip(function(model, q, v, tau), oracle, strict=False)]
         record_property(method, errors)
@@ -104,18 +95,12 @@ def test_accuracy_on_the_chain_of_100_links_with_axes_in_all_directions(record_p
     """Inverse dynamics at rounding; eq. 5 then loses up to eps * cond(M) of it, ABACR does not."""
     model, rng = jc.models.chain(100), np.random.default_rng(0)
     q, (v, a) = jc.random_configuration(model, rng), rng.standard_normal((2, 100))
-    oracle = (
-        in_q(model, q, lambda x: singh.RNEA(model, x, v, a)),
-        in_v(v, lambda x: singh.RNEA(model, q, x, a)),
-    )
+    oracle = in_q_and_v(singh.RNEA, model, q, v, a)
     for function in (singh.IDSVA, singh.RNEACR):
         errors = [rms(x, y) for x, y in zip(function(model, q, v, a), oracle, strict=True)]
         record_property(function.__name__, errors)
         assert max(errors) < 1e-13
-    oracle = (
-        in_q(model, q, lambda x: singh.ABA(model, x, v, a)),
-        in_v(v, lambda x: singh.ABA(model, q, x, a)),
-    )
+    oracle = in_q_and_v(singh.ABA, model, q, v, a)
     for method, function in FORWARD.items():
         errors = [rms(x, y) for x, y in zip(function(model, q, v, a), oracle, strict=False)]
         record_property(method, errors)

@@ -14,8 +14,8 @@ module     paper
 =========  ================================================================================
 
 They are independent of the compiled core, which computes the same numbers in another way, and of
-each other, but for the motion of a single joint (`jounce.papers.joints`); the tests hold all of
-them together.
+each other, but for how a single joint moves and for products over leading axes
+(`jounce.papers.joints`); the tests hold all of them together.
 """
 
 import importlib

@@ -15,6 +15,7 @@ from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.lie import twists
 from jounce.papers.ali.tree import home_screw
+from jounce.papers.joints import apply
 
 PARENT = {1: 0, 2: 1, 3: 2, 4: 3, 5: 1, 6: 5, 7: 6}
 CHILDREN = {1: (2, 5), 2: (3,), 3: (4,), 4: (), 5: (6,), 6: (7,), 7: ()}
@@ -165,18 +166,14 @@ def table_5c_5d(
     motion[:2], twist[0] = q, V_1
     k = table_5a(C_1, twist, motion)
     M_A = _articulated(k)
-    own = np.einsum("nij,nj->ni", k.M[1], k.V[0]) - k.M[0] @ _G
+    own = apply(k.M[1], k.V[0]) - k.M[0] @ _G
     bias = k.S[1] * _column(motion[1])
     twist[1], motion[2], W_A, _ = _solve(k, M_A, own, bias, W_0, tau[0])
     k = table_5a(C_1, twist, motion)  # now with accelerations: S'' and M'' are right
     W_1 = lie.Ad(lie.inverse(C_1)).T @ W_prop[1] - lie.ad(V_1).T @ (M_A[1] @ twist[1] + W_A[1])
-    own = (
-        2 * np.einsum("nij,nj->ni", k.M[1], k.V[1])
-        + np.einsum("nij,nj->ni", k.M[2], k.V[0])
-        - k.M[1] @ _G
-    )
+    own = 2 * apply(k.M[1], k.V[1]) + apply(k.M[2], k.V[0]) - k.M[1] @ _G
     bias = 2 * k.S[1] * _column(motion[2]) + k.S[2] * _column(motion[1])
-    W = np.einsum("nij,nj->ni", M_A, k.V[1]) + W_A
+    W = apply(M_A, k.V[1]) + W_A
     tau_tilde = np.einsum("ni,ni->n", k.S[1], W)[2:]
     twist[2], motion[3], _, _ = _solve(k, M_A, own, bias, W_1, tau[1] - tau_tilde)
     return Table5d(twist[1:], motion[2:])

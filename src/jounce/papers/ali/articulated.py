@@ -26,11 +26,11 @@ from jounce.papers.ali.kinematics import (
     positions,
     propagate,
     screw_derivative,
-    times,
     twist_bias,
     with_base,
 )
 from jounce.papers.ali.tree import Tree, initialize
+from jounce.papers.joints import apply
 
 
 class HybridDynamics(NamedTuple):
@@ -147,7 +147,7 @@ def hybrid_dynamics(
         V.append(V_k)
         q.append(q_k[:, None])
         W_A.append(W_A_k)
-        W.append(times(x.M_A, V_k) + W_A_k)  # Lemma 2
+        W.append(apply(x.M_A, V_k) + W_A_k)  # Lemma 2
         Q = generalized_force(S, W, k)
         tau.append(np.where(x.J_q, Q - ext[k] + tree.armature * q_k, tau_bar[k]))
     twists = np.stack(V[1:])

@@ -13,6 +13,7 @@ from jounce.papers.ali.derivatives import spatial_inertia
 from jounce.papers.ali.inverse import loads
 from jounce.papers.ali.kinematics import forward_kinematics
 from jounce.papers.ali.tree import Tree, initialize
+from jounce.papers.joints import transposed
 
 
 class Grouped(NamedTuple):
@@ -68,7 +69,7 @@ def group(model: Model | Tree, C_1: ArrayLike, V_1: ArrayLike, q: ArrayLike) -> 
         ancestors[j] += ancestors[tree.parent[j]]
     G_p = np.kron(ancestors, np.eye(6))
     columns, columns_dot = _screw_blocks(S[0], np.eye(6)), _screw_blocks(S[1], np.zeros((6, 6)))
-    Ad_star = lie.Ad(lie.inverse(C)).swapaxes(-1, -2)
+    Ad_star = transposed(lie.Ad(lie.inverse(C)))
     rotors = np.diag(np.concatenate([np.zeros(6), tree.armature[1:]]))
     return Grouped(
         G_p,

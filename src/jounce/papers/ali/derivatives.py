@@ -12,13 +12,14 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
-from jounce.papers.ali.kinematics import Series, add, times
+from jounce.papers.ali.kinematics import Series, add
+from jounce.papers.joints import apply, transposed
 
 
 def spatial_inertia(M_b: AnyArray, C: AnyArray) -> AnyArray:
     """M^0 = Ad(C)^-T M^b Ad(C)^-1, (N, 6, 6) from body-fixed inertias and poses (ali, E1)."""
     Ad_inverse = lie.Ad(lie.inverse(C))
-    return _transposed(Ad_inverse) @ M_b @ Ad_inverse
+    return transposed(Ad_inverse) @ M_b @ Ad_inverse
 
 
 def inertia_derivative(M: Series, V: Series, r: int) -> AnyArray:
@@ -29,7 +30,7 @@ def inertia_derivative(M: Series, V: Series, r: int) -> AnyArray:
     total = np.zeros_like(M[0])
     for k in range(r):
         product = M[r - 1 - k] @ lie.ad(V[k])
-        total = total - comb(r - 1, k) * (product + _transposed(product))
+        total = total - comb(r - 1, k) * (product + transposed(product))
     return total
 
 
@@ -43,12 +44,12 @@ def inertia_derivatives(M: AnyArray, V: Series, r: int) -> list[AnyArray]:
 
 def momentum_derivative(M: Series, V: Series, r: int) -> AnyArray:
     """Pi^(r) = sum over k = 0..r of binomial(r, k) M^(r-k) V^(k), (N, 6) (ali, E3)."""
-    return momentum_bias(M, V, r) + times(M[0], V[r])
+    return momentum_bias(M, V, r) + apply(M[0], V[r])
 
 
 def momentum_bias(M: Series, V: Series, r: int) -> AnyArray:
     """Pi_bias^(r), the sum of (E3) without its last term M V^(r), (N, 6) (ali, Appendix E)."""
-    terms = (comb(r, k) * times(M[r - k], V[k]) for k in range(r))
+    terms = (comb(r, k) * apply(M[r - k], V[k]) for k in range(r))
     return add(terms) if r > 0 else np.zeros_like(V[0])
 
 
@@ -62,7 +63,7 @@ def coadjoint_derivatives(C: AnyArray, V: Series, r: int) -> list[AnyArray]:
 
     (Ad(C^-1)^T)^(r) = - sum over k < r of binomial(r-1, k) ad(V^(k))^T (Ad(C^-1)^T)^(r-1-k).
     """
-    series = [_transposed(lie.Ad(lie.inverse(C)))]
+    series = [transposed(lie.Ad(lie.inverse(C)))]
     for order in range(1, r + 1):
         series.append(coadjoint_derivative(series, V, order))
     return series
@@ -70,7 +71,7 @@ def coadjoint_derivatives(C: AnyArray, V: Series, r: int) -> list[AnyArray]:
 
 def coadjoint_derivative(Ad_star: Series, V: Series, r: int) -> AnyArray:
     """One more order r >= 1 of `coadjoint_derivatives`, from the lower ones."""
-    return -add(comb(r - 1, k) * _transposed(lie.ad(V[k])) @ Ad_star[r - 1 - k] for k in range(r))
+    return -add(comb(r - 1, k) * transposed(lie.ad(V[k])) @ Ad_star[r - 1 - k] for k in range(r))
 
 
 def applied_wrench(Ad_star: Series, V: Series, W_b: Series, W: Series, r: int) -> AnyArray:
@@ -87,13 +88,9 @@ def applied_wrench(Ad_star: Series, V: Series, W_b: Series, W: Series, r: int) -
         (N, 6) derivative of order r of W^0 = Ad(C^-1)^T W^b.
     """
     if r == 0:
-        return times(Ad_star[0], W_b[0])
+        return apply(Ad_star[0], W_b[0])
     return add(
         comb(r - 1, k)
-        * (times(Ad_star[k], W_b[r - k]) - times(_transposed(lie.ad(V[k])), W[r - 1 - k]))
+        * (apply(Ad_star[k], W_b[r - k]) - apply(transposed(lie.ad(V[k])), W[r - 1 - k]))
         for k in range(r)
     )
-
-
-def _transposed(A: AnyArray) -> AnyArray:
-    return A.swapaxes(-1, -2)

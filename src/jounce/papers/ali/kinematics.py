@@ -12,6 +12,7 @@ from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.ali.tree import Tree, initialize
+from jounce.papers.joints import apply, joint_motion
 
 Series = Sequence[AnyArray] | AnyArray
 """A quantity and its time derivatives: element k is the derivative of order k."""
@@ -70,12 +71,12 @@ def positions(tree: Tree, C_1: ArrayLike, q: AnyArray) -> tuple[AnyArray, AnyArr
     Returns:
         C (N, 4, 4) and S (N, 6); S_1 = 0, the base has no joint.
     """
-    steps = lie.exp(tree.Y * q)
+    steps = joint_motion(q, tree.Y)
     F = np.empty(steps.shape, np.result_type(steps, np.asarray(C_1)))
     F[0] = C_1
     for j in range(1, len(tree.parent)):
         F[j] = F[tree.parent[j]] @ steps[j]
-    return F @ tree.A, times(lie.Ad(F), tree.Y)
+    return F @ tree.A, apply(lie.Ad(F), tree.Y)
 
 
 def screw_derivative(S: Series, V: Series, r1: int) -> AnyArray:
@@ -89,7 +90,7 @@ def screw_derivative(S: Series, V: Series, r1: int) -> AnyArray:
     Returns:
         (N, 6).
     """
-    return add(comb(r1 - 1, k) * times(lie.ad(V[k]), S[r1 - 1 - k]) for k in range(r1))
+    return add(comb(r1 - 1, k) * apply(lie.ad(V[k]), S[r1 - 1 - k]) for k in range(r1))
 
 
 def twist_bias(S: Series, q: AnyArray, r: int) -> AnyArray:
@@ -139,12 +140,6 @@ def with_base(q: ArrayLike) -> AnyArray:
     """Number joint coordinates (k, n) like the bodies: (k, N, 1) with zeros for the base."""
     q = np.atleast_2d(np.asarray(q))
     return np.concatenate([np.zeros((len(q), 1), q.dtype), q], axis=1)[..., None]
-
-
-def times(A: AnyArray, x: AnyArray) -> AnyArray:
-    """Matrices (N, 6, 6) times vectors (N, 6), body by body."""
-    product: AnyArray = np.einsum("nij,nj->ni", A, x)
-    return product
 
 
 def add(terms: Iterable[AnyArray]) -> AnyArray:

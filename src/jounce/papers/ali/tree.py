@@ -12,7 +12,7 @@ from jounce.errors import ArgumentError
 from jounce.lie import twists
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
-from jounce.papers.joints import group_motion
+from jounce.papers.joints import apply, node_pose
 
 _ONE_DOF = ("revolute", "prismatic", "helical")
 
@@ -64,9 +64,10 @@ def initialize(model: Model | Tree) -> Tree:
     floating = kinds[0] == "free"
     for node, kind in enumerate(kinds):
         if kind not in _ONE_DOF and not (node == 0 and floating):
+            joint = model.joint_names[nodes.joint[node]]
             raise ArgumentError(
-                f"joint {model.joint_names[nodes.joint[node]]!r} is {kind}; the paper has a "
-                f"floating base and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
+                f"joint {joint!r} is {kind}; the paper has a floating base "
+                f"and joints of one degree of freedom ({', '.join(_ONE_DOF)})"
             )
     if floating and (nodes.parent[1:] < 0).any():
         raise ArgumentError("a floating base must be the only body attached to the world")
@@ -113,7 +114,7 @@ def home(parent: tuple[int, ...], A_p: AnyArray, X: AnyArray) -> Home:
     A[0] = np.eye(4)
     for j in range(1, len(parent)):
         A[j] = A[parent[j]] @ A_p[j]
-    return Home(A, np.einsum("nij,nj->ni", lie.Ad(A), X))
+    return Home(A, apply(lie.Ad(A), X))
 
 
 def home_screw(e: ArrayLike, p: ArrayLike | None = None) -> AnyArray:
@@ -166,7 +167,7 @@ def from_jounce(
     ground = 0 if tree.floating else 1
     C_1, V_1 = np.eye(4), np.zeros((len(motion), 6), motion.dtype)
     if tree.floating:
-        C_1 = nodes.placement[0] @ group_motion(q[:7], nodes.alignment[0])
+        C_1 = node_pose(nodes, 0, q)
         body = motion[:, :6] @ nodes.screws[:, :6].T
         V_1 = twists.convert_series(body, C_1, "body", "spatial")
         q, motion = q[7:], motion[:, 6:]

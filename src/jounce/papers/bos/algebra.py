@@ -19,7 +19,7 @@ from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ModelError
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
-from jounce.papers.joints import group_motion
+from jounce.papers.joints import apply, joint_motion, node_pose, transposed
 
 __all__ = [
     "State",
@@ -66,14 +66,14 @@ def cross(v: AnyArray) -> AnyArray:
 
 def cross_dual(v: AnyArray) -> AnyArray:
     """The twist/wrench cross product ``v xbar*``, (..., 6, 6): minus the transpose of `cross`."""
-    return -np.swapaxes(cross(v), -1, -2)
+    return -transposed(cross(v))
 
 
 def bar(f: AnyArray) -> AnyArray:
-    """The matrix of ``v -> v xbar* f``, (6, 6), for the columns of Tables 5 to 8."""
-    out = np.zeros((6, 6), f.dtype)
-    out[:3, 3:] = out[3:, :3] = -lie.hat(f[:3])
-    out[3:, 3:] = -lie.hat(f[3:])
+    """The matrix of ``v -> v xbar* f``, (..., 6, 6), for the columns of Tables 5 to 8."""
+    out = np.zeros((*f.shape, 6), f.dtype)
+    out[..., :3, 3:] = out[..., 3:, :3] = -lie.hat(f[..., :3])
+    out[..., 3:, 3:] = -lie.hat(f[..., 3:])
     return out
 
 
@@ -86,14 +86,15 @@ def jcalc(model: Model, s: AnyArray) -> tuple[AnyArray, AnyArray]:
 
     Args:
         model: a free base with 1-DoF joints.
-        s: (n_J,) joint displacements.
+        s: (..., n_J) joint displacements.
 
     Returns:
-        (n_J, 6, 6) and (n_J, 6); entry i - 1 belongs to joint i.
+        (n_J, ..., 6, 6) and (n_J, 6); entry i - 1 belongs to joint i.
     """
     screws = model.nodes.screws[:, 6:].T
     placements = X(lie.inverse(model.nodes.placement[1:]))
-    return X(lie.exp(-screws * s[:, None])) @ placements, reorder(screws)
+    motions = joint_motion(-s[..., None], screws)
+    return np.moveaxis(X(motions) @ placements, -3, 0), reorder(screws)
 
 
 def jcalcderv(model: Model, s: AnyArray) -> AnyArray:
@@ -155,7 +156,7 @@ def rotors(model: Model) -> tuple[AnyArray, AnyArray]:
 
 
 class State(NamedTuple):
-    """The state g = (H, s, v, r) of Sec. 3.1."""
+    """The state g = (H, s, v, r) of Sec. 3.1. Leading axes of all four are batch axes."""
 
     H: AnyArray
     """(4, 4) pose ``^A H_0`` of the base."""
@@ -168,9 +169,8 @@ class State(NamedTuple):
 
 
 def state_of(model: Model, q: ArrayLike, v: ArrayLike) -> State:
-    """Convert jounce's coordinates q (nq,) and rates v (nv,) to bos's state."""
+    """Convert jounce's coordinates q (..., nq) and rates v (..., nv) to bos's state."""
     parents(model)
     q = np.asarray(q)
-    nu = velocity_matrix(model) @ np.asarray(v)
-    H = model.nodes.placement[0] @ group_motion(q[:7], model.nodes.alignment[0])
-    return State(H, q[7:], nu[:6], nu[6:])
+    nu = apply(velocity_matrix(model), np.asarray(v))
+    return State(node_pose(model.nodes, 0, q), q[..., 7:], nu[..., :6], nu[..., 6:])

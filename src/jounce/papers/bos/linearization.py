@@ -60,8 +60,10 @@ def dFD(model: Model, state: State, tau: ArrayLike, tau_b: ArrayLike | None = No
 def vector_field(
     model: Model, state: State, tau: ArrayLike, tau_b: ArrayLike | None = None
 ) -> AnyArray:
-    """Left-trivialized vector field ``lambda = (v, r, vdot, rdot)``, (2n,) (bos, eq. 24)."""
-    return np.concatenate([state.v, state.r, FD(model, state, tau, tau_b)])
+    """Left-trivialized vector field ``lambda = (v, r, vdot, rdot)``, (..., 2n) (bos, eq. 24)."""
+    nudot = FD(model, state, tau, tau_b)
+    nu = np.concatenate([state.v, state.r], axis=-1)
+    return np.concatenate([np.broadcast_to(nu, nudot.shape), nudot], axis=-1)
 
 
 def ad_lambda(state: State) -> AnyArray:
@@ -92,9 +94,9 @@ def B(model: Model, s: ArrayLike) -> AnyArray:
 
 
 def moved(state: State, z: ArrayLike) -> State:
-    """Move the state along z in the algebra, (2n,): ``(H exp(z_H), s + z_s, v + z_v, r + z_r)``."""
-    z, n_J = np.asarray(z), len(state.s)
-    z_H, z_s, z_v, z_r = np.split(z, [6, 6 + n_J, 12 + n_J])
+    """Move the state along z (..., 2n) in its algebra: (H exp(z_H), s + z_s, v + z_v, r + z_r)."""
+    z, n_J = np.asarray(z), state.s.shape[-1]
+    z_H, z_s, z_v, z_r = np.split(z, [6, 6 + n_J, 12 + n_J], axis=-1)
     return State(state.H @ lie.exp(reorder(z_H)), state.s + z_s, state.v + z_v, state.r + z_r)
 
 
@@ -111,11 +113,7 @@ def finite_differences(
     """
     n = model.nv
     nominal = FD(model, state, tau)
-    columns = [
-        (FD(model, moved(state, delta * direction), tau) - nominal) / delta
-        for direction in np.eye(2 * n)
-    ]
-    D = np.array(columns).T
+    D = ((FD(model, moved(state, delta * np.eye(2 * n)), tau) - nominal) / delta).T
     return Derivatives(*np.split(D.real, [6, n, n + 6], axis=1))
 
 

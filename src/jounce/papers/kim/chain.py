@@ -11,7 +11,7 @@ from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
 from jounce.model.joints import ELEMENTARY
-from jounce.papers.joints import group_motion
+from jounce.papers.joints import apply, joint_motion, spans
 
 _OWN_SCREWS = {
     "revolute": np.eye(6)[:, 2:3],
@@ -31,7 +31,8 @@ class System(NamedTuple):
     not derivatives of coordinates; its S is constant and all formulas hold with tangent vectors in
     place of coordinates.
 
-    All numbers may be complex, so that a complex step differentiates by any of them.
+    All numbers may be complex, so that a complex step differentiates by any of them, and may have
+    batch axes, like those of a state: behind the axis of bodies or steps, before that of rates.
     """
 
     parent: tuple[int, ...]
@@ -72,14 +73,13 @@ def system(model: Model | System) -> System:
     nodes, n = model.nodes, len(model.joints)
     of_joint = [np.flatnonzero(nodes.joint == i) for i in range(n)]
     first = [int(nodes.parent[s[0]]) for s in of_joint]
-    ends_q, ends_v = np.append(nodes.q_index[1:], model.nq), np.append(nodes.v_index[1:], model.nv)
     return System(
         parent=tuple(int(nodes.joint[p]) if p >= 0 else -1 for p in first),
         steps=tuple(range(int(s[0]), int(s[-1]) + 1) for s in of_joint),
         body=tuple(int(j) for j in nodes.joint[nodes.body >= 0]),
         kind=tuple(ELEMENTARY[k] for k in nodes.kind),
-        q_slice=tuple(slice(int(a), int(b)) for a, b in zip(nodes.q_index, ends_q, strict=True)),
-        v_slice=tuple(slice(int(a), int(b)) for a, b in zip(nodes.v_index, ends_v, strict=True)),
+        q_slice=tuple(spans(nodes.q_index, model.nq)),
+        v_slice=tuple(spans(nodes.v_index, model.nv)),
         I=inertia.matrix(nodes.parameters[[s[-1] for s in of_joint]]),
         placement=nodes.placement,
         alignment=nodes.alignment,
@@ -137,6 +137,8 @@ def parameter(
 ) -> Parameter:
     """Describe p by the derivatives of what depends on it; everything not named does not.
 
+    Batch axes are allowed, behind the axis of bodies or steps and before that of rates.
+
     Args:
         model: the robot.
         q: (nv,) dq/dp as a tangent vector; a unit vector is Corollary 2 (eq. 62).
@@ -152,10 +154,10 @@ def parameter(
         gravity: (3,).
     """
     links, nv, m = system(model), model.nv, len(model.nodes.parent)
-    I = np.zeros_like(links.I)  # noqa: E741
-    if inertias is not None:
-        I[list(links.body)] = inertia.matrix(inertias)
-    g = np.zeros(3) if gravity is None else np.asarray(gravity)
+    change = inertia.matrix(_given(inertias, model.n_bodies, 10))
+    I = np.zeros((len(links.I), *change.shape[1:]), change.dtype)  # noqa: E741
+    I[list(links.body)] = change
+    g = _given(gravity, 3)
     return Parameter(
         q=_given(q, nv),
         q_dot=_given(q_dot, nv),
@@ -165,16 +167,26 @@ def parameter(
         F_ext=_given(F_ext, model.n_bodies, 6),
         placement=_given(placement, m, 6),
         alignment=_given(alignment, m, 6),
-        pitch=_given(pitch, m),
+        pitch=_per_step(pitch, m),
         armature=_given(armature, nv),
-        V_0_dot=np.concatenate([np.zeros(3), -g]),
+        V_0_dot=np.concatenate([np.zeros_like(g), -g], axis=-1),
     )
 
 
 def _given(value: ArrayLike | None, *shape: int) -> AnyArray:
+    """The value, or zeros; its first axes and its last are those of the shape."""
     array = np.zeros(shape) if value is None else np.asarray(value)
-    if array.shape != shape:
+    expected = (*shape[:-1], *array.shape[len(shape) - 1 : -1], shape[-1])
+    if array.shape != expected:
         raise ArgumentError(f"expected an array of shape {shape}, got {array.shape}")
+    return array
+
+
+def _per_step(value: ArrayLike | None, m: int) -> AnyArray:
+    """One number for each step, or zeros; the steps come first."""
+    array = np.zeros(m) if value is None else np.asarray(value)
+    if array.shape[:1] != (m,):
+        raise ArgumentError(f"expected an array of shape {(m,)}, got {array.shape}")
     return array
 
 
@@ -200,22 +212,23 @@ def joint(links: System, i: int, q: AnyArray, q_dot: AnyArray) -> JointState:
     Args:
         links: the robot.
         i: the joint.
-        q: (nq,) all coordinates.
-        q_dot: (nv,) all rates.
+        q: (..., nq) all coordinates.
+        q_dot: (..., nv) all rates.
 
     Returns:
-        T (4, 4), S (6, n_i), S_dot (6, n_i).
+        T (..., 4, 4), S (..., 6, n_i), S_dot (..., 6, n_i).
     """
     B, w = np.eye(4), np.zeros(6)
     columns: list[AnyArray] = []
+    rates: list[AnyArray] = []
     for k in reversed(links.steps[i]):
-        s = _screws(links, k)
+        s = screws(links, k)
         S = lie.Ad(lie.inverse(B)) @ s
-        columns.insert(0, np.stack([S, -lie.ad(w) @ S]))
-        w = w + S @ q_dot[links.v_slice[k]]
+        columns.insert(0, S)
+        rates.insert(0, -lie.ad(w) @ S)
+        w = w + apply(S, q_dot[..., links.v_slice[k]])
         B = links.placement[k] @ _motion(links, k, q, s) @ B
-    S, S_dot = np.concatenate(columns, axis=-1)
-    return JointState(B, S, S_dot)
+    return JointState(B, _side_by_side(columns), _side_by_side(rates))
 
 
 class JointDerivative(NamedTuple):
@@ -239,8 +252,8 @@ def joint_derivative(
     Args:
         links: the robot.
         i: the joint.
-        q: (nq,) all coordinates.
-        q_dot: (nv,) all rates.
+        q: (..., nq) all coordinates.
+        q_dot: (..., nv) all rates.
         p: what depends on the scalar.
 
     Returns:
@@ -249,18 +262,24 @@ def joint_derivative(
     """
     B, w, dh, dw = np.eye(4), np.zeros(6), np.zeros(6), np.zeros(6)
     columns: list[AnyArray] = []
+    rates: list[AnyArray] = []
     for k in reversed(links.steps[i]):
-        X, s = lie.Ad(lie.inverse(B)), _screws(links, k)
+        X, s = lie.Ad(lie.inverse(B)), screws(links, k)
         E = _motion(links, k, q, s)
-        S, rate = X @ s, links.v_slice[k]
+        S, v = X @ s, q_dot[..., links.v_slice[k]]
         e, ds = _step_derivative(links, k, q, E, s, p)
         dS = X @ ds - lie.ad(dh) @ S
-        columns.insert(0, np.stack([dS, -lie.ad(dw) @ S - lie.ad(w) @ dS]))
-        dh, w = dh + X @ e, w + S @ q_dot[rate]
-        dw = dw + dS @ q_dot[rate] + S @ p.q_dot[rate]
+        columns.insert(0, dS)
+        rates.insert(0, -lie.ad(dw) @ S - lie.ad(w) @ dS)
+        dh, w = dh + apply(X, e), w + apply(S, v)
+        dw = dw + apply(dS, v) + apply(S, p.q_dot[..., links.v_slice[k]])
         B = links.placement[k] @ E @ B
-    dS, dS_dot = np.concatenate(columns, axis=-1)
-    return JointDerivative(dh, dS, dS_dot)
+    return JointDerivative(dh, _side_by_side(columns), _side_by_side(rates))
+
+
+def _side_by_side(columns: list[AnyArray]) -> AnyArray:
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in columns))
+    return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns], axis=-1)
 
 
 def _step_derivative(
@@ -268,24 +287,22 @@ def _step_derivative(
 ) -> tuple[AnyArray, AnyArray]:
     """(P E)^-1 d(P E)/dp and ds/dp of step k, for its placement P, motion E and screws s."""
     back, axis = lie.Ad(lie.inverse(E)), p.alignment[k]
-    e = back @ p.placement[k] + s @ p.q[links.v_slice[k]] + back @ axis - axis
-    ds = lie.ad(axis) @ s
+    e = apply(back, p.placement[k]) + apply(s, p.q[..., links.v_slice[k]])
+    e, ds = e + apply(back, axis) - axis, lie.ad(axis) @ s
     if links.kind[k] == "helical":
-        along = lie.Ad(links.alignment[k])[:, 5] * p.pitch[k]
-        e, ds = e + along * q[links.q_slice[k]], ds + along[:, None]
+        along = lie.Ad(links.alignment[k])[..., 5] * np.asarray(p.pitch[k])[..., None]
+        e, ds = e + along * q[..., links.q_slice[k]], ds + along[..., None]
     return e, ds
 
 
-def _screws(links: System, k: int) -> AnyArray:
-    """Constant screws of a step in its own frame, as columns."""
+def screws(links: System, k: int) -> AnyArray:
+    """Constant screws of step k in its own frame, as columns, (..., 6, n)."""
     adjoint = lie.Ad(links.alignment[k])
-    s: AnyArray = adjoint @ _OWN_SCREWS[links.kind[k]] + links.pitch[k] * adjoint[:, 5:]
+    pitch = np.asarray(links.pitch[k])[..., None, None]
+    s: AnyArray = adjoint @ _OWN_SCREWS[links.kind[k]] + pitch * adjoint[..., 5:]
     return s
 
 
 def _motion(links: System, k: int, q: AnyArray, s: AnyArray) -> AnyArray:
-    """Pose that a step with screws s adds at its coordinates."""
-    x = q[links.q_slice[k]]
-    if links.kind[k] not in ("spherical", "free"):
-        return lie.exp(s[:, 0] * x[0])
-    return group_motion(x, links.alignment[k])
+    """Pose that step k with screws s adds at its coordinates, (..., 4, 4)."""
+    return joint_motion(q[..., links.q_slice[k]], s[..., 0], links.alignment[k])

@@ -15,10 +15,12 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
+from jounce.papers.joints import apply, transposed
 from jounce.papers.kim.chain import Parameter, System, joint_derivative, system
 from jounce.papers.kim.dynamics import (
     HybridDynamics,
     Velocities,
+    diagonal,
     external,
     hybrid_dynamics,
     inverse_dynamics,
@@ -28,8 +30,8 @@ from jounce.papers.kim.dynamics import (
 class VelocityDerivatives(NamedTuple):
     """First forward recursion of Tables 5, 6 and 7, with the joints' part of eq. 64."""
 
-    dh: AnyArray
-    """(n, 6)."""
+    dh: list[AnyArray]
+    """(n) of (6,)."""
     dS: list[AnyArray]  # noqa: N815
     """(n) of (6, n_i)."""
     dV: AnyArray  # noqa: N815
@@ -63,17 +65,22 @@ def inverse_dynamics_derivative(
     y = inverse_dynamics(links, q, q_dot, q_ddot, F_ext)
     x = y.velocities
     d = velocity_derivatives(links, x, q, q_dot, p)
-    dV_dot, dF = np.zeros_like(d.dV), -external(links, p.F_ext, d.dV.dtype)
+    dF = -external(links, p.F_ext, d.dV + y.F, p.q_ddot)
+    dV_dot = np.zeros_like(dF)
     dV_dot[-1] = p.V_0_dot
-    dtau: AnyArray = (p.armature * q_ddot + links.armature * p.q_ddot).astype(d.dV.dtype)
+    dtau = np.zeros((*dF.shape[1:-1], q_ddot.shape[-1]), dF.dtype)
+    dtau += p.armature * q_ddot + links.armature * p.q_ddot
     for i, parent in enumerate(links.parent):
         rates = links.rates(i)
-        driven = d.dS[i] @ q_ddot[rates] + x.S[i] @ p.q_ddot[rates] + d.deta[i]
-        dV_dot[i] = _carried(x, d, i, y.V_dot[parent], dV_dot[parent]) + driven
+        driven = apply(d.dS[i], q_ddot[..., rates]) + apply(x.S[i], p.q_ddot[..., rates])
+        dV_dot[i] = _carried(x, d, i, y.V_dot[parent], dV_dot[parent]) + driven + d.deta[i]
     for i, parent in reversed(list(enumerate(links.parent))):
-        dF[i] += p.I[i] @ y.V_dot[i] + links.I[i] @ dV_dot[i] + _gyroscopic(links, x, d, p, i)
-        dtau[links.rates(i)] += d.dS[i].T @ y.F[i] + x.S[i].T @ dF[i]
-        dF[parent] += x.Ad[i].T @ (dF[i] - lie.ad(d.dh[i]).T @ y.F[i])
+        dF[i] += apply(p.I[i], y.V_dot[i]) + apply(links.I[i], dV_dot[i])
+        dF[i] += _gyroscopic(links, x, d, p, i)
+        own = apply(transposed(d.dS[i]), y.F[i]) + apply(transposed(x.S[i]), dF[i])
+        dtau[..., links.rates(i)] += own
+        moved = dF[i] - apply(transposed(lie.ad(d.dh[i])), y.F[i])
+        dF[parent] += apply(transposed(x.Ad[i]), moved)
     return dtau
 
 
@@ -143,25 +150,41 @@ def hybrid_dynamics_derivative(
     x = y.velocities
     d = velocity_derivatives(links, x, q, q_dot, p)
     dI_hat, dB_hat, dPsi = _backward(links, y, d, a, p)
-    dV_dot, dF = np.zeros_like(d.dV), np.zeros_like(d.deta)
+    dV_dot, dF = np.zeros_like(dB_hat), np.zeros_like(dB_hat[:-1])
     dV_dot[-1] = p.V_0_dot
-    dq_ddot, dtau = p.q_ddot.astype(d.dV.dtype), p.tau.astype(d.dV.dtype)
+    shape = (*dB_hat.shape[1:-1], y.tau.shape[-1])
+    dq_ddot, dtau = (np.array(np.broadcast_to(z, shape), dF.dtype) for z in (p.q_ddot, p.tau))
     for i, parent in enumerate(links.parent):
         rates, S, dS = links.rates(i), x.S[i], d.dS[i]
-        carried = x.Ad[i] @ y.V_dot[parent] + x.eta[i]
+        carried = apply(x.Ad[i], y.V_dot[parent]) + x.eta[i]
         dcarried = _carried(x, d, i, y.V_dot[parent], dV_dot[parent]) + d.deta[i]
         if i not in a:
-            force = y.I_hat[i] @ carried + y.B_hat[i]
-            dforce = dI_hat[i] @ carried + y.I_hat[i] @ dcarried + dB_hat[i]
-            dq_ddot[rates] = dPsi[i] @ (y.tau[rates] - S.T @ force) + y.Psi[i] @ (
-                dtau[rates] - dS.T @ force - S.T @ dforce
-            )
-        dV_dot[i] = dcarried + dS @ y.q_ddot[rates] + S @ dq_ddot[rates]
-        dF[i] = dI_hat[i] @ y.V_dot[i] + y.I_hat[i] @ dV_dot[i] + dB_hat[i]
+            force = apply(y.I_hat[i], carried) + y.B_hat[i]
+            dforce = apply(dI_hat[i], carried) + apply(y.I_hat[i], dcarried) + dB_hat[i]
+            free, dfree = _free_force(y, i, rates, force, dtau, dS, dforce)
+            dq_ddot[..., rates] = apply(dPsi[i], free) + apply(y.Psi[i], dfree)
+        driven = apply(dS, y.q_ddot[..., rates]) + apply(S, dq_ddot[..., rates])
+        dV_dot[i] = dcarried + driven
+        dF[i] = apply(dI_hat[i], y.V_dot[i]) + apply(y.I_hat[i], dV_dot[i]) + dB_hat[i]
         if i in a:
-            rotor = p.armature[rates] * y.q_ddot[rates] + links.armature[rates] * dq_ddot[rates]
-            dtau[rates] = dS.T @ y.F[i] + S.T @ dF[i] + rotor
+            rotor = (p.armature * y.q_ddot + links.armature * dq_ddot)[..., rates]
+            dtau[..., rates] = apply(transposed(dS), y.F[i]) + apply(transposed(S), dF[i]) + rotor
     return HybridDerivative(dq_ddot, dtau)
+
+
+def _free_force(
+    y: HybridDynamics,
+    i: int,
+    rates: slice,
+    force: AnyArray,
+    dtau: AnyArray,
+    dS: AnyArray,
+    dforce: AnyArray,
+) -> tuple[AnyArray, AnyArray]:
+    """What is left of tau_i for the acceleration, tau - S^T force, and its derivative by p."""
+    S_T = transposed(y.velocities.S[i])
+    free: AnyArray = y.tau[..., rates] - apply(S_T, force)
+    return free, dtau[..., rates] - apply(transposed(dS), force) - apply(S_T, dforce)
 
 
 def _backward(
@@ -169,36 +192,45 @@ def _backward(
 ) -> tuple[AnyArray, AnyArray, list[AnyArray]]:
     """Derivatives of articulated inertias, bias forces and Psi: backward recursion of Table 7."""
     x = y.velocities
-    dI_hat, dB_hat = np.zeros_like(y.I_hat), -external(links, p.F_ext, d.dV.dtype)
-    dI_hat = dI_hat.astype(d.dV.dtype)
-    dI_hat[:-1] = p.I
+    dB_hat = -external(links, p.F_ext, d.dV + y.B_hat, p.q_ddot, p.tau)
+    dI_hat = np.zeros((*dB_hat.shape, 6), dB_hat.dtype)
     dPsi = [np.zeros_like(Psi) for Psi in y.Psi]
     for i, parent in reversed(list(enumerate(links.parent))):
-        rates, S, dS, Psi = links.rates(i), x.S[i], d.dS[i], y.Psi[i]
-        I_hat, B_hat, eta = y.I_hat[i], y.B_hat[i], x.eta[i]
+        rates, S, dS = links.rates(i), x.S[i], d.dS[i]
+        I_hat, eta = y.I_hat[i], x.eta[i]
+        dI_hat[i] += p.I[i]
         dB_hat[i] += _gyroscopic(links, x, d, p, i)
         if i in a:
             dPi = dI_hat[i]
-            push = eta + S @ y.q_ddot[rates]
-            dpush = d.deta[i] + dS @ y.q_ddot[rates] + S @ p.q_ddot[rates]
+            push = eta + apply(S, y.q_ddot[..., rates])
+            dpush = apply(dS, y.q_ddot[..., rates]) + apply(S, p.q_ddot[..., rates]) + d.deta[i]
         else:
-            half = dS.T @ I_hat @ S
-            rotor = np.diag(p.armature[rates])
-            dPsi[i] = -Psi @ (S.T @ dI_hat[i] @ S + half + half.T + rotor) @ Psi
-            IS = I_hat @ S
-            twice = (dI_hat[i] @ S + I_hat @ dS) @ Psi @ IS.T
-            dPi = dI_hat[i] - (IS @ dPsi[i] @ IS.T + twice + twice.T)
-            force, dforce = I_hat @ eta + B_hat, dI_hat[i] @ eta + I_hat @ d.deta[i] + dB_hat[i]
-            free = y.tau[rates] - S.T @ force
-            dfree = p.tau[rates] - dS.T @ force - S.T @ dforce
-            push = eta + S @ Psi @ free
-            dpush = d.deta[i] + (dS @ Psi + S @ dPsi[i]) @ free + S @ Psi @ dfree
-        dbeta = dB_hat[i] + dI_hat[i] @ push + I_hat @ dpush
-        ad_dh = lie.ad(d.dh[i])
+            Psi, rotor = y.Psi[i], diagonal(p.armature[..., rates])
+            dPi, dPsi[i] = _eliminated(I_hat, dI_hat[i], S, dS, Psi, rotor)
+            force = apply(I_hat, eta) + y.B_hat[i]
+            dforce = apply(dI_hat[i], eta) + apply(I_hat, d.deta[i]) + dB_hat[i]
+            free, dfree = _free_force(y, i, rates, force, p.tau, dS, dforce)
+            push = eta + apply(S @ Psi, free)
+            dpush = apply(dS @ Psi + S @ dPsi[i], free) + apply(S @ Psi, dfree) + d.deta[i]
+        dbeta = dB_hat[i] + apply(dI_hat[i], push) + apply(I_hat, dpush)
+        ad_dh, Ad_T = lie.ad(d.dh[i]), transposed(x.Ad[i])
         turned = y.Pi[i] @ ad_dh
-        dI_hat[parent] += x.Ad[i].T @ (dPi - turned - turned.T) @ x.Ad[i]
-        dB_hat[parent] += x.Ad[i].T @ (dbeta - ad_dh.T @ y.beta[i])
+        dI_hat[parent] += Ad_T @ (dPi - turned - transposed(turned)) @ x.Ad[i]
+        dB_hat[parent] += apply(Ad_T, dbeta - apply(transposed(ad_dh), y.beta[i]))
     return dI_hat, dB_hat, dPsi
+
+
+def _eliminated(
+    I_hat: AnyArray, dI_hat: AnyArray, S: AnyArray, dS: AnyArray, Psi: AnyArray, rotor: AnyArray
+) -> tuple[AnyArray, AnyArray]:
+    """Derivatives of Pi = I_hat - I_hat S Psi S^T I_hat and Psi of a joint whose force is given."""
+    half = transposed(dS) @ I_hat @ S
+    inner = transposed(S) @ dI_hat @ S + half + transposed(half) + rotor
+    dPsi: AnyArray = -Psi @ inner @ Psi
+    IS = I_hat @ S
+    twice = (dI_hat @ S + I_hat @ dS) @ Psi @ transposed(IS)
+    dPi = dI_hat - (IS @ dPsi @ transposed(IS) + twice + transposed(twice))
+    return dPi, dPsi
 
 
 def velocity_derivatives(
@@ -215,27 +247,27 @@ def velocity_derivatives(
     """
     q, q_dot = np.asarray(q), np.asarray(q_dot)
     n = len(links.parent)
-    given = [joint_derivative(links, i, q, q_dot, p) for i in range(n)]
-    dtype = np.result_type(x.V, p.I, p.q_dot, *(dS for _, dS, _ in given))
-    dV, deta = np.zeros((n + 1, 6), dtype), np.zeros((n, 6), dtype)
-    d = VelocityDerivatives(np.stack([g[0] for g in given]), [g[1] for g in given], dV, deta)
+    dh, dS, dS_dot = zip(*(joint_derivative(links, i, q, q_dot, p) for i in range(n)), strict=True)
+    dtype = np.result_type(x.V, p.I, p.q_dot, *dS)
+    lead = np.broadcast_shapes(x.V.shape[1:-1], p.q_dot.shape[:-1], *(h.shape[:-1] for h in dh))
+    dV, deta = np.zeros((n + 1, *lead, 6), dtype), np.zeros((n, *lead, 6), dtype)
+    d = VelocityDerivatives(list(dh), list(dS), dV, deta)
     for i, parent in enumerate(links.parent):
-        rates, drates = q_dot[links.rates(i)], p.q_dot[links.rates(i)]
-        relative = d.dS[i] @ rates + x.S[i] @ drates
+        rates, drates = q_dot[..., links.rates(i)], p.q_dot[..., links.rates(i)]
+        relative = apply(dS[i], rates) + apply(x.S[i], drates)
         dV[i] = _carried(x, d, i, x.V[parent], dV[parent]) + relative
         deta[i] = (
-            lie.ad(dV[i]) @ x.S[i] @ rates
-            + lie.ad(x.V[i]) @ relative
-            + given[i][2] @ rates
-            + x.S_dot[i] @ drates
+            apply(lie.ad(dV[i]) @ x.S[i], rates)
+            + apply(lie.ad(x.V[i]), relative)
+            + apply(dS_dot[i], rates)
+            + apply(x.S_dot[i], drates)
         )
     return d
 
 
 def _carried(x: Velocities, d: VelocityDerivatives, i: int, X: AnyArray, dX: AnyArray) -> AnyArray:
     """Derivative of Ad(T^-1) X for a twist X of the parent (Corollary 1, eq. 59)."""
-    carried: AnyArray = x.Ad[i] @ dX - lie.ad(d.dh[i]) @ x.Ad[i] @ X
-    return carried
+    return apply(x.Ad[i], dX) - apply(lie.ad(d.dh[i]) @ x.Ad[i], X)
 
 
 def _gyroscopic(
@@ -243,5 +275,5 @@ def _gyroscopic(
 ) -> AnyArray:
     """Derivative of -ad(V)^T I V."""
     I, V, dV = links.I[i], x.V[i], d.dV[i]  # noqa: E741
-    change: AnyArray = -lie.ad(dV).T @ I @ V - lie.ad(V).T @ (p.I[i] @ V + I @ dV)
-    return change
+    momentum = apply(p.I[i], V) + apply(I, dV)
+    return -apply(transposed(lie.ad(dV)) @ I, V) - apply(transposed(lie.ad(V)), momentum)

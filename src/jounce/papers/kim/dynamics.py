@@ -2,19 +2,20 @@
 
 Arrays over bodies have one row more than there are bodies: the last one is the ground, which
 ``parent[i] == -1`` selects. Twists and wrenches are body-fixed, each in the frame of its body.
+Batch axes of states come behind the axis of bodies and before that of rates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
+from jounce.papers.joints import apply, transposed
 from jounce.papers.kim.chain import System, joint, system
 
 
@@ -75,12 +76,11 @@ def newton_euler(I: AnyArray, V: AnyArray, V_dot: AnyArray) -> AnyArray:  # noqa
     """Wrench that moves a rigid body: F = I V' - ad(V)^T I V, body-fixed (kim, eq. 31).
 
     Args:
-        I: (6, 6) generalized inertia (eq. 20).
-        V: (6,) generalized velocity.
-        V_dot: (6,) its component-wise time derivative.
+        I: (..., 6, 6) generalized inertia (eq. 20).
+        V: (..., 6) generalized velocity.
+        V_dot: (..., 6) its component-wise time derivative.
     """
-    F: AnyArray = I @ V_dot - lie.ad(V).T @ I @ V
-    return F
+    return apply(I, V_dot) - apply(transposed(lie.ad(V)) @ I, V)
 
 
 def inverse_dynamics(
@@ -102,17 +102,17 @@ def inverse_dynamics(
     links = system(model)
     q_ddot = np.asarray(q_ddot)
     x = velocities(links, q, q_dot)
-    F = -external(links, F_ext, number_type(x, q_ddot))
+    F = -external(links, F_ext, x.V, q_ddot)
     V_dot = np.zeros_like(F)
     V_dot[-1] = links.V_0_dot
-    tau = links.armature * q_ddot
-    tau = tau.astype(F.dtype)
+    tau = np.zeros((*F.shape[1:-1], q_ddot.shape[-1]), F.dtype) + links.armature * q_ddot
     for i, parent in enumerate(links.parent):
-        V_dot[i] = x.Ad[i] @ V_dot[parent] + x.eta[i] + x.S[i] @ q_ddot[links.rates(i)]  # (40)
+        carried = apply(x.Ad[i], V_dot[parent]) + x.eta[i]
+        V_dot[i] = carried + apply(x.S[i], q_ddot[..., links.rates(i)])  # (40)
     for i, parent in reversed(list(enumerate(links.parent))):
         F[i] += newton_euler(links.I[i], x.V[i], V_dot[i])  # (41)
-        tau[links.rates(i)] += x.S[i].T @ F[i]
-        F[parent] += x.Ad[i].T @ F[i]
+        tau[..., links.rates(i)] += apply(transposed(x.S[i]), F[i])
+        F[parent] += apply(transposed(x.Ad[i]), F[i])
     return InverseDynamics(tau, V_dot, F, x)
 
 
@@ -159,21 +159,25 @@ def hybrid_dynamics(
     """
     links = system(model)
     x = velocities(links, q, q_dot)
-    dtype = number_type(x, np.asarray(q_ddot), np.asarray(tau))
-    q_ddot, tau = np.array(q_ddot, dtype), np.array(tau, dtype)
-    I_hat, B_hat, Psi, Pi, beta = _backward(links, x, q_ddot, tau, a, external(links, F_ext, dtype))
+    F_ext = external(links, F_ext, x.V, np.asarray(q_ddot), np.asarray(tau))
+    shape = (*F_ext.shape[1:-1], np.shape(tau)[-1])
+    q_ddot, tau = (np.array(np.broadcast_to(y, shape), F_ext.dtype) for y in (q_ddot, tau))
+    I_hat, B_hat, Psi, Pi, beta = _backward(links, x, q_ddot, tau, a, F_ext)
     V_dot, F = np.zeros_like(B_hat), np.zeros_like(B_hat[:-1])
     V_dot[-1] = links.V_0_dot
     for i, parent in enumerate(links.parent):
-        rates, carried = links.rates(i), x.Ad[i] @ V_dot[parent] + x.eta[i]
+        rates, S = links.rates(i), x.S[i]
+        carried = apply(x.Ad[i], V_dot[parent]) + x.eta[i]
         if i not in a:
-            q_ddot[rates] = Psi[i] @ (
-                tau[rates] - x.S[i].T @ (I_hat[i] @ carried + B_hat[i])
+            force = apply(I_hat[i], carried) + B_hat[i]
+            q_ddot[..., rates] = apply(
+                Psi[i], tau[..., rates] - apply(transposed(S), force)
             )  # (44)
-        V_dot[i] = carried + x.S[i] @ q_ddot[rates]  # (40)
-        F[i] = I_hat[i] @ V_dot[i] + B_hat[i]  # (42)
+        V_dot[i] = carried + apply(S, q_ddot[..., rates])  # (40)
+        F[i] = apply(I_hat[i], V_dot[i]) + B_hat[i]  # (42)
         if i in a:
-            tau[rates] = x.S[i].T @ F[i] + links.armature[rates] * q_ddot[rates]
+            rotor = (links.armature * q_ddot)[..., rates]
+            tau[..., rates] = apply(transposed(S), F[i]) + rotor
     return HybridDynamics(q_ddot, tau, V_dot, F, I_hat, B_hat, Psi, Pi, beta, x)
 
 
@@ -186,26 +190,33 @@ def _backward(
     F_ext: AnyArray,
 ) -> tuple[AnyArray, AnyArray, list[AnyArray], AnyArray, AnyArray]:
     """Articulated inertias and bias forces: the backward recursion of Tables 3 and 4."""
-    n, dtype = len(links.parent), F_ext.dtype
-    I_hat, B_hat = np.zeros((n + 1, 6, 6), dtype), -F_ext
-    I_hat[:-1] = links.I
-    Pi, beta, Psi = np.zeros((n, 6, 6), dtype), np.zeros((n, 6), dtype), [np.zeros((0, 0))] * n
+    n, lead, dtype = len(links.parent), F_ext.shape[1:-1], F_ext.dtype
+    I_hat, B_hat = np.zeros((n + 1, *lead, 6, 6), dtype), -F_ext
+    Pi, beta = np.zeros((n, *lead, 6, 6), dtype), np.zeros((n, *lead, 6), dtype)
+    Psi = [np.zeros((x.S[i].shape[-1],) * 2) for i in range(n)]
     for i, parent in reversed(list(enumerate(links.parent))):
-        rates, S = links.rates(i), x.S[i]
-        B_hat[i] -= lie.ad(x.V[i]).T @ links.I[i] @ x.V[i]
+        rates, S, S_T = links.rates(i), x.S[i], transposed(x.S[i])
+        I_hat[i] += links.I[i]
+        B_hat[i] -= apply(transposed(lie.ad(x.V[i])) @ links.I[i], x.V[i])
         IS = I_hat[i] @ S
         if i in a:
-            Psi[i] = np.zeros((S.shape[1], S.shape[1]))
-            push = x.eta[i] + S @ q_ddot[rates]
+            push = x.eta[i] + apply(S, q_ddot[..., rates])
         else:
-            Psi[i] = np.linalg.inv(S.T @ IS + np.diag(links.armature[rates]))
-            free = tau[rates] - S.T @ (I_hat[i] @ x.eta[i] + B_hat[i])
-            push = x.eta[i] + S @ Psi[i] @ free
-        Pi[i] = I_hat[i] - IS @ Psi[i] @ IS.T
-        beta[i] = B_hat[i] + I_hat[i] @ push
-        I_hat[parent] += x.Ad[i].T @ Pi[i] @ x.Ad[i]  # (51)
-        B_hat[parent] += x.Ad[i].T @ beta[i]  # (52)
+            Psi[i] = np.linalg.inv(S_T @ IS + diagonal(links.armature[..., rates]))
+            free = tau[..., rates] - apply(S_T, apply(I_hat[i], x.eta[i]) + B_hat[i])
+            push = x.eta[i] + apply(S @ Psi[i], free)
+        Pi[i] = I_hat[i] - IS @ Psi[i] @ transposed(IS)
+        beta[i] = B_hat[i] + apply(I_hat[i], push)
+        Ad_T = transposed(x.Ad[i])
+        I_hat[parent] += Ad_T @ Pi[i] @ x.Ad[i]  # (51)
+        B_hat[parent] += apply(Ad_T, beta[i])  # (52)
     return I_hat, B_hat, Psi, Pi, beta
+
+
+def diagonal(x: AnyArray) -> AnyArray:
+    """Diagonal matrices (..., n, n) of the rows of x (..., n)."""
+    out: AnyArray = x[..., None] * np.eye(x.shape[-1])
+    return out
 
 
 def velocities(links: System, q: ArrayLike, q_dot: ArrayLike) -> Velocities:
@@ -221,23 +232,28 @@ def velocities(links: System, q: ArrayLike, q_dot: ArrayLike) -> Velocities:
     Ad = [lie.Ad(lie.inverse(T)) for T, _, _ in joints]
     S, S_dot = [S for _, S, _ in joints], [S_dot for _, _, S_dot in joints]
     dtype = np.result_type(links.I, q_dot, *Ad, *S)
-    V, eta = np.zeros((len(Ad) + 1, 6), dtype), np.zeros((len(Ad), 6), dtype)
+    lead = np.broadcast_shapes(q_dot.shape[:-1], *(x.shape[:-2] for x in (*Ad, *S)))
+    V, eta = (np.zeros((n, *lead, 6), dtype) for n in (len(Ad) + 1, len(Ad)))
     for i, parent in enumerate(links.parent):
-        rates = q_dot[links.rates(i)]
-        V[i] = Ad[i] @ V[parent] + S[i] @ rates  # (36)
-        eta[i] = lie.ad(V[i]) @ S[i] @ rates + S_dot[i] @ rates
+        rates = q_dot[..., links.rates(i)]
+        V[i] = apply(Ad[i], V[parent]) + apply(S[i], rates)  # (36)
+        eta[i] = apply(lie.ad(V[i]) @ S[i], rates) + apply(S_dot[i], rates)
     return Velocities(Ad, S, S_dot, V, eta)
 
 
-def external(links: System, F_ext: ArrayLike | None, dtype: npt.DTypeLike = float) -> AnyArray:
-    """External wrenches by joint instead of by body, with a row for the ground; (n+1, 6)."""
-    F = np.zeros((len(links.parent) + 1, 6), np.result_type(dtype, float))
-    if F_ext is not None:
-        F = F.astype(np.result_type(F, np.asarray(F_ext)))
-        F[list(links.body)] = F_ext
+def external(links: System, F_ext: ArrayLike | None, V: AnyArray, *inputs: AnyArray) -> AnyArray:
+    """External wrenches by joint instead of by body, with a row for the ground; (n+1, ..., 6).
+
+    Args:
+        links: the robot.
+        F_ext: (n_bodies, ..., 6) wrenches on the bodies.
+        V: (n+1, ..., 6) velocities, which with F_ext and the inputs say what is complex.
+        inputs: (..., nv) accelerations or forces.
+    """
+    given = np.zeros((len(links.body), 6)) if F_ext is None else np.asarray(F_ext)
+    leads = (x.shape[:-1] for x in inputs)
+    lead = np.broadcast_shapes(V.shape[1:-1], given.shape[1:-1], links.I.shape[1:-2], *leads)
+    F = np.zeros((len(V), *lead, 6), np.result_type(V, given, links.V_0_dot, *inputs))
+    for joint_of_body, wrench in zip(links.body, given, strict=True):
+        F[joint_of_body] = wrench
     return F
-
-
-def number_type(x: Velocities, *others: AnyArray) -> np.dtype[Any]:
-    """Real unless something is complex."""
-    return np.result_type(x.V, *others)

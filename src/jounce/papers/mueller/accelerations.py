@@ -16,6 +16,7 @@ from jounce import lie
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.papers.joints import transposed
 from jounce.papers.mueller.geometry import column_nodes, configurations, is_inward, joint_screws
 from jounce.papers.mueller.kinematics import (
     check,
@@ -45,7 +46,7 @@ __all__ = [
 
 def column_brackets(J: AnyArray) -> AnyArray:
     """All brackets [J_{i,j}, J_{i,k}] of columns, (n, 6, nv, nv) with j before k."""
-    out: AnyArray = np.einsum("njab,nbk->najk", lie.ad(np.swapaxes(J, 1, 2)), J)
+    out: AnyArray = np.einsum("njab,nbk->najk", lie.ad(transposed(J)), J)
     return out
 
 
@@ -57,7 +58,7 @@ def is_before(model: Model) -> AnyArray:
 
 def _columns(X: AnyArray, Y: AnyArray) -> AnyArray:
     """Bracket of corresponding columns, (n, 6, nv)."""
-    return np.swapaxes(bracket(np.swapaxes(X, -1, -2), np.swapaxes(Y, -1, -2)), -1, -2)
+    return transposed(bracket(transposed(X), transposed(Y)))
 
 
 def system_jacobian_rate(model: Model, q: AnyArray, v: AnyArray, twist: str = "body") -> AnyArray:

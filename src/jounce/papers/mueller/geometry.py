@@ -22,7 +22,7 @@ from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
 from jounce.model.nodes import Nodes
-from jounce.papers import joints
+from jounce.papers.joints import joint_motions, joint_poses
 
 __all__ = [
     "JointFrames",
@@ -68,15 +68,9 @@ def is_inward(model: Model) -> AnyArray:
     return mask
 
 
-def joint_motions(model: Model, q: AnyArray) -> AnyArray:
-    """Motion of each joint in the frame of its node, (n, 4, 4): exp(iX_i q_i) in eq. 91."""
-    return joints.joint_motions(model, q)
-
-
 def relative_configurations(model: Model, q: AnyArray) -> AnyArray:
     """Pose of each body in its parent, C_{i-1,i} = B_i exp(iX_i q_i), (n, 4, 4), eq. 91."""
-    out: AnyArray = model.nodes.placement @ joint_motions(model, q)
-    return out
+    return joint_poses(model, q)
 
 
 def configurations(model: Model, q: AnyArray) -> AnyArray:

@@ -18,8 +18,8 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
+from jounce.papers.joints import apply, transposed
 from jounce.papers.mueller.newton_euler import spatial_inertia
-from jounce.papers.mueller.screws import apply
 
 __all__ = [
     "TABLEAUX",
@@ -122,7 +122,7 @@ def rigid_body_rates(
     if twist == "body":
 
         def body(t: float, C: AnyArray, V: AnyArray) -> tuple[AnyArray, AnyArray]:
-            gyroscopic = apply(np.swapaxes(lie.ad(V), -1, -2), apply(M, V))
+            gyroscopic = apply(transposed(lie.ad(V)), apply(M, V))
             return V, _solve(M, wrench(t, C) + gyroscopic)  # (41)
 
         return body

@@ -14,6 +14,7 @@ from jounce import lie
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.papers.joints import apply, transposed
 from jounce.papers.mueller.geometry import (
     column_nodes,
     configurations,
@@ -23,7 +24,7 @@ from jounce.papers.mueller.geometry import (
     reference_configurations,
     relative_configurations,
 )
-from jounce.papers.mueller.screws import Ad_R, Ad_r, apply, bracket
+from jounce.papers.mueller.screws import Ad_R, Ad_r, bracket
 
 __all__ = [
     "TWISTS",
@@ -111,7 +112,7 @@ def system_jacobian(model: Model, q: AnyArray, twist: str = "body") -> AnyArray:
         Ad = Ad_r(r[columns] - r[:, None])
         out = np.einsum("ijab,bj->iaj", Ad, instantaneous_screws(model, C))  # (105)
         if twist == "mixed":
-            out[:, :3] = np.swapaxes(C[:, :3, :3], 1, 2) @ out[:, :3]  # (100)
+            out[:, :3] = transposed(C[:, :3, :3]) @ out[:, :3]  # (100)
     return out * moves[:, None, :]
 
 
@@ -237,5 +238,5 @@ def _pseudo_solve(X: AnyArray, y: AnyArray) -> AnyArray:
 def convert_wrenches(C: AnyArray, W_body: AnyArray, twist: str) -> AnyArray:
     """Express body-fixed wrenches (n, 6) in a representation, eq. 120."""
     if twist == "spatial":
-        return apply(np.swapaxes(lie.Ad(lie.inverse(C)), -1, -2), W_body)
+        return apply(transposed(lie.Ad(lie.inverse(C))), W_body)
     return apply(representation(C, twist), W_body)  # orthogonal: its own inverse transpose

@@ -16,6 +16,7 @@ from jounce import lie
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
+from jounce.papers.joints import apply, transposed
 from jounce.papers.mueller.accelerations import (
     accelerations,
     column_brackets,
@@ -33,7 +34,6 @@ from jounce.papers.mueller.kinematics import (
 )
 from jounce.papers.mueller.newton_euler import hybrid_inertia, spatial_inertia
 from jounce.papers.mueller.recursions import Motion, applied_wrenches, body_wrenches
-from jounce.papers.mueller.screws import apply
 
 __all__ = [
     "christoffel_binet",
@@ -150,7 +150,7 @@ def coriolis_matrix(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """
     J, dJ = system_jacobian(model, q), system_jacobian_rate(model, q, v)
     M, ad = inertia_matrices(model), lie.ad(J @ v)
-    inner = M @ dJ - np.swapaxes(ad, -1, -2) @ (M @ J)
+    inner = M @ dJ - transposed(ad) @ (M @ J)
     out: AnyArray = np.einsum("naj,nak->jk", J, inner)
     return out
 
@@ -250,7 +250,7 @@ def christoffel_binet(model: Model, q: AnyArray) -> AnyArray:
     its rotational term is right, but its translational term is not.
     """
     J = system_jacobian(model, q)
-    H = lie.hat(np.swapaxes(J, 1, 2))  # (n, nv, 4, 4)
+    H = lie.hat(transposed(J))  # (n, nv, 4, 4)
     S = inertia.pseudo_inertia(model.nodes.parameters)
     T = np.einsum("niab,nbc,nkdc->nikad", H, S, H, optimize=True)
     gamma = np.einsum("nikad,njad->ijk", T, H, optimize=True)  # j <= k, used where j < k

@@ -13,12 +13,12 @@ import numpy as np
 
 from jounce._types import AnyArray
 from jounce.model import Model
+from jounce.papers.joints import apply
 from jounce.papers.mueller.accelerations import system_jacobian_rate
 from jounce.papers.mueller.geometry import configurations, inertia_matrices
 from jounce.papers.mueller.kinematics import system_jacobian
 from jounce.papers.mueller.newton_euler import spatial_inertia, spatial_inertia_rate
 from jounce.papers.mueller.recursions import applied_wrenches
-from jounce.papers.mueller.screws import apply
 
 __all__ = ["PhaseRates", "momentum_balance", "momentum_rates", "phase_rates", "spatial_momenta"]
 

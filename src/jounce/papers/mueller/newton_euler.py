@@ -13,7 +13,8 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray
 from jounce.model import inertia
-from jounce.papers.mueller.screws import Ad_R, ad_omega, angular, apply, linear
+from jounce.papers.joints import apply, transposed
+from jounce.papers.mueller.screws import Ad_R, ad_omega, angular, linear
 
 __all__ = [
     "binet_inertia",
@@ -37,10 +38,6 @@ __all__ = [
     "spatial_inertia",
     "spatial_inertia_rate",
 ]
-
-
-def _T(A: AnyArray) -> AnyArray:
-    return np.swapaxes(A, -1, -2)
 
 
 def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
@@ -82,27 +79,27 @@ def spatial_inertia(M: AnyArray, C: AnyArray) -> AnyArray:
 def spatial_inertia_rate(M: AnyArray, V: AnyArray) -> AnyArray:
     """Time derivative of the spatial inertia, -ad_V^T M^s - M^s ad_V, eq. 37."""
     ad = lie.ad(V)
-    out: AnyArray = -_T(ad) @ M - M @ ad
+    out: AnyArray = -transposed(ad) @ M - M @ ad
     return out
 
 
 def hybrid_inertia(M: AnyArray, R: AnyArray) -> AnyArray:
     """Hybrid inertia M^h = Ad_R^-T M^b Ad_R^-1 (eq. 47, 51, 76a)."""
-    Ad = Ad_R(_T(R))
-    return _T(Ad) @ M @ Ad
+    Ad = Ad_R(transposed(R))
+    return transposed(Ad) @ M @ Ad
 
 
 def hybrid_inertia_rate(M: AnyArray, w: AnyArray) -> AnyArray:
     """Time derivative of the hybrid inertia, -ad_w^T M^h - M^h ad_w (before eq. 48)."""
     ad = ad_omega(w)
-    out: AnyArray = -_T(ad) @ M - M @ ad
+    out: AnyArray = -transposed(ad) @ M - M @ ad
     return out
 
 
 def inertia_in_frame(M: AnyArray, S: AnyArray) -> AnyArray:
     """Inertia Ad_S^T M Ad_S, with S the pose of the new frame in the old one (eq. 61, and 40)."""
     Ad = lie.Ad(S)
-    return _T(Ad) @ M @ Ad
+    return transposed(Ad) @ M @ Ad
 
 
 def momentum(M: AnyArray, V: AnyArray) -> AnyArray:
@@ -112,7 +109,7 @@ def momentum(M: AnyArray, V: AnyArray) -> AnyArray:
 
 def newton_euler_spatial(M: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """W^s = M^s dV^s - ad_{V^s}^T M^s V^s, the derivative of M^s V^s (eq. 36), eq. 38."""
-    return apply(M, dV) - apply(_T(lie.ad(V)), apply(M, V))
+    return apply(M, dV) - apply(transposed(lie.ad(V)), apply(M, V))
 
 
 def newton_euler_body(M: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
@@ -133,7 +130,7 @@ def newton_euler_body_parts(parameters: AnyArray, V: AnyArray, dV: AnyArray) -> 
 def newton_euler_com(parameters: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
     """W_c^b = M_c dV_c - ad_{w_c}^T M_c V_c for the twist of the COM frame, eq. 44 to 46."""
     M = com_inertia(parameters)
-    return apply(M, dV) - apply(_T(ad_omega(V[..., :3])), apply(M, V))
+    return apply(M, dV) - apply(transposed(ad_omega(V[..., :3])), apply(M, V))
 
 
 def newton_euler_hybrid(M: AnyArray, V: AnyArray, dV: AnyArray) -> AnyArray:
@@ -150,7 +147,7 @@ def newton_euler_hybrid_parts(
 ) -> AnyArray:
     """Moment and force of eq. 54, 55, with R the rotation of the body."""
     m, d, theta = _about_frame(parameters)
-    d, theta = apply(R, d), R @ theta @ _T(R)
+    d, theta = apply(R, d), R @ theta @ transposed(R)
     w, dw, ddr = V[..., :3], dV[..., :3], dV[..., 3:]
     moment = apply(theta, dw) + _cross(w, apply(theta, w)) + m * _cross(d, ddr)  # (54)
     force = m * (ddr + _cross(dw, d) + _cross(w, _cross(w, d)))  # (55)
@@ -172,7 +169,7 @@ def newton_euler_mixed(parameters: AnyArray, R: AnyArray, V: AnyArray, dV: AnyAr
     """
     m, d, theta = _about_frame(parameters)
     w, dw, ddr = V[..., :3], dV[..., :3], dV[..., 3:]
-    lever = m * _cross(d, apply(_T(R), ddr))
+    lever = m * _cross(d, apply(transposed(R), ddr))
     moment = apply(theta, dw) + _cross(w, apply(theta, w)) + lever  # (56)
     force = m * (ddr + apply(R, _cross(dw, d) + _cross(w, _cross(w, d))))  # (57)
     return np.concatenate([moment, force], axis=-1)
@@ -195,7 +192,7 @@ def newton_euler_in_frame(M: AnyArray, V_i: AnyArray, dV_i: AnyArray, V_j: AnyAr
         dV_i: derivative of the components of jV_i.
         V_j: jV_j, the body-fixed twist of F_j; zero for the world.
     """
-    return apply(M, dV_i + apply(lie.ad(V_j), V_i)) - apply(_T(lie.ad(V_i)), apply(M, V_i))
+    return apply(M, dV_i + apply(lie.ad(V_j), V_i)) - apply(transposed(lie.ad(V_i)), apply(M, V_i))
 
 
 def newton_euler_resolved(
@@ -217,7 +214,7 @@ def newton_euler_resolved(
         w_k: (..., 3) angular velocity of F_k, resolved in F_k; zero for the world.
     """
     convective = apply(lie.ad(linear(V_j)) + ad_omega(w_k), V_i)
-    return apply(M, dV_i + convective) - apply(_T(lie.ad(V_i)), apply(M, V_i))
+    return apply(M, dV_i + convective) - apply(transposed(lie.ad(V_i)), apply(M, V_i))
 
 
 def _about_frame(parameters: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:

@@ -146,10 +146,12 @@ def _hybrid_partials(J: AnyArray, node: AnyArray, order: int) -> AnyArray:
     turns = [_rotations(angular(J.T), node, m) for m in range(order + 1)]  # (6, 6, nv, ...)
     inner = [_body_partials(J, node, m) for m in range(order + 1)]
     total = np.zeros((6, *(len(node),) * (order + 1)), J.dtype)
+    products = [  # (6, chosen..., j, rest...) for each number of chosen derivatives
+        np.tensordot(x, y, axes=([1], [0])) for x, y in zip(turns, inner[::-1], strict=True)
+    ]
     for chosen in _subsets(order):
         rest = [m for m in range(order) if m not in chosen]
-        # (6, chosen..., j, rest...)
-        product = np.tensordot(turns[len(chosen)], inner[len(rest)], axes=([1], [0]))
+        product = products[len(chosen)]
         axes = {m: 1 + i for i, m in enumerate(chosen)}
         axes |= {m: 2 + len(chosen) + i for i, m in enumerate(rest)}
         total += product.transpose(0, 1 + len(chosen), *(axes[m] for m in range(order)))

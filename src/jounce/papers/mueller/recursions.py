@@ -19,6 +19,7 @@ from jounce import lie
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.papers.joints import apply, transposed
 from jounce.papers.mueller.geometry import (
     column_nodes,
     configurations,
@@ -43,7 +44,7 @@ from jounce.papers.mueller.newton_euler import (
     newton_euler_spatial,
     spatial_inertia,
 )
-from jounce.papers.mueller.screws import Ad_r, ad_omega, ad_v, apply, bracket
+from jounce.papers.mueller.screws import Ad_r, ad_omega, ad_v, bracket
 
 __all__ = [
     "Motion",
@@ -245,18 +246,18 @@ def _transfers(model: Model, q: AnyArray, C: AnyArray, twist: str) -> AnyArray:
     """Matrices that take the wrench of a body to its parent, (n, 6, 6); unused at the roots."""
     if twist == "body":
         Ad = lie.Ad(lie.inverse(relative_configurations(model, q)))
-        return np.swapaxes(Ad, -1, -2)  # Ad_{C_{i+1,i}}^T
+        return transposed(Ad)  # Ad_{C_{i+1,i}}^T
     if twist == "spatial":
         return np.broadcast_to(np.eye(6), (len(C), 6, 6))
     parent = np.maximum(model.nodes.parent, 0)
     lever = C[:, :3, 3] - C[parent, :3, 3]
-    hybrid = np.swapaxes(Ad_r(-lever), -1, -2)  # Ad_{r_{i+1,i}}^T
+    hybrid = transposed(Ad_r(-lever))  # Ad_{r_{i+1,i}}^T
     if twist == "hybrid":
         return hybrid
     to_world, to_body = representation(C, "hybrid"), representation(C[parent], "hybrid")
     to_world[:, 3:, 3:] = np.eye(3)
     to_body[:, 3:, 3:] = np.eye(3)
-    out: AnyArray = np.swapaxes(to_body, -1, -2) @ hybrid @ to_world
+    out: AnyArray = transposed(to_body) @ hybrid @ to_world
     return out
 
 

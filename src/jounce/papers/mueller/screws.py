@@ -10,6 +10,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray
+from jounce.papers.joints import apply
 
 __all__ = [
     "Ad_R",
@@ -22,12 +23,6 @@ __all__ = [
     "linear",
     "screw_rate",
 ]
-
-
-def apply(matrices: AnyArray, vectors: AnyArray) -> AnyArray:
-    """Multiply (..., 6, 6) matrices by (..., 6) vectors."""
-    product: AnyArray = np.einsum("...ab,...b->...a", matrices, vectors)
-    return product
 
 
 def bracket(X1: AnyArray, X2: AnyArray) -> AnyArray:

@@ -17,20 +17,19 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray
 from jounce.model import Model
+from jounce.papers.joints import apply, joint_motions, transposed
 from jounce.papers.mueller.accelerations import accelerations, column_brackets, is_before
 from jounce.papers.mueller.geometry import (
     column_nodes,
     configurations,
     inertia_matrices,
     is_inward,
-    joint_motions,
     joint_screws,
     relative_configurations,
     scatter_wrenches,
 )
 from jounce.papers.mueller.kinematics import matrix_X, system_jacobian
 from jounce.papers.mueller.lagrange import mass_matrix
-from jounce.papers.mueller.screws import apply
 
 __all__ = [
     "GeometricColumns",
@@ -97,7 +96,7 @@ def _balance(
     V, dV = J @ v, accelerations(model, q, v, a)
     field = np.zeros((len(C), 6), C.dtype)
     field[:, 3:] = np.einsum("nba,b->na", C[:, :3, :3], model.gravity)
-    F = apply(M, dV - field) - apply(np.swapaxes(lie.ad(V), 1, 2), apply(M, V))
+    F = apply(M, dV - field) - apply(transposed(lie.ad(V)), apply(M, V))
     return _Balance(M, J, V, dV, field, F - scatter_wrenches(model, f_ext))
 
 
@@ -129,8 +128,8 @@ def _newton_euler_variation(state: _Balance, dV: AnyArray, ddV: AnyArray) -> Any
     """Change of M dV - ad_V^T M V for changes (n, 6, p) of twist and acceleration."""
     M, ad = state.M, lie.ad(state.V)
     MV = apply(M, state.V)
-    turning = np.einsum("nkba,nb->nak", lie.ad(np.swapaxes(dV, 1, 2)), MV)
-    out: AnyArray = M @ ddV - turning - np.swapaxes(ad, 1, 2) @ (M @ dV)
+    turning = np.einsum("nkba,nb->nak", lie.ad(transposed(dV)), MV)
+    out: AnyArray = M @ ddV - turning - transposed(ad) @ (M @ dV)
     return out
 
 
@@ -154,14 +153,14 @@ def _forces_by_column(
     ddV = np.einsum("najp,j->nap", dJ, a)
     ddV = ddV - np.einsum("njab,nbjp,j->nap", _ad_columns(outward), dJ, v, optimize=True)
     ddV = ddV + np.einsum("nrab,nbrp,r->nap", _ad_columns(inward), dJ, v, optimize=True)
-    field = apply(lie.ad(state.gravity)[:, None], np.swapaxes(K, 1, 2))  # d(Ad_C^-1 G) = [., K]
-    dF = _newton_euler_variation(state, dV, ddV - np.swapaxes(field, 1, 2))
+    field = apply(lie.ad(state.gravity)[:, None], transposed(K))  # d(Ad_C^-1 G) = [., K]
+    dF = _newton_euler_variation(state, dV, ddV - transposed(field))
     out: AnyArray = np.einsum("naip,na->ip", dJ, state.F) + np.einsum("nai,nap->ip", state.J, dF)
     return out
 
 
 def _ad_columns(X: AnyArray) -> AnyArray:
-    return lie.ad(np.swapaxes(X, 1, 2))
+    return lie.ad(transposed(X))
 
 
 def varied_placements(model: Model, variations: Sequence[GeometricVariation]) -> AnyArray:
@@ -280,9 +279,9 @@ def inverse_dynamics_series(
     W = -np.array([scatter_wrenches(model, w, V.dtype) for w in applied])
     for i in range(n - 1, -1, -1):
         Pi = V[:, i] @ M[i].T
-        W[:, i] += Pi[1:] - _leibniz(np.swapaxes(lie.ad(V[:-1, i]), 1, 2), Pi[:-1])  # (67a)
+        W[:, i] += Pi[1:] - _leibniz(transposed(lie.ad(V[:-1, i])), Pi[:-1])  # (67a)
         if parent[i] >= 0:
-            W[:, parent[i]] += _leibniz(np.swapaxes(change[i], 1, 2), W[:, i]) @ Ad[i]
+            W[:, parent[i]] += _leibniz(transposed(change[i]), W[:, i]) @ Ad[i]
     Q = np.einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])  # (67b)
     out: AnyArray = Q + model.armature * motion[1:]
     return out

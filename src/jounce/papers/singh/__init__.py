@@ -18,6 +18,7 @@ Table II                    `RNEACR`, `FDCR`, `ABACR`
 ==========================  ======================================================
 """
 
+from jounce.papers.joints import joint_poses
 from jounce.papers.singh.forward import (
     ABA,
     ABACR,
@@ -38,7 +39,6 @@ from jounce.papers.singh.ground import (
     cross,
     cross_dual,
     first_pass,
-    joint_poses,
     torque_terms,
 )
 from jounce.papers.singh.identities import J1, J2, J3, J4, J5, J6, J7, J8, J9, P

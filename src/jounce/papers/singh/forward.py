@@ -13,7 +13,8 @@ from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
-from jounce.papers.singh.ground import bar, cross, cross_dual, joint_poses, joint_slices
+from jounce.papers.joints import apply, joint_poses, spans, transposed
+from jounce.papers.singh.ground import bar, cross, cross_dual
 from jounce.papers.singh.inverse import IDSVA, RNEACR, Partials
 
 __all__ = [
@@ -31,7 +32,10 @@ __all__ = [
 
 
 class Articulated(NamedTuple):
-    """Kinematics and articulated inertias, computed once and used for every right-hand side."""
+    """Kinematics and articulated inertias, computed once and used for every right-hand side.
+
+    Leading axes of the coordinates follow the axis of bodies.
+    """
 
     model: Model
     parent: list[int]
@@ -48,67 +52,70 @@ class Articulated(NamedTuple):
 
 def articulated(model: Model, q: ArrayLike) -> Articulated:
     """Factor the mass matrix: the part of ABA that depends on q only (singh, Sec. IV-E)."""
-    parent, joint = [int(p) for p in model.nodes.parent], joint_slices(model)
+    parent, joint = [int(p) for p in model.nodes.parent], spans(model.nodes.v_index, model.nv)
     N = len(parent)
-    X = lie.Ad(lie.inverse(joint_poses(model, q)))
-    I_A = np.zeros((N + 1, 6, 6), X.dtype)
-    I_A[:N] = inertia.matrix(model.nodes.parameters)
+    X = lie.Ad(lie.inverse(np.moveaxis(joint_poses(model, q), -3, 0)))
+    I_A = np.zeros((N + 1, *X.shape[1:]), X.dtype)
+    for i, I_body in enumerate(inertia.matrix(model.nodes.parameters)):
+        I_A[i] = I_body
     empty: list[AnyArray] = [np.zeros(0)] * N
     U, D_inv, I_a = empty.copy(), empty.copy(), empty.copy()
     for i in range(N - 1, -1, -1):
         S = model.nodes.screws[:, joint[i]]
         U[i] = I_A[i] @ S
         D_inv[i] = np.linalg.inv(S.T @ U[i] + np.diag(model.armature[joint[i]]))
-        I_a[i] = I_A[i] - U[i] @ D_inv[i] @ U[i].T
-        I_A[parent[i]] += X[i].T @ I_a[i] @ X[i]
+        I_a[i] = I_A[i] - U[i] @ D_inv[i] @ transposed(U[i])
+        I_A[parent[i]] += transposed(X[i]) @ I_a[i] @ X[i]
     return Articulated(model, parent, joint, X, U, D_inv, I_a)
 
 
 def _solve(A: Articulated, b: AnyArray, c: AnyArray, p: AnyArray, a_0: AnyArray) -> AnyArray:
-    """Run ABA's last two passes for m right-hand sides b (n, m).
+    """Run ABA's last two passes for m right-hand sides b (..., n, m).
 
     Args:
         A: from `articulated`.
-        b: (n, m) joint forces.
-        c: (N, 6, 1) velocity-product accelerations.
-        p: (N + 1, 6, 1) bias forces; the last belongs to the ground.
+        b: (..., n, m) joint forces.
+        c: (N, ..., 6, 1) velocity-product accelerations.
+        p: (N + 1, ..., 6, 1) bias forces; the last belongs to the ground.
         a_0: (6, 1) acceleration of the ground.
     """
     N, screws = len(A.parent), A.model.nodes.screws
     dtype = np.result_type(A.X, b, p)
-    p = p + np.zeros((N + 1, 6, b.shape[1]), dtype)
+    lead = np.broadcast_shapes(A.X.shape[1:-2], b.shape[:-2], p.shape[1:-2])
+    p = p + np.zeros((N + 1, *lead, 6, b.shape[-1]), dtype)
     a = np.zeros_like(p)
     a[-1] = a_0
-    u, out = np.zeros(b.shape, dtype), np.zeros(b.shape, dtype)
+    u, out = (np.zeros((*lead, *b.shape[-2:]), dtype) for _ in range(2))
     for i in range(N - 1, -1, -1):
         k = A.joint[i]
-        u[k] = b[k] - screws[:, k].T @ p[i]
-        p_a = p[i] + A.I_a[i] @ c[i] + A.U[i] @ A.D_inv[i] @ u[k]
-        p[A.parent[i]] += A.X[i].T @ p_a
+        u_i = u[..., k, :] = b[..., k, :] - screws[:, k].T @ p[i]
+        p_a = p[i] + A.I_a[i] @ c[i] + A.U[i] @ A.D_inv[i] @ u_i
+        p[A.parent[i]] += transposed(A.X[i]) @ p_a
     for i in range(N):
         k = A.joint[i]
         a[i] = A.X[i] @ a[A.parent[i]] + c[i]
-        out[k] = A.D_inv[i] @ (u[k] - A.U[i].T @ a[i])
-        a[i] += screws[:, k] @ out[k]
+        out[..., k, :] = A.D_inv[i] @ (u[..., k, :] - transposed(A.U[i]) @ a[i])
+        a[i] += screws[:, k] @ out[..., k, :]
     return out
 
 
 def ABA(model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> AnyArray:
-    """Forward dynamics, qdd (n,) (singh, eq. 4, 33), with gravity and rotors of the model."""
+    """Forward dynamics, qdd (..., n) (singh, eq. 4, 33), with the model's gravity and rotors."""
     qd, tau = np.asarray(qd), np.asarray(tau)
     A = articulated(model, q)
     N = len(A.parent)
     I_body = inertia.matrix(model.nodes.parameters)
     dtype = np.result_type(A.X, qd)
-    v, p = np.zeros((N + 1, 6), dtype), np.zeros((N + 1, 6), dtype)
-    c = np.zeros((N, 6), dtype)
+    lead = np.broadcast_shapes(A.X.shape[1:-2], qd.shape[:-1])
+    v, p = (np.zeros((N + 1, *lead, 6), dtype) for _ in range(2))
+    c = np.zeros((N, *lead, 6), dtype)
     for i in range(N):
-        v_J = model.nodes.screws[:, A.joint[i]] @ qd[A.joint[i]]
-        v[i] = A.X[i] @ v[A.parent[i]] + v_J
-        c[i] = cross(v[i]) @ v_J
-        p[i] = cross_dual(v[i]) @ I_body[i] @ v[i]
+        v_J = apply(model.nodes.screws[:, A.joint[i]], qd[..., A.joint[i]])
+        v[i] = apply(A.X[i], v[A.parent[i]]) + v_J
+        c[i] = apply(cross(v[i]), v_J)
+        p[i] = apply(cross_dual(v[i]) @ I_body[i], v[i])
     a_0 = np.concatenate([np.zeros(3), -model.gravity])
-    return _solve(A, tau[:, None], c[..., None], p[..., None], a_0[:, None])[:, 0]
+    return _solve(A, tau[..., None], c[..., None], p[..., None], a_0[:, None])[..., 0]
 
 
 def AZA(A: Articulated, b: ArrayLike) -> AnyArray:
@@ -230,7 +237,7 @@ def _forces_by_chain_rule(
         dU[i] = dI[i] @ S
         dD_inv[i] = -D_inv @ (S.T @ dU[i]) @ D_inv
         half = dU[i] @ D_inv @ U.T
-        dI_a = dI[i] - half - np.swapaxes(half, -1, -2) - U @ dD_inv[i] @ U.T
+        dI_a = dI[i] - half - transposed(half) - U @ dD_inv[i] @ U.T
         p_a = p[i] + I_a @ c[i] + U @ D_inv @ u[k]
         dp_a = dp[i] + dI_a @ c[i] + dc[i] @ I_a.T + dU[i] @ (D_inv @ u[k])
         dp_a += (dD_inv[i] @ u[k] + du[:, k] @ D_inv.T) @ U.T
@@ -261,7 +268,7 @@ def _accelerations_by_chain_rule(
         da[i] = da[P] @ A.X[i].T + dc[i]
         da[i][k] += (cross(moved) @ S).T
         rest = u[k] - U.T @ a[i]
-        d_rest = du[:, k] - da[i] @ U - np.swapaxes(dU[i], -1, -2) @ a[i]
+        d_rest = du[:, k] - da[i] @ U - transposed(dU[i]) @ a[i]
         out[k] = (dD_inv[i] @ rest + d_rest @ D_inv.T).T
         a[i] += S @ (D_inv @ rest)
         da[i] += (S @ out[k]).T

@@ -16,7 +16,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model, inertia
-from jounce.papers.joints import joint_motions
+from jounce.papers.joints import apply, joint_poses, spans, transposed
 
 __all__ = [
     "RNEA",
@@ -27,7 +27,6 @@ __all__ = [
     "cross_dual",
     "first_pass",
     "joint_poses",
-    "joint_slices",
     "torque_terms",
 ]
 
@@ -39,33 +38,22 @@ def cross(v: AnyArray) -> AnyArray:
 
 def cross_dual(v: AnyArray) -> AnyArray:
     """``v x*`` on force vectors, (..., 6, 6) (singh, eq. 7, 42)."""
-    return -np.swapaxes(lie.ad(v), -1, -2)
+    return -transposed(lie.ad(v))
 
 
 def bar(f: AnyArray) -> AnyArray:
-    """``f xbar*`` with ``(f xbar*) v = (v x*) f``, (6, 6) (singh, eq. 43)."""
-    out = np.zeros((6, 6), f.dtype)
-    out[:3, :3] = -lie.hat(f[:3])
-    out[:3, 3:] = out[3:, :3] = -lie.hat(f[3:])
+    """``f xbar*`` with ``(f xbar*) v = (v x*) f``, (..., 6, 6) (singh, eq. 43)."""
+    out = np.zeros((*f.shape, 6), f.dtype)
+    out[..., :3, :3] = -lie.hat(f[..., :3])
+    out[..., :3, 3:] = out[..., 3:, :3] = -lie.hat(f[..., 3:])
     return out
-
-
-def joint_slices(model: Model) -> list[slice]:
-    """Return where the rates of joint i sit, for every i."""
-    ends = [*model.nodes.v_index[1:], model.nv]
-    return [slice(int(a), int(b)) for a, b in zip(model.nodes.v_index, ends, strict=True)]
-
-
-def joint_poses(model: Model, q: ArrayLike) -> AnyArray:
-    """Return the pose of every body in its parent's frame, (N, 4, 4)."""
-    poses: AnyArray = model.nodes.placement @ joint_motions(model, q)
-    return poses
 
 
 class Ground(NamedTuple):
     """What the first pass of Algorithm 1 computes; bodies 0 .. N-1 first, the ground last.
 
-    The ground's entries make ``x[parent[i]]`` valid for the roots, whose parent is -1.
+    The ground's entries make ``x[parent[i]]`` valid for the roots, whose parent is -1. Leading axes
+    of the state follow the axis of bodies, and precede the two axes of the screws S, Sdot, ...
     """
 
     model: Model
@@ -110,45 +98,60 @@ class Ground(NamedTuple):
                 out[self.parent[i]] += out[i]
         return out
 
+    def project(self, f: AnyArray) -> AnyArray:
+        """Return ``S_i^T f_i^C``, (..., n), of forces f (N, ..., 6) on the bodies (eq. 12)."""
+        f_C = self.composite(f)
+        rows = [apply(transposed(self.S[..., k]), f_C[i]) for i, k in enumerate(self.joint)]
+        return np.concatenate(rows, axis=-1)
+
 
 def first_pass(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Ground:
     """Kinematics, Coriolis matrices and forces of all bodies (singh, Algorithm 1, lines 1-11).
 
     Args:
         model: any tree.
-        q: (nq,) coordinates.
-        qd: (nv,) rates, jounce's v.
-        qdd: (nv,) their derivatives, jounce's a.
+        q: (..., nq) coordinates.
+        qd: (..., nv) rates, jounce's v.
+        qdd: (..., nv) their derivatives, jounce's a.
     """
     qd, qdd = np.asarray(qd), np.asarray(qdd)
-    parent, joint = [int(p) for p in model.nodes.parent], joint_slices(model)
+    parent, joint = [int(p) for p in model.nodes.parent], spans(model.nodes.v_index, model.nv)
     N, n = len(parent), model.nv
-    local = joint_poses(model, q)
+    local = np.moveaxis(joint_poses(model, q), -3, 0)
     dtype = np.result_type(local, qd, qdd)
-    pose = np.zeros((N + 1, 4, 4), dtype)
+    lead = np.broadcast_shapes(local.shape[1:-2], qd.shape[:-1], qdd.shape[:-1])
+    pose = np.zeros((N + 1, *lead, 4, 4), dtype)
     pose[-1] = np.eye(4)
-    S, Sdot, Psidot, Psiddot = (np.zeros((6, n), dtype) for _ in range(4))
-    v, a, gamma, xi = (np.zeros((N + 1, 6), dtype) for _ in range(4))
-    a[-1, 3:] = -model.gravity  # 1
+    S, Sdot, Psidot, Psiddot = (np.zeros((*lead, 6, n), dtype) for _ in range(4))
+    v, a, gamma, xi = (np.zeros((N + 1, *lead, 6), dtype) for _ in range(4))
+    a[-1, ..., 3:] = -model.gravity  # 1
     for i in range(N):  # 2
         p, k = parent[i], joint[i]
         pose[i] = pose[p] @ local[i]
-        S[:, k] = lie.Ad(pose[i]) @ model.nodes.screws[:, k]
-        v[i] = v[p] + S[:, k] @ qd[k]  # 3
-        Sdot[:, k] = cross(v[i]) @ S[:, k]  # 5
-        gamma[i] = gamma[p] + S[:, k] @ qdd[k]
-        xi[i] = xi[p] + Sdot[:, k] @ qd[k]
-        a[i] = a[p] + S[:, k] @ qdd[k] + Sdot[:, k] @ qd[k]  # 4, eq. 9
-        Psidot[:, k] = cross(v[p]) @ S[:, k]  # 6
-        Psiddot[:, k] = cross(a[p]) @ S[:, k] + cross(v[p]) @ Psidot[:, k]  # 7
-    X = lie.Ad(lie.inverse(pose[:N]))
-    I = np.swapaxes(X, -1, -2) @ inertia.matrix(model.nodes.parameters) @ X  # noqa: E741  8
-    h = (I @ v[:N, :, None])[..., 0]
-    vx = cross(v[:N])
-    bars = np.array([bar(h_i) for h_i in h])
-    B = (cross_dual(v[:N]) @ I - I @ vx + bars) / 2  # 9, eq. 28
-    f = (I @ a[:N, :, None] + cross_dual(v[:N]) @ h[..., None])[..., 0]  # 10, eq. 8
+        S_i = S[..., k] = lie.Ad(pose[i]) @ model.nodes.screws[:, k]
+        v[i] = v[p] + apply(S_i, qd[..., k])  # 3
+        Sdot[..., k] = cross(v[i]) @ S_i  # 5
+        gamma[i] = gamma[p] + apply(S_i, qdd[..., k])
+        xi[i] = xi[p] + apply(Sdot[..., k], qd[..., k])
+        a[i] = a[p] + apply(S_i, qdd[..., k]) + apply(Sdot[..., k], qd[..., k])  # 4, eq. 9
+        Psidot[..., k] = cross(v[p]) @ S_i  # 6
+        Psiddot[..., k] = cross(a[p]) @ S_i + cross(v[p]) @ Psidot[..., k]  # 7
+    I, B, f = _inertias_and_forces(model, pose[:N], v[:N], a[:N])  # noqa: E741
     return Ground(model, parent, joint, S, v, a, gamma, xi, I, Sdot, Psidot, Psiddot, B, f)
+
+
+def _inertias_and_forces(
+    model: Model, pose: AnyArray, v: AnyArray, a: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return I, B and f of all bodies (singh, Algorithm 1, lines 8-10)."""
+    X = lie.Ad(lie.inverse(pose))
+    I_body = inertia.matrix(model.nodes.parameters)
+    I_body = I_body.reshape(len(I_body), *(1,) * (v.ndim - 2), 6, 6)
+    I = transposed(X) @ I_body @ X  # noqa: E741  8
+    h = apply(I, v)
+    B = (cross_dual(v) @ I - I @ cross(v) + bar(h)) / 2  # 9, eq. 28
+    f = apply(I, a) + apply(cross_dual(v), h)  # 10, eq. 8
+    return I, B, f
 
 
 class TorqueTerms(NamedTuple):
@@ -163,28 +166,22 @@ class TorqueTerms(NamedTuple):
 
 
 def torque_terms(g: Ground) -> TorqueTerms:
-    """Return ``M qdd``, ``C qd`` and the gravity forces, (n,) each (singh, eq. 12 to 14).
+    """Return ``M qdd``, ``C qd`` and the gravity forces, (..., n) each (singh, eq. 12 to 14).
 
     Without rotor inertias, as in the paper: ``model.armature * qdd`` is no part of the first.
     """
-    N = len(g.parent)
     a_0 = g.a[-1]
-    eta = np.einsum("kij,kj->ki", g.I, g.gamma[:N])
-    zeta = g.f - eta - g.I @ a_0  # eq. 10
-    terms = []
-    for force in (eta, zeta, g.I @ a_0):
-        f_C = g.composite(force)
-        terms.append(np.concatenate([g.S[:, k].T @ f_C[i] for i, k in enumerate(g.joint)]))
-    return TorqueTerms(*terms)
+    eta = apply(g.I, g.gamma[:-1])
+    weight = apply(g.I, a_0)
+    zeta = g.f - eta - weight  # eq. 10
+    return TorqueTerms(g.project(eta), g.project(zeta), g.project(weight))
 
 
 def RNEA(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> AnyArray:
-    """Inverse dynamics ``tau_i = S_i^T f_i^C``, (n,) (singh, Sec. III, eq. 2).
+    """Inverse dynamics ``tau_i = S_i^T f_i^C``, (..., n) (singh, Sec. III, eq. 2).
 
     Deviation: the forces of rotor inertias, ``model.armature * qdd``, are added.
     """
     g = first_pass(model, q, qd, qdd)
-    f_C = g.composite(g.f)
-    tau = np.concatenate([g.S[:, k].T @ f_C[i] for i, k in enumerate(g.joint)])
-    out: AnyArray = tau + model.armature * np.asarray(qdd)
+    out: AnyArray = g.project(g.f) + model.armature * np.asarray(qdd)
     return out

@@ -16,14 +16,13 @@ import numpy as np
 from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model, inertia
+from jounce.papers.joints import apply, joint_poses, spans
 from jounce.papers.singh.ground import (
     Ground,
     bar,
     cross,
     cross_dual,
     first_pass,
-    joint_poses,
-    joint_slices,
 )
 
 __all__ = [
@@ -116,7 +115,7 @@ def _crossed(g: Ground, x: AnyArray) -> AnyArray:
 def mass_dq(g: Ground) -> AnyArray:
     """``d (M qdd) / d q`` at constant qdd, (n, n) (singh, eq. 25)."""
     I_C = g.composite(g.I)
-    eta_C = g.composite(np.einsum("kij,kj->ki", g.I, g.gamma[:-1]))
+    eta_C = g.composite(apply(g.I, g.gamma[:-1]))
     gamma_S = _crossed(g, g.gamma)
     return _assemble(
         g,
@@ -128,7 +127,7 @@ def mass_dq(g: Ground) -> AnyArray:
 def coriolis_dq(g: Ground) -> AnyArray:
     """``d (C qd) / d q``, (n, n) (singh, eq. 26 and 27)."""
     I_C, B_C = g.composite(g.I), g.composite(g.B)
-    zeta = g.f - np.einsum("kij,kj->ki", g.I, g.gamma[:-1] + g.a[-1])
+    zeta = g.f - apply(g.I, g.gamma[:-1] + g.a[-1])
     zeta_C = g.composite(zeta)
     v_Psidot = np.hstack(
         [cross(g.v[p]) @ g.Psidot[:, k] for p, k in zip(g.parent, g.joint, strict=True)]
@@ -182,7 +181,7 @@ def RNEACR(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Partial
     derivative dx (6, 2n) with respect to (q, qd).
     """
     qd, qdd = np.asarray(qd), np.asarray(qdd)
-    parent, joint = [int(p) for p in model.nodes.parent], joint_slices(model)
+    parent, joint = [int(p) for p in model.nodes.parent], spans(model.nodes.v_index, model.nv)
     N, n = len(parent), model.nv
     X = lie.Ad(lie.inverse(joint_poses(model, q)))
     I_body = inertia.matrix(model.nodes.parameters)
