@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -139,14 +138,19 @@ def test_unknown_names_suggest_close_ones_whatever_their_case(name, hint):
         model.frame(name)
 
 
-def test_suggestions_do_not_take_long_in_large_models():
+def test_suggestions_take_few_steps_in_large_models(count_calls):
+    """A few for each name, where the comparison of two names takes dozens."""
     model = jc.models.chain(5000)
-    start = time.process_time()
-    with pytest.raises(KeyError, match="unknown joint 'Joint77'; did you mean 'joint77'"):
-        model.q_slice("Joint77")
-    with pytest.raises(KeyError, match="unknown joint 'wrist'; there are 5000, the first are"):
-        model.q_slice("wrist")
-    assert time.process_time() - start < 0.5
+
+    def hint(name):
+        with pytest.raises(KeyError) as caught:
+            model.q_slice(name)
+        return str(caught.value)
+
+    assert hint("Joint77").endswith("did you mean 'joint77'?")
+    assert hint("wrist").startswith("unknown joint 'wrist'; there are 5000, the first are")
+    for name in ("Joint77", "wrist"):
+        assert count_calls(lambda name=name: hint(name)) < 10 * 5000
 
 
 def test_parents_come_first_and_subtrees_are_contiguous():
@@ -348,27 +352,20 @@ def test_continuous_is_revolute_without_limits():
 
 
 @pytest.mark.parametrize("branching", [1, 3])
-def test_ten_thousand_bodies_take_ten_times_as_long_as_one_thousand(branching):
-    """Linear cost with a generous factor, and no limit on the depth."""
-    seconds = {}
-    for n in (1000, 10000):
-        start = time.perf_counter()
-        model = jc.models.tree(n, branching)
-        seconds["build", n] = time.perf_counter() - start
-        rng = np.random.default_rng(0)
-        q, v, x = 0.1 * rng.standard_normal((3, n))
-        pickle.loads(pickle.dumps(model))
-        assert "more bodies" in repr(model)
-        for name in ("inverse_dynamics", "forward_dynamics"):
-            times = []
-            for _ in range(5):
-                start = time.perf_counter()
-                getattr(jc, name)(model, q, v, x)
-                times.append(time.perf_counter() - start)
-            seconds[name, n] = min(times)
-    for name in ("build", "inverse_dynamics", "forward_dynamics"):
-        assert seconds[name, 10000] < 40 * seconds[name, 1000], seconds
+def test_the_work_to_build_grows_linearly(branching, count_calls):
+    small, large = (count_calls(lambda n=n: jc.models.tree(n, branching)) for n in (500, 1000))
+    assert large < 2 * small
+
+
+@pytest.mark.parametrize("branching", [1, 3])
+def test_trees_may_have_ten_thousand_bodies_and_any_depth(branching):
+    n = 10_000
+    model = jc.models.tree(n, branching)
+    assert pickle.loads(pickle.dumps(model)).n_bodies == n
+    assert f"{n - 40} more bodies" in repr(model)
+    q, v, x = 0.1 * np.random.default_rng(0).standard_normal((3, n))
+    assert np.isfinite(jc.inverse_dynamics(model, q, v, x)).all()
     tau = jc.inverse_dynamics(model, q, 0 * v, x)
     back = jc.forward_dynamics(model, q, 0 * v, tau)
     residual = jc.inverse_dynamics(model, q, 0 * v, back) - tau
-    assert np.abs(residual).max() < 1e-9 * np.abs(tau).max()
+    assert np.abs(residual).max() < n * np.finfo(float).eps * np.abs(tau).max()
