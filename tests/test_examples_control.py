@@ -64,7 +64,7 @@ def test_errors_of_controllers_have_the_stated_jacobians(lqr: ModuleType, name: 
     steps = np.concatenate([np.eye(2 * n), -np.eye(2 * n)])[:, None] * h
     e = error(model, q, v, jc.integrate(model, q, steps[..., :n]), v + steps[..., n:])
     slope = (e[: 2 * n] - e[2 * n :]) / (2 * h)
-    np.testing.assert_allclose(np.moveaxis(slope, 0, -1), jacobian(q, v), atol=1e-6)
+    np.testing.assert_allclose(np.moveaxis(slope, 0, -1), jacobian(q, v), rtol=0, atol=1e-6)
 
 
 def test_the_simulation_has_order_four(lqr: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,8 +132,8 @@ def test_ilqr_ends_on_a_path_of_the_dynamics(ilqr: ModuleType, lift: Any) -> Non
     q, v, u = lift.solution.path
     dt = lift.solution.path.dt
     step = jc.linearize_step(lift.model, q[:-1], v[:-1], u * ilqr.LIMITS, dt)
-    np.testing.assert_allclose(step.q, q[1:], atol=1e-12)
-    np.testing.assert_allclose(step.v, v[1:], atol=1e-11)
+    np.testing.assert_allclose(step.q, q[1:], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(step.v, v[1:], rtol=0, atol=1e-11)
 
 
 def test_derivatives_of_all_methods_agree(lift: Any) -> None:

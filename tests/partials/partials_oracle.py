@@ -87,10 +87,18 @@ def tree(model, q):
 
 
 def mass_matrix(model, q):
-    t = tree(model, q)
-    J = t.jacobians()
-    M = (np.swapaxes(J, -1, -2) @ t.I @ J).sum(-3)
-    return M + np.diag(model.armature)
+    return mass_matrix_of(tree(model, q))
+
+
+def mass_matrix_of(t):
+    """The sum of J^T I J over the nodes; a node's Jacobian has the columns of its path alone."""
+    nv = t.model.nv
+    M = np.zeros((*t.S.shape[:-2], nv, nv), t.S.dtype)
+    for i, path in enumerate(t.path):
+        at = np.flatnonzero(path)
+        J = t.S[..., at]
+        M[..., at[:, None], at] += np.swapaxes(J, -1, -2) @ (t.I[..., i, :, :] @ J)
+    return M + np.diag(t.model.armature)
 
 
 def times(M, x):
@@ -114,7 +122,11 @@ def twists_and_accelerations(t, v, a):
 
 
 def inverse_dynamics(model, q, v, a, f_ext=None):
-    t = tree(model, q)
+    return inverse_dynamics_of(tree(model, q), v, a, f_ext)
+
+
+def inverse_dynamics_of(t, v, a, f_ext=None):
+    model = t.model
     V, A = twists_and_accelerations(t, v, a)
     A[..., 3:] -= model.gravity
     h = times(t.I, V)
@@ -129,13 +141,14 @@ def inverse_dynamics(model, q, v, a, f_ext=None):
 
 
 def forward_dynamics(model, q, v, tau, f_ext=None):
-    bias = inverse_dynamics(model, q, v, np.zeros(model.nv), f_ext)
-    return np.linalg.solve(mass_matrix(model, q), (tau - bias)[..., None])[..., 0]
+    t = tree(model, q)
+    bias = inverse_dynamics_of(t, v, np.zeros(model.nv), f_ext)
+    return np.linalg.solve(mass_matrix_of(t), (tau - bias)[..., None])[..., 0]
 
 
 def hybrid_dynamics(model, q, v, a, tau, mask, f_ext=None):
-    bias = inverse_dynamics(model, q, v, np.zeros(model.nv), f_ext)
-    M = mass_matrix(model, q)
+    t = tree(model, q)
+    bias, M = inverse_dynamics_of(t, v, np.zeros(model.nv), f_ext), mass_matrix_of(t)
     p, f = np.flatnonzero(mask), np.flatnonzero(~mask)
     dtype = np.result_type(M, a, tau, v)
     lead = np.broadcast_shapes(bias.shape[:-1], a.shape[:-1], tau.shape[:-1])
