@@ -7,11 +7,12 @@ to rounding. Written from the equations of motion, not from jounce's recursions.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from dataclasses import dataclass
 
 import numpy as np
 
-from jounce import inertia, lie
+from jounce import Model, inertia, lie
 from jounce.model.joints import ELEMENTARY, SIZES
 
 STEP = 1e-30  # no difference is formed, so it can be this small
@@ -54,14 +55,19 @@ def joint_pose(model, i, q):
     return nodes.placement[i] @ A @ G @ lie.inverse(A)
 
 
-class Tree(NamedTuple):
+@dataclass(frozen=True)
+class Tree:
     """Poses (..., n, 4, 4), screws (..., 6, nv) and inertias (..., n, 6, 6) in the world."""
 
-    model: object
+    model: Model
     T: np.ndarray
     S: np.ndarray
-    I: np.ndarray  # noqa: E741
     path: np.ndarray  # [node, rate]: the rate moves the node
+
+    @functools.cached_property
+    def I(self):  # noqa: E743
+        X = lie.Ad(lie.inverse(self.T))
+        return np.swapaxes(X, -1, -2) @ inertia.matrix(self.model.nodes.parameters) @ X
 
     def jacobians(self):
         """Of all nodes, (..., n, 6, nv)."""
@@ -69,6 +75,13 @@ class Tree(NamedTuple):
 
 
 def tree(model, q):
+    """The tree at coordinates q; the last few are kept, since tests ask for them again."""
+    return kept_tree(model, q.shape, q.dtype, q.tobytes())
+
+
+@functools.lru_cache(maxsize=12)
+def kept_tree(model, shape, dtype, numbers):
+    q = np.frombuffer(numbers, dtype).reshape(shape)
     nodes = model.nodes
     n = len(nodes.parent)
     T, S = (
@@ -82,8 +95,9 @@ def tree(model, q):
         S[..., at] = lie.Ad(T[..., i, :, :]) @ nodes.screws[:, at]
         path[i] = path[p] if p >= 0 else 0.0
         path[i, at] = 1.0
-    X = lie.Ad(lie.inverse(T))
-    return Tree(model, T, S, np.swapaxes(X, -1, -2) @ inertia.matrix(nodes.parameters) @ X, path)
+    for array in (T, S, path):
+        array.flags.writeable = False
+    return Tree(model, T, S, path)
 
 
 def mass_matrix(model, q):
