@@ -8,7 +8,7 @@ ISA ?= native
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # make test PYTEST_ARGS= runs the tests one after the other.
-PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=loadgroup
+PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
 .PHONY: demo test examples bench lint clean build
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)

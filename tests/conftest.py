@@ -9,10 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import hypothesis
 import numpy as np
 import pytest
 
 import jounce as jc
+
+# The same examples in every run, and no clock: neither for one of them nor for making them.
+hypothesis.settings.register_profile(
+    "jounce",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("jounce")
 
 HANGS = 3600
 """Seconds after which a child process is given up: not a limit on how long it may take."""

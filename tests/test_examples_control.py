@@ -14,7 +14,6 @@ import pytest
 import jounce as jc
 
 pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.xdist_group("examples")  # one process runs each example once
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

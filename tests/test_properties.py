@@ -23,7 +23,7 @@ SLACK = 64
 """Rounding errors that may add up per body, in units of eps times the magnitude."""
 TWISTS = ("body", "spatial", "hybrid", "mixed")
 
-quick = settings(max_examples=30, deadline=None, derandomize=True)
+quick = settings(max_examples=30)
 seeds = st.integers(0, 10**6)
 
 
