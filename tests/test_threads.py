@@ -332,7 +332,7 @@ def test_functions_pickle_and_copy_as_themselves():
 
 
 def test_calls_leave_no_memory_behind(python):
-    """A hundred thousand calls, good and bad, and not one object or megabyte more."""
+    """Eighty thousand calls, good and bad, and not one object or megabyte more."""
     python(
         PRELUDE
         + """
@@ -353,8 +353,8 @@ def refused(function, *arguments, **named):
     raise AssertionError(function)
 
 jobs = [
-    (20000, lambda: jc.inverse_dynamics(model, q, v, a)),
-    (20000, lambda: jc.inverse_dynamics(model, q, v, a, out=out)),
+    (10000, lambda: jc.inverse_dynamics(model, q, v, a)),
+    (10000, lambda: jc.inverse_dynamics(model, q, v, a, out=out)),
     (10000, lambda: jc.integrate(model, moving, v, out=moving)),
     (5000, lambda: jc.inverse_dynamics(model, q.tolist(), v, a)),
     (5000, lambda: jc.forward_dynamics(model, batch, v, tau, threads=2)),
@@ -373,18 +373,26 @@ jobs = [
     (1000, lambda: refused(jc.body_pose, model, q, "bdy2")),
     (1000, lambda: refused(jc.inverse_dynamics, model)),
 ]
-watched = [model, q, v, a, tau, batch, column, mask, out, bad, rows, wrenches, None]
-for count, job in jobs:
-    for _ in range(200): job()
-    references = [sys.getrefcount(x) for x in watched[:-1]]
+watched = [model, q, v, a, tau, batch, column, mask, out, bad, rows, wrenches]
+
+def growth(count, job):
+    # in Python's blocks and in bytes, and whether references were kept
+    references = [sys.getrefcount(x) for x in watched]
     gc.collect()
     blocks, memory = sys.getallocatedblocks(), rss()
     for _ in range(count): job()
     gc.collect()
-    more = sys.getallocatedblocks() - blocks
-    assert more < count // 10, (more, jobs.index((count, job)))  # a leak would be one per call
-    assert rss() - memory < 1 << 20, (rss() - memory, jobs.index((count, job)))
-    assert [sys.getrefcount(x) for x in watched[:-1]] == references, jobs.index((count, job))
+    blocks, memory = sys.getallocatedblocks() - blocks, rss() - memory
+    return blocks, memory, [sys.getrefcount(x) for x in watched] != references
+
+for k, (count, job) in enumerate(jobs):
+    for _ in range(200): job()
+    rounds = []
+    while True:  # a leak shows in every round, what the interpreter keeps for itself does not
+        rounds.append(growth(count, job))
+        blocks, memory, references = rounds[-1]
+        if blocks < count // 10 and memory < 1 << 20 and not references: break
+        assert len(rounds) < 5, (k, rounds)
 """
     )
 
