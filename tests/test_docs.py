@@ -17,7 +17,10 @@ import jounce as jc
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(
+    path for path in (ROOT / "examples").glob("*.py") if "--quick" not in path.read_text("utf-8")
+)
+"""Those with a quick form are run by test_examples_control."""
 FENCE = re.compile(
     r"^(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?```(?P<kind>python|pycon)\n(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import jounce as jc
 from jounce import lie
 from jounce.model.joints import JOINT_TYPES
 
+EPS = np.finfo(float).eps
 X, Y, Z = np.eye(3)
 SOLID = {"mass": 1.3, "com": (0.1, 0.2, -0.3), "inertia": (0.05, 0.04, 0.03)}
 ARRAYS = [
@@ -139,14 +139,19 @@ def test_unknown_names_suggest_close_ones_whatever_their_case(name, hint):
         model.frame(name)
 
 
-def test_suggestions_do_not_take_long_in_large_models():
+def test_suggestions_take_few_steps_in_large_models(count_calls):
+    """A few for each name, where the comparison of two names takes dozens."""
     model = jc.models.chain(5000)
-    start = time.process_time()
-    with pytest.raises(KeyError, match="unknown joint 'Joint77'; did you mean 'joint77'"):
-        model.q_slice("Joint77")
-    with pytest.raises(KeyError, match="unknown joint 'wrist'; there are 5000, the first are"):
-        model.q_slice("wrist")
-    assert time.process_time() - start < 0.5
+
+    def hint(name):
+        with pytest.raises(KeyError) as caught:
+            model.q_slice(name)
+        return str(caught.value)
+
+    assert hint("Joint77").endswith("did you mean 'joint77'?")
+    assert hint("wrist").startswith("unknown joint 'wrist'; there are 5000, the first are")
+    for name in ("Joint77", "wrist"):
+        assert count_calls(lambda name=name: hint(name)) < 10 * 5000
 
 
 def test_parents_come_first_and_subtrees_are_contiguous():
@@ -225,9 +230,9 @@ def test_a_joint_moves_its_body_as_documented(kind):
         model = builder.build()
         q = jc.random_configuration(model, rng)
         expected = base @ pose(position=q[0] * X) @ hand @ expected_motion(joint, q[1:])
-        np.testing.assert_allclose(jc.body_pose(model, q, "hand"), expected, atol=1e-13)
+        np.testing.assert_allclose(jc.body_pose(model, q, "hand"), expected, rtol=0, atol=1e-13)
         neutral = jc.body_pose(model, jc.neutral(model), "hand")
-        np.testing.assert_allclose(neutral, base @ hand, atol=1e-14)
+        np.testing.assert_allclose(neutral, base @ hand, rtol=0, atol=1e-14)
 
 
 NORMALS = {
@@ -244,12 +249,14 @@ NORMALS = {
 def test_a_planar_joint_slides_along_a_right_handed_frame(axis):
     x, y = planar_directions(jc.Joint("planar", axis=axis))
     n = np.array(axis) / np.linalg.norm(axis)
-    np.testing.assert_allclose(np.array([x, y, n]) @ np.array([x, y, n]).T, np.eye(3), atol=1e-15)
-    np.testing.assert_allclose(np.cross(x, y), n, atol=1e-15)
+    np.testing.assert_allclose(
+        np.array([x, y, n]) @ np.array([x, y, n]).T, np.eye(3), rtol=0, atol=1e-15
+    )
+    np.testing.assert_allclose(np.cross(x, y), n, rtol=0, atol=1e-15)
     turn = np.cross(Z, n)  # the shortest rotation from z to n
     if np.linalg.norm(turn) > 0:
         turn *= np.arctan2(np.linalg.norm(turn), n[2]) / np.linalg.norm(turn)
-        np.testing.assert_allclose([x, y], lie.exp(turn)[:, :2].T, atol=1e-14)
+        np.testing.assert_allclose([x, y], lie.exp(turn)[:, :2].T, rtol=0, atol=1e-14)
     if axis in NORMALS:
         np.testing.assert_array_equal([x, y], NORMALS[axis])
 
@@ -265,7 +272,7 @@ def test_a_planar_joint_about_z_is_pinocchios():
         there = np.array([q[0], q[1], np.cos(q[2]), np.sin(q[2])])
         pin.forwardKinematics(theirs, data, there)
         expected = data.oMi[1].homogeneous
-        np.testing.assert_allclose(jc.body_pose(model, q, "b"), expected, atol=1e-15)
+        np.testing.assert_allclose(jc.body_pose(model, q, "b"), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("axis", [(0, 0, 5), (0, -1e-300, 0), (3, -4, 12), (1e200, 1e200, 0)])
@@ -273,8 +280,8 @@ def test_axes_are_kept_as_units_with_their_direction(axis):
     joint = jc.Joint("universal", axis=axis, axis2=np.array(axis)[::-1])
     scaled = np.array(axis) / np.abs(axis).max()
     unit = scaled / np.linalg.norm(scaled)
-    np.testing.assert_allclose(joint.axis, unit, atol=1e-16)
-    np.testing.assert_allclose(joint.axis2, unit[::-1], atol=1e-16)
+    np.testing.assert_allclose(joint.axis, unit, rtol=0, atol=1e-16)
+    np.testing.assert_allclose(joint.axis2, unit[::-1], rtol=0, atol=1e-16)
     assert all(type(x) is float for x in joint.axis)
     for _ in range(5):
         assert dataclasses.replace(joint, name="again").axis == joint.axis
@@ -324,9 +331,10 @@ def test_a_compound_joint_equals_a_chain_of_massless_bodies(kind, state):
     models = [builder.build() for builder in (whole, several, chain)]
     at = state(models[0], 9)
     assert [m.n_bodies for m in models] == [3, 3, 2 + len(parts)]
+    condition = np.linalg.cond(jc.mass_matrix(models[0], at.q)).max()
     for call in (
         lambda m: jc.inverse_dynamics(m, at.q, at.v, at.a),
-        lambda m: jc.forward_dynamics(m, at.q, at.v, at.tau),
+        lambda m: jc.forward_dynamics(m, at.q, at.v, at.tau) / condition,
         lambda m: jc.mass_matrix(m, at.q),
         lambda m: jc.body_pose(m, at.q, "tip"),
         lambda m: jc.jacobian(m, at.q, "tip", "spatial"),
@@ -335,7 +343,7 @@ def test_a_compound_joint_equals_a_chain_of_massless_bodies(kind, state):
         expected, *others = (call(m) for m in models)
         scale = 1 + np.abs(expected).max()
         for other in others:
-            np.testing.assert_allclose(other, expected, rtol=0, atol=1e-10 * scale)
+            np.testing.assert_allclose(other, expected, rtol=0, atol=64 * EPS * scale)
 
 
 def test_continuous_is_revolute_without_limits():
@@ -344,31 +352,24 @@ def test_continuous_is_revolute_without_limits():
     assert (model.lower[0], model.upper[0]) == (-np.inf, np.inf)
     turn = [0.4 + 2 * np.pi * k for k in (0, 1, -7)]
     poses = jc.body_pose(model, np.array(turn)[:, None], "b")
-    np.testing.assert_allclose(poses, np.broadcast_to(poses[0], poses.shape), atol=1e-13)
+    np.testing.assert_allclose(poses, np.broadcast_to(poses[0], poses.shape), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("branching", [1, 3])
-def test_ten_thousand_bodies_take_ten_times_as_long_as_one_thousand(branching):
-    """Linear cost with a generous factor, and no limit on the depth."""
-    seconds = {}
-    for n in (1000, 10000):
-        start = time.perf_counter()
-        model = jc.models.tree(n, branching)
-        seconds["build", n] = time.perf_counter() - start
-        rng = np.random.default_rng(0)
-        q, v, x = 0.1 * rng.standard_normal((3, n))
-        pickle.loads(pickle.dumps(model))
-        assert "more bodies" in repr(model)
-        for name in ("inverse_dynamics", "forward_dynamics"):
-            times = []
-            for _ in range(5):
-                start = time.perf_counter()
-                getattr(jc, name)(model, q, v, x)
-                times.append(time.perf_counter() - start)
-            seconds[name, n] = min(times)
-    for name in ("build", "inverse_dynamics", "forward_dynamics"):
-        assert seconds[name, 10000] < 40 * seconds[name, 1000], seconds
+def test_the_work_to_build_grows_linearly(branching, count_calls):
+    small, large = (count_calls(lambda n=n: jc.models.tree(n, branching)) for n in (500, 1000))
+    assert large < 2 * small
+
+
+@pytest.mark.parametrize("branching", [1, 3])
+def test_trees_may_have_ten_thousand_bodies_and_any_depth(branching):
+    n = 10_000
+    model = jc.models.tree(n, branching)
+    assert pickle.loads(pickle.dumps(model)).n_bodies == n
+    assert f"{n - 40} more bodies" in repr(model)
+    q, v, x = 0.1 * np.random.default_rng(0).standard_normal((3, n))
+    assert np.isfinite(jc.inverse_dynamics(model, q, v, x)).all()
     tau = jc.inverse_dynamics(model, q, 0 * v, x)
     back = jc.forward_dynamics(model, q, 0 * v, tau)
     residual = jc.inverse_dynamics(model, q, 0 * v, back) - tau
-    assert np.abs(residual).max() < 1e-9 * np.abs(tau).max()
+    assert np.abs(residual).max() < n * EPS * np.abs(tau).max()

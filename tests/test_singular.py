@@ -135,9 +135,10 @@ def test_what_needs_no_inverse_works_all_the_same(make, state):
     M = jc.mass_matrix(model, at.q)
     tau = jc.inverse_dynamics(model, at.q, at.v, at.a)
     expected = np.einsum("...ij,...j", M, at.a) + jc.bias_forces(model, at.q, at.v)
-    np.testing.assert_allclose(tau, expected, atol=1e-10)
+    scale = 1 + np.abs(tau).max() + np.abs(M).max()
+    np.testing.assert_allclose(tau, expected, rtol=0, atol=64 * EPS * scale)
     eigenvalues = np.linalg.eigvalsh(M)
-    assert (eigenvalues[:, 0] < 1e-12 * (1 + eigenvalues[:, -1])).all()
+    assert (eigenvalues[:, 0] <= 64 * EPS * eigenvalues[:, -1]).all()
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -168,7 +169,7 @@ def test_armature_removes_the_error(make, state):
     at = state(model, 9)
     a = jc.forward_dynamics(model, at.q, at.v, at.tau)
     tau = jc.inverse_dynamics(model, at.q, at.v, a)
-    np.testing.assert_allclose(tau, at.tau, atol=1e-8 * (1 + np.abs(a).max()))
+    np.testing.assert_allclose(tau, at.tau, rtol=0, atol=1e-8 * (1 + np.abs(a).max()))
 
 
 def test_only_the_singular_state_of_a_batch_is_named():
@@ -267,6 +268,11 @@ def test_light_and_heavy_bodies_may_meet(ratio, state):
     at = state(model, 50)
     for solve in solvers(model, at.q, at.v, at.tau).values():
         assert np.isfinite(solve()).all()
+    a = jc.forward_dynamics(model, at.q, at.v, at.tau)
+    back = jc.inverse_dynamics(model, at.q, at.v, a)
+    terms = np.abs(jc.mass_matrix(model, at.q)) @ np.abs(a)[..., None]
+    scale = terms[..., 0].max(-1, keepdims=True) + np.abs(jc.bias_forces(model, at.q, at.v))
+    assert (np.abs(back - at.tau) <= 64 * model.nv * EPS * (scale + np.abs(at.tau))).all()
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
@@ -280,4 +286,4 @@ def test_a_chain_of_ten_thousand_links_is_not_singular(base):
         a = jc.forward_dynamics(model, q, zero, tau)
         weight = np.abs(jc.gravity_forces(model, q)).max()
         back = jc.inverse_dynamics(model, q, zero, a)
-        np.testing.assert_allclose(back, tau, rtol=0, atol=1e-9 * weight)
+        np.testing.assert_allclose(back, tau, rtol=0, atol=model.nv * EPS * weight)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +13,7 @@ import pytest
 import jounce as jc
 
 PRELUDE = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading
 import numpy as np
 import jounce as jc
 
@@ -25,17 +23,29 @@ def series(states, model=jc.models.chain(6), order=40):
     some = np.random.default_rng(0).standard_normal((64, order + 2, model.nv))
     return model, q, np.tile(some, (states // 64 + 1, 1, 1))[:states]
 
-def states_for(seconds):
-    arguments = series(64)
-    jc.inverse_dynamics_series(*arguments)
-    start = time.perf_counter()
-    jc.inverse_dynamics_series(*arguments)
-    return int(64 * seconds / (time.perf_counter() - start))
-
 def rss():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 """
+
+DURING = (
+    PRELUDE
+    + """
+# Who holds the interpreter keeps it: another thread runs only where a call lets go of it.
+sys.setswitchinterval(1e6)
+
+def in_the_next_call(action):
+    gate = threading.Lock()
+    gate.acquire()
+    def wait():
+        gate.acquire()
+        action()
+    thread = threading.Thread(target=wait)
+    thread.start()
+    gate.release()
+    return thread
+"""
+)
 
 
 def functions():
@@ -45,31 +55,23 @@ def functions():
             yield name, value
 
 
-def test_other_threads_run_during_a_long_call(state):
-    model = jc.models.chain(30)
-    at = state(model, 20000)
-    out = np.empty_like(at.v)
-    counter, stop = [0], threading.Event()
-
-    def count():
-        while not stop.is_set():
-            counter[0] += 1
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    try:
-        progress = 0
-        for _ in range(5):
-            start = time.perf_counter()
-            before = counter[0]
-            jc.forward_dynamics(model, at.q, at.v, at.tau, out=out)
-            progress += counter[0] - before
-            # less than one switch interval would prove nothing
-            assert time.perf_counter() - start > 2e-3
-    finally:
-        stop.set()
-        thread.join()
-    assert progress > 1000
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_other_threads_run_during_a_long_call(threads, python):
+    """In one of many calls at least: a busy machine may give the other thread no core in one."""
+    python(
+        DURING
+        + """
+arguments, ran = series(500), []
+thread = in_the_next_call(lambda: ran.append(True))
+for _ in range(10**6):
+    assert not ran  # nothing but a call lets it run
+for _ in range(1000):
+    jc.inverse_dynamics_series(*arguments, threads=int(sys.argv[1]))
+    if ran: break
+assert ran
+""",
+        threads,
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -113,66 +115,74 @@ def test_errors_of_one_thread_do_not_reach_another(all_joints, state):
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_ctrl_c_stops_a_long_batch(threads, python):
-    """Within 0.2 s; a second is allowed here, other processes may keep the cores busy."""
-    latency = python(
-        PRELUDE
+    """Its output is spoiled; a batch that ended before the signal came is tried again."""
+    python(
+        DURING
         + """
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-arguments = series(states_for(1.5))
-sent = []
-def interrupt():
-    time.sleep(0.15)
-    sent.append(time.perf_counter())
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt).start()
-try:
-    jc.inverse_dynamics_series(*arguments, threads=int(sys.argv[1]))
-    print("inf")
-except KeyboardInterrupt:
-    print(time.perf_counter() - sent[0])
-    arguments = series(100)
-    got = jc.inverse_dynamics_series(*arguments, threads=2)
-    np.testing.assert_array_equal(got, jc.inverse_dynamics_series(*arguments))
+arguments, threads = series(20000), int(sys.argv[1])
+expected = jc.inverse_dynamics_series(*arguments)
+out = np.empty_like(expected)
+
+def stopped():
+    out.fill(np.nan)
+    thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGINT))
+    try:
+        jc.inverse_dynamics_series(*arguments, out=out, threads=threads)
+        thread.join()
+        while True: pass  # until the signal is handled
+    except KeyboardInterrupt:
+        thread.join()
+        return np.isnan(out).all()
+
+assert any(stopped() for _ in range(20))
+jc.inverse_dynamics_series(*arguments, out=out, threads=threads)
+np.testing.assert_array_equal(out, expected)
 """,
         threads,
     )
-    assert float(latency) < 1.0
 
 
 def test_a_signal_handler_may_call_the_same_functions(python):
     """The outer call goes on with a workspace that the handler's calls have replaced."""
     python(
-        PRELUDE
+        DURING
         + """
-arguments = series(states_for(0.25))
-larger = series(9, jc.models.chain(100))
-handled = []
+arguments, larger = series(10000), series(9, jc.models.chain(100))
+expected, also = (jc.inverse_dynamics_series(*x) for x in (arguments, larger))
+out = np.empty_like(expected)
+
 def handler(number, frame):
-    handled.append(jc.inverse_dynamics_series(*larger, threads=2).shape)
-signal.signal(signal.SIGALRM, handler)
+    before_the_end.append(np.isnan(out).any())
+    np.testing.assert_array_equal(jc.inverse_dynamics_series(*larger, threads=2), also)
+
+signal.signal(signal.SIGUSR1, handler)
 for threads in (1, 2):
-    expected = jc.inverse_dynamics_series(*arguments, threads=threads)
-    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-    got = jc.inverse_dynamics_series(*arguments, threads=threads)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    np.testing.assert_array_equal(got, expected)
-assert handled
+    before_the_end = []
+    while not any(before_the_end):
+        assert len(before_the_end) < 20
+        out.fill(np.nan)
+        thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGUSR1))
+        jc.inverse_dynamics_series(*arguments, out=out, threads=threads)
+        thread.join()
+        np.testing.assert_array_equal(out, expected)
 """
     )
 
 
 def test_a_process_may_end_while_a_thread_computes(python):
+    """The other thread's batch is as long as ten of those that this one computes meanwhile."""
     python(
-        PRELUDE
+        DURING
         + """
-arguments = series(states_for(2))
-started = threading.Event()
+model, q, motion = series(10000)
+many, ended = np.broadcast_to(motion, (10, *motion.shape)), []
 def work():
-    started.set()
-    jc.inverse_dynamics_series(*arguments, threads=2)
+    jc.inverse_dynamics_series(model, q, many, threads=2)
+    ended.append(True)
 threading.Thread(target=work, daemon=True).start()
-started.wait()
-time.sleep(0.1)
+jc.inverse_dynamics_series(model, q, motion)
+assert not ended
 """
     )
 
@@ -253,28 +263,38 @@ np.testing.assert_array_equal(got, expected)
     )
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cannot keep threads to a core")
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="cannot keep threads from a core")
 def test_a_thread_without_a_core_is_not_waited_for(python):
-    """Where others keep the cores busy, two threads take about as long as one, not a time slice."""
-    one, two = python(
+    """A helper that runs only when its core is idle: the caller hardly ever goes to sleep."""
+    refused = python(
         PRELUDE
         + """
+import resource
 model = jc.models.chain(6)
 q, out = np.zeros((2, 4096, 6))
-def times(threads, calls=101):
-    marks = [time.perf_counter()]
-    for _ in range(calls):
-        jc.inverse_dynamics(model, q, q, q, out=out, threads=threads)
-        marks.append(time.perf_counter())
-    return np.diff(marks)
-times(2)
-core = min(os.sched_getaffinity(0))
-for thread in os.listdir("/proc/self/task"):
-    os.sched_setaffinity(int(thread), {core})
-print(np.median(times(1)), np.median(times(2)))
+before = set(os.listdir("/proc/self/task"))
+jc.inverse_dynamics(model, q, q, q, out=out, threads=2)
+helpers = set(os.listdir("/proc/self/task")) - before
+assert len(helpers) == 1
+core = {min(os.sched_getaffinity(0))}
+try:
+    for thread in helpers:
+        os.sched_setaffinity(int(thread), core)
+        os.sched_setscheduler(int(thread), os.SCHED_IDLE, os.sched_param(0))
+    os.sched_setaffinity(0, core)
+except PermissionError as error:
+    print(error)
+    sys.exit()
+def sleeps():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+slept = sleeps()
+for _ in range(200):
+    jc.inverse_dynamics(model, q, q, q, out=out, threads=2)
+assert sleeps() - slept < 100, sleeps() - slept
 """
-    ).split()
-    assert float(two) < 4 * float(one)
+    )
+    if refused:
+        pytest.skip(refused)
 
 
 def test_too_few_threads_are_no_error(python):
@@ -312,7 +332,7 @@ def test_functions_pickle_and_copy_as_themselves():
 
 
 def test_calls_leave_no_memory_behind(python):
-    """A hundred thousand calls, good and bad, and not one object or megabyte more."""
+    """Eighty thousand calls, good and bad, and not one object or megabyte more."""
     python(
         PRELUDE
         + """
@@ -333,8 +353,8 @@ def refused(function, *arguments, **named):
     raise AssertionError(function)
 
 jobs = [
-    (20000, lambda: jc.inverse_dynamics(model, q, v, a)),
-    (20000, lambda: jc.inverse_dynamics(model, q, v, a, out=out)),
+    (10000, lambda: jc.inverse_dynamics(model, q, v, a)),
+    (10000, lambda: jc.inverse_dynamics(model, q, v, a, out=out)),
     (10000, lambda: jc.integrate(model, moving, v, out=moving)),
     (5000, lambda: jc.inverse_dynamics(model, q.tolist(), v, a)),
     (5000, lambda: jc.forward_dynamics(model, batch, v, tau, threads=2)),
@@ -353,20 +373,27 @@ jobs = [
     (1000, lambda: refused(jc.body_pose, model, q, "bdy2")),
     (1000, lambda: refused(jc.inverse_dynamics, model)),
 ]
-watched = [model, q, v, a, tau, batch, column, mask, out, bad, rows, wrenches, None]
-for count, job in jobs:
-    for _ in range(200): job()
-    references = [sys.getrefcount(x) for x in watched[:-1]]
+watched = [model, q, v, a, tau, batch, column, mask, out, bad, rows, wrenches]
+
+def growth(count, job):
+    # in Python's blocks and in bytes, and whether references were kept
+    references = [sys.getrefcount(x) for x in watched]
     gc.collect()
     blocks, memory = sys.getallocatedblocks(), rss()
     for _ in range(count): job()
     gc.collect()
-    more = sys.getallocatedblocks() - blocks
-    assert more < count // 10, (more, jobs.index((count, job)))  # a leak would be one per call
-    assert rss() - memory < 1 << 20, (rss() - memory, jobs.index((count, job)))
-    assert [sys.getrefcount(x) for x in watched[:-1]] == references, jobs.index((count, job))
-""",
-        timeout=120,
+    blocks, memory = sys.getallocatedblocks() - blocks, rss() - memory
+    return blocks, memory, [sys.getrefcount(x) for x in watched] != references
+
+for k, (count, job) in enumerate(jobs):
+    for _ in range(200): job()
+    rounds = []
+    while True:  # a leak shows in every round, what the interpreter keeps for itself does not
+        rounds.append(growth(count, job))
+        blocks, memory, references = rounds[-1]
+        if blocks < count // 10 and memory < 1 << 20 and not references: break
+        assert len(rounds) < 5, (k, rounds)
+"""
     )
 
 

@@ -105,7 +105,7 @@ def test_joint_types(kind, ours, nq, nv):
 def test_axis_defaults_to_x_and_is_normalized():
     assert tuple(load_urdf(single("revolute")).joints[0].axis) == (1, 0, 0)
     model = load_urdf(single("revolute", '<axis xyz="0 3 4"/>'))
-    np.testing.assert_allclose(model.nodes.screws[:, 0], [0, 0.6, 0.8, 0, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(model.nodes.screws[:, 0], [0, 0.6, 0.8, 0, 0, 0], rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("kind", ["fixed", "floating", "spherical"])
@@ -119,7 +119,7 @@ def test_joint_origin_by_angles_and_by_quaternion():
     quaternion = single("revolute", f'<origin xyz="1 2 3" quat_xyzw="{half} 0 0 {half}"/>')
     expected = [[1, 0, 0, 1], [0, 0, -1, 2], [0, 1, 0, 3], [0, 0, 0, 1]]
     for text in (angles, quaternion):
-        np.testing.assert_allclose(load_urdf(text).nodes.placement[0], expected, atol=1e-15)
+        np.testing.assert_allclose(load_urdf(text).nodes.placement[0], expected, rtol=0, atol=1e-15)
 
 
 def test_numbers_may_be_written_in_all_usual_ways():
@@ -194,9 +194,9 @@ def test_locked_mimic_joints_stand_where_they_are_while_the_leader_is_at_zero():
     turned = lie.exp([0, 0, 0.5, 0, 0, 0])
     turned[:3, 3] = 1, 0, 0
     moved = turned @ lie.exp([0, 0, 0, 0, 0, 0.25 - 2 * 0.5])
-    np.testing.assert_allclose(model.frames["link1"].placement, turned, atol=1e-15)
-    np.testing.assert_allclose(model.frames["link2"].placement, moved, atol=1e-15)
-    np.testing.assert_allclose(model.frames["b"].placement, moved, atol=1e-15)
+    np.testing.assert_allclose(model.frames["link1"].placement, turned, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(model.frames["link2"].placement, moved, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(model.frames["b"].placement, moved, rtol=0, atol=1e-15)
 
 
 def test_mimic_of_an_unknown_joint_warns_and_is_dropped():

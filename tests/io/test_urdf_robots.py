@@ -71,7 +71,7 @@ def test_joints_placements_and_inertias_agree_with_pinocchio(path):
     ours = [indices[p] if p >= 0 else 0 for p in model.parents]
     assert parents == ours
     poses = np.array([reference.jointPlacements[i].homogeneous for i in indices])
-    np.testing.assert_allclose(model.nodes.placement, poses, atol=1e-14)
+    np.testing.assert_allclose(model.nodes.placement, poses, rtol=0, atol=1e-14)
     inertias = np.array([reference.inertias[i].toDynamicParameters() for i in indices])
     scale = np.abs(inertias).max()
     np.testing.assert_allclose(model.inertias, inertias, rtol=1e-12, atol=1e-14 * scale)
@@ -85,7 +85,9 @@ def test_axes_and_limits_agree_with_pinocchio(path):
     for k, name in enumerate(model.joint_names):
         theirs = reference.joints[reference.getJointId(name)]
         screw = np.ravel(theirs.createData().S)[[3, 4, 5, 0, 1, 2]]
-        np.testing.assert_allclose(model.nodes.screws[:, model.v_slice(k)][:, 0], screw, atol=1e-14)
+        np.testing.assert_allclose(
+            model.nodes.screws[:, model.v_slice(k)][:, 0], screw, rtol=0, atol=1e-14
+        )
         assert model.effort_limit[model.v_slice(k)] == reference.upperEffortLimit[theirs.idx_v]
         if model.joints[k].type != "continuous" and np.isfinite(model.lower[model.q_slice(k)]):
             assert model.lower[model.q_slice(k)] == reference.lowerPositionLimit[theirs.idx_q]

@@ -115,7 +115,9 @@ def test_pinocchio_with_every_joint_type_anywhere_in_the_tree(seed):
     )
     here = jc.difference(model, q, there.from_q(moved))
     full_turn = np.round((here - 0.1 * v) / (2 * np.pi)) * 2 * np.pi
-    np.testing.assert_allclose((here - full_turn)[:, ~planar], 0.1 * v[:, ~planar], atol=1e-12)
+    np.testing.assert_allclose(
+        (here - full_turn)[:, ~planar], 0.1 * v[:, ~planar], rtol=0, atol=1e-12
+    )
 
 
 def mujoco_setting(text):
@@ -140,12 +142,18 @@ def test_round_trips(make):
     model, there = make()
     q, v, a, tau = random_states(model, 0)
     other = there.to_q(q), there.to_v(q, v)
-    np.testing.assert_allclose(jc.difference(model, q, there.from_q(other[0])), 0, atol=1e-14)
-    np.testing.assert_allclose(there.from_v(*other), v, atol=1e-14)
-    np.testing.assert_allclose(there.from_a(*other, there.to_a(q, v, a)), a, atol=1e-13)
-    np.testing.assert_allclose(there.from_tau(other[0], there.to_tau(q, tau)), tau, atol=1e-14)
+    np.testing.assert_allclose(
+        jc.difference(model, q, there.from_q(other[0])), 0, rtol=0, atol=1e-14
+    )
+    np.testing.assert_allclose(there.from_v(*other), v, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(there.from_a(*other, there.to_a(q, v, a)), a, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        there.from_tau(other[0], there.to_tau(q, tau)), tau, rtol=0, atol=1e-14
+    )
     M = jc.mass_matrix(model, q)
-    np.testing.assert_allclose(there.from_matrix(other[0], there.to_matrix(q, M)), M, atol=1e-12)
+    np.testing.assert_allclose(
+        there.from_matrix(other[0], there.to_matrix(q, M)), M, rtol=0, atol=1e-12
+    )
 
 
 @every_converter
@@ -171,7 +179,7 @@ def test_accelerations_are_derivatives_of_the_converted_rates(make):
 
     h = 1e-3
     slope = (8 * (rates(h) - rates(-h)) - (rates(2 * h) - rates(-2 * h))) / (12 * h)
-    np.testing.assert_allclose(there.to_a(q, v, a), slope, atol=1e-8)
+    np.testing.assert_allclose(there.to_a(q, v, a), slope, rtol=0, atol=1e-8)
 
 
 @every_converter
@@ -305,8 +313,8 @@ def test_quaternions_near_one_are_normalized_and_units_stay_the_same(make):
     for part in balls:
         near[..., part.start : part.start + 4] *= 1 - 9e-4
     before = near.copy()
-    np.testing.assert_allclose(there.to_q(near), there.to_q(q), atol=1e-15)
-    np.testing.assert_allclose(there.to_v(near, v), there.to_v(q, v), atol=1e-14)
+    np.testing.assert_allclose(there.to_q(near), there.to_q(q), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(there.to_v(near, v), there.to_v(q, v), rtol=0, atol=1e-14)
     np.testing.assert_array_equal(near, before)
     other = there.to_q(q)
     for joint in (j for j in model.joints if j.type in ("spherical", "free")):

@@ -7,11 +7,12 @@ to rounding. Written from the equations of motion, not from jounce's recursions.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from dataclasses import dataclass
 
 import numpy as np
 
-from jounce import inertia, lie
+from jounce import Model, inertia, lie
 from jounce.model.joints import ELEMENTARY, SIZES
 
 STEP = 1e-30  # no difference is formed, so it can be this small
@@ -54,14 +55,19 @@ def joint_pose(model, i, q):
     return nodes.placement[i] @ A @ G @ lie.inverse(A)
 
 
-class Tree(NamedTuple):
+@dataclass(frozen=True)
+class Tree:
     """Poses (..., n, 4, 4), screws (..., 6, nv) and inertias (..., n, 6, 6) in the world."""
 
-    model: object
+    model: Model
     T: np.ndarray
     S: np.ndarray
-    I: np.ndarray  # noqa: E741
     path: np.ndarray  # [node, rate]: the rate moves the node
+
+    @functools.cached_property
+    def I(self):  # noqa: E743
+        X = lie.Ad(lie.inverse(self.T))
+        return np.swapaxes(X, -1, -2) @ inertia.matrix(self.model.nodes.parameters) @ X
 
     def jacobians(self):
         """Of all nodes, (..., n, 6, nv)."""
@@ -69,6 +75,13 @@ class Tree(NamedTuple):
 
 
 def tree(model, q):
+    """The tree at coordinates q; the last few are kept, since tests ask for them again."""
+    return kept_tree(model, q.shape, q.dtype, q.tobytes())
+
+
+@functools.lru_cache(maxsize=12)
+def kept_tree(model, shape, dtype, numbers):
+    q = np.frombuffer(numbers, dtype).reshape(shape)
     nodes = model.nodes
     n = len(nodes.parent)
     T, S = (
@@ -82,15 +95,24 @@ def tree(model, q):
         S[..., at] = lie.Ad(T[..., i, :, :]) @ nodes.screws[:, at]
         path[i] = path[p] if p >= 0 else 0.0
         path[i, at] = 1.0
-    X = lie.Ad(lie.inverse(T))
-    return Tree(model, T, S, np.swapaxes(X, -1, -2) @ inertia.matrix(nodes.parameters) @ X, path)
+    for array in (T, S, path):
+        array.flags.writeable = False
+    return Tree(model, T, S, path)
 
 
 def mass_matrix(model, q):
-    t = tree(model, q)
-    J = t.jacobians()
-    M = (np.swapaxes(J, -1, -2) @ t.I @ J).sum(-3)
-    return M + np.diag(model.armature)
+    return mass_matrix_of(tree(model, q))
+
+
+def mass_matrix_of(t):
+    """The sum of J^T I J over the nodes; a node's Jacobian has the columns of its path alone."""
+    nv = t.model.nv
+    M = np.zeros((*t.S.shape[:-2], nv, nv), t.S.dtype)
+    for i, path in enumerate(t.path):
+        at = np.flatnonzero(path)
+        J = t.S[..., at]
+        M[..., at[:, None], at] += np.swapaxes(J, -1, -2) @ (t.I[..., i, :, :] @ J)
+    return M + np.diag(t.model.armature)
 
 
 def times(M, x):
@@ -114,7 +136,11 @@ def twists_and_accelerations(t, v, a):
 
 
 def inverse_dynamics(model, q, v, a, f_ext=None):
-    t = tree(model, q)
+    return inverse_dynamics_of(tree(model, q), v, a, f_ext)
+
+
+def inverse_dynamics_of(t, v, a, f_ext=None):
+    model = t.model
     V, A = twists_and_accelerations(t, v, a)
     A[..., 3:] -= model.gravity
     h = times(t.I, V)
@@ -129,13 +155,14 @@ def inverse_dynamics(model, q, v, a, f_ext=None):
 
 
 def forward_dynamics(model, q, v, tau, f_ext=None):
-    bias = inverse_dynamics(model, q, v, np.zeros(model.nv), f_ext)
-    return np.linalg.solve(mass_matrix(model, q), (tau - bias)[..., None])[..., 0]
+    t = tree(model, q)
+    bias = inverse_dynamics_of(t, v, np.zeros(model.nv), f_ext)
+    return np.linalg.solve(mass_matrix_of(t), (tau - bias)[..., None])[..., 0]
 
 
 def hybrid_dynamics(model, q, v, a, tau, mask, f_ext=None):
-    bias = inverse_dynamics(model, q, v, np.zeros(model.nv), f_ext)
-    M = mass_matrix(model, q)
+    t = tree(model, q)
+    bias, M = inverse_dynamics_of(t, v, np.zeros(model.nv), f_ext), mass_matrix_of(t)
     p, f = np.flatnonzero(mask), np.flatnonzero(~mask)
     dtype = np.result_type(M, a, tau, v)
     lead = np.broadcast_shapes(bias.shape[:-1], a.shape[:-1], tau.shape[:-1])

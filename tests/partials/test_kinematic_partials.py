@@ -65,24 +65,27 @@ def test_partials_of_any_order_are_those_of_mueller(case, twist):
 
 
 @every_twist
-@pytest.mark.parametrize(("order", "states"), [(1, 5), (2, 1)])
+@pytest.mark.parametrize(("order", "states"), [(1, 2), (2, 1)])
 def test_higher_partials_are_derivatives_of_lower_ones(case, twist, order, states):
-    """Complex steps of order m along every rate give order m + 1, the last one as last index."""
+    """Complex steps of order m give order m + 1, the last one as last index.
+
+    Along three directions that have every rate in them.
+    """
     model, body = case.model, deepest(case.model)
-    step = 1j * oracle.STEP * np.eye(model.nv)
+    directions = np.random.default_rng(0).standard_normal((3, model.nv))
 
     def derivative(q):
-        moved = oracle.integrate(model, q.astype(complex), step)
+        moved = oracle.integrate(model, q.astype(complex), 1j * oracle.STEP * directions)
         lower = [mueller.jacobian_partials(model, x, body, order, twist) for x in moved]
         return np.stack(lower, axis=-1).imag / oracle.STEP
 
-    got = jc.jacobian_derivatives(model, case.q[:states], body, order + 1, twist)
+    got = jc.jacobian_derivatives(model, case.q[:states], body, order + 1, twist) @ directions.T
     assert relative(got, np.array([derivative(q) for q in case.q[:states]])) < EXACT
 
 
 def test_mixed_partials_commute_for_1_dof_joints(one_dof):
     got = jc.jacobian_derivatives(one_dof.model, one_dof.q, deepest(one_dof.model), 2, "hybrid")
-    np.testing.assert_allclose(got, np.swapaxes(got, -1, -2), atol=1e-12)
+    np.testing.assert_allclose(got, np.swapaxes(got, -1, -2), rtol=0, atol=1e-12)
 
 
 def test_frames_and_the_world():
@@ -96,13 +99,13 @@ def test_frames_and_the_world():
     for twist in twists.REPRESENTATIONS:
         got = jc.jacobian_derivatives(model, q, "tool", 1, twist) @ v[:, None, :, None]
         exact = jc.jacobian_rate(model, q, v, "tool", twist)
-        np.testing.assert_allclose(got[..., 0], exact, atol=1e-12)
+        np.testing.assert_allclose(got[..., 0], exact, rtol=0, atol=1e-12)
         by_q = np.einsum(
             "...ajk,...j->...ak", jc.jacobian_derivatives(model, q, "tool", 1, twist), v
         )
         d = jc.body_twist_derivatives(model, q, v, "tool", twist)
-        np.testing.assert_allclose(d.dq, by_q, atol=1e-12)
-        np.testing.assert_allclose(d.dv, jc.jacobian(model, q, "tool", twist), atol=1e-12)
+        np.testing.assert_allclose(d.dq, by_q, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(d.dv, jc.jacobian(model, q, "tool", twist), rtol=0, atol=1e-12)
         assert not jc.jacobian_derivatives(model, q, "floor", 2, twist).any()
         assert not jc.body_twist_derivatives(model, q, v, "floor", twist).dq.any()
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import oracle_mpmath as oracle
+import oracle_digits as oracle
 import pytest
 from series_cases import ROBOTS, assert_series_close, given_forces, given_motion, random_mask, robot
 

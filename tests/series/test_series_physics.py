@@ -160,6 +160,21 @@ def test_a_robot_at_rest_under_constant_forces_stays_at_rest(name):
     acc = jc.forward_dynamics_series(model, q, np.zeros(model.nv), tau)
     least = np.linalg.eigvalsh(jc.mass_matrix(model, q)).min(-1)
     rounding = np.abs(tau[:, 0]).max(-1) / least
-    assert (np.abs(acc[:, 0]).max(-1) <= 1e-14 * rounding).all()
-    still = jc.inverse_dynamics_series(model, q, np.zeros((BATCH, 7, model.nv)))
-    assert (still[:, 1:] == 0).all()
+    slope = jc.forward_dynamics_derivatives(model, q, np.zeros(model.nv), tau[:, 0]).dq
+    rate = np.maximum(
+        1, np.sqrt(np.linalg.norm(slope, 2, axis=(-2, -1)))
+    )  # of what rounding starts
+    for k in range(6):
+        assert (np.abs(acc[:, k]).max(-1) <= 1e-14 * rounding * rate**k).all()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_robot_that_stays_at_rest_needs_the_forces_of_gravity(name):
+    model = robot(name)
+    q, _, _ = given_motion(name)
+    tau = jc.inverse_dynamics_series(model, q, np.zeros((BATCH, 7, model.nv)))
+    expected = np.zeros_like(tau)
+    expected[:, 0] = jc.gravity_forces(model, q)
+    size = np.abs(expected[:, 0]).max(-1)[:, None, None]
+    assert (size > 0).all()
+    assert (np.abs(tau - expected) <= 64 * np.finfo(float).eps * size).all()

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "body_pose": "frame_pose frame_placement forward_kinematics fk evalbodyposeinworld pose",
     "body_twist": "frame_velocity getframevelocity body_velocity spatial_velocity velocity twist"
     " evalbodyspatialvelocityinworld mj_objectvelocity",
-    "body_accelerations": "frame_acceleration getframeacceleration acceleration"
+    "body_acceleration": "frame_acceleration getframeacceleration acceleration"
     " mj_objectacceleration",
     "jacobian": "computeframejacobian computejointjacobian computejointjacobians getframejacobian"
     " frame_jacobian mj_jac mj_jacbody mj_jacsite calcjacobianspatialvelocity",

@@ -395,7 +395,7 @@ def node_of(model: Model, body: str | int) -> int:
 
 
 class _Named(NamedTuple):
-    """What the core knows by name: the joint of each node, and frames, those of the bodies first."""
+    """What the core knows by name: joints of nodes, and frames, those of the bodies first."""
 
     joints: list[str]
     frames: dict[str, int]
