@@ -2,6 +2,11 @@
 
 #include <new>
 
+#if defined(__GLIBCXX__) && !defined(_WIN32)
+#include <cxxabi.h>
+#include <unistd.h>
+#endif
+
 #include "failures.hpp"
 #include "jounce/batch/schedule.hpp"
 #include "outputs.hpp"
@@ -22,13 +27,28 @@ int is_main_thread() {
   return yes;
 }
 
+// Takes the lock back. An interpreter that ends meanwhile does not give it to other threads but ends
+// them, as if by an exception; they must not touch Python's objects then, so they stay here instead
+// until the process is gone.
+void take_lock(PyThreadState* state) {
+#if defined(__GLIBCXX__) && !defined(_WIN32)
+  try {
+    PyEval_RestoreThread(state);
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+#else
+  PyEval_RestoreThread(state);
+#endif
+}
+
 // The lock of the interpreter, released while a batch runs; taken now and then to handle signals.
 class Released {
  public:
   Released() : state_(PyEval_SaveThread()) {}
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
-  ~Released() { PyEval_RestoreThread(state_); }
+  ~Released() { take_lock(state_); }
 
   Watch watch() { return {[](void* self) { return static_cast<Released*>(self)->signaled(); }, this}; }
 
@@ -36,7 +56,7 @@ class Released {
   // Whether a signal handler raised; the exception stays set.
   bool signaled() {
     if (!listens_) return false;
-    PyEval_RestoreThread(state_);
+    take_lock(state_);
     if (listens_ < 0) listens_ = is_main_thread();
     const bool raised = listens_ < 0 || (listens_ && PyErr_CheckSignals());
     state_ = PyEval_SaveThread();

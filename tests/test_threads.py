@@ -170,6 +170,23 @@ for threads in (1, 2):
     )
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_process_may_end_while_a_thread_calls_again_and_again(python, threads):
+    """The thread is in a call, or about to take the lock back, when the interpreter ends."""
+    for _ in range(5):
+        python(
+            DURING
+            + f"""
+model, q, motion = series(500)
+def work():
+    while True:
+        jc.inverse_dynamics_series(model, q, motion, threads={threads})
+threading.Thread(target=work, daemon=True).start()
+jc.inverse_dynamics_series(model, q, motion)
+"""
+        )
+
+
 def test_a_process_may_end_while_a_thread_computes(python):
     """The other thread's batch is as long as ten of those that this one computes meanwhile."""
     python(

@@ -19,8 +19,9 @@ KernelList all_kernels() {
 }  // namespace
 
 const KernelList& kernels() {
-  static const KernelList all = all_kernels();
-  return all;
+  // Never destroyed: a thread may still compute when the process ends.
+  static const KernelList* all = new KernelList(all_kernels());
+  return *all;
 }
 
 const Kernel* find_kernel(std::string_view name) {
