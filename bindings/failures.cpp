@@ -1,6 +1,5 @@
 #include "failures.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -48,7 +47,7 @@ void raise_quaternion(const Signature& s, const Model& model, const Call& call, 
   const Input& input = s.inputs[failure.input];
   const Node<double>& node = model.tree.nodes[failure.node];
   const double* x = call.in[failure.input] + failure.state * call.in_step[failure.input] + node.q;
-  const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+  const double norm = quaternion_norm(x);
   char text[200];
   std::snprintf(text, sizeof text, "(%.6g, %.6g, %.6g, %.6g) with norm %.6g", x[0], x[1], x[2], x[3],
                 norm);

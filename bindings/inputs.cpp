@@ -1,21 +1,12 @@
 #include "inputs.hpp"
 
-#include <string>
+#include <iterator>
 
 #include "jounce/batch/pool.hpp"
 #include "jounce/series/factorial.hpp"
 
 namespace jounce {
 namespace {
-
-std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
-  std::string text = leading ? "(..." : "(";
-  for (int i = 0; i < n; ++i) {
-    if (i || leading) text += ", ";
-    text += std::to_string(dims[i]);
-  }
-  return text + (n == 1 && !leading ? ",)" : ")");
-}
 
 // The shape in words: "r + 2, nv".
 std::string shape_meaning(const Shape& shape) {
@@ -192,9 +183,8 @@ bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Call&
 }
 
 bool read_representation(const char* name, PyObject* object, Call& call) {
-  static constexpr const char* names[] = {"body", "spatial", "hybrid", "mixed"};
-  for (int k = 0; PyUnicode_Check(object) && k < 4; ++k) {
-    if (PyUnicode_CompareWithASCIIString(object, names[k]) != 0) continue;
+  for (int k = 0; PyUnicode_Check(object) && k < int(std::size(kRepresentations)); ++k) {
+    if (PyUnicode_CompareWithASCIIString(object, kRepresentations[k]) != 0) continue;
     call.options.representation = Representation(k);
     return true;
   }
@@ -205,8 +195,8 @@ bool read_representation(const char* name, PyObject* object, Call& call) {
 bool read_method(const char* name, PyObject* object, Call& call) {
   const long value = PyLong_AsLong(object);
   if (value == -1 && PyErr_Occurred()) return false;
-  if (value < 0 || value > 2) {
-    raise(kArgumentError, "%s must be 0, 1 or 2, got %R", name, object);
+  if (value < 0 || value >= kMethods) {
+    raise(kArgumentError, "%s must be below %d and not negative, got %R", name, kMethods, object);
     return false;
   }
   call.options.method = int(value);
@@ -214,6 +204,15 @@ bool read_method(const char* name, PyObject* object, Call& call) {
 }
 
 }  // namespace
+
+std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
+  std::string text = leading ? "(..." : "(";
+  for (int i = 0; i < n; ++i) {
+    if (i || leading) text += ", ";
+    text += std::to_string(dims[i]);
+  }
+  return text + (n == 1 && !leading ? ",)" : ")");
+}
 
 bool convert_inputs(const Signature& s, Arguments& arguments, Keep& keep) {
   for (int k = 0; k < s.inputs.count; ++k) {

@@ -1,6 +1,8 @@
 // Python's arguments as the arrays and options of a call.
 #pragma once
 
+#include <string>
+
 #include "bound.hpp"
 
 namespace jounce {
@@ -11,6 +13,7 @@ constexpr int kMostAxes = 32;
 class Keep {
  public:
   PyObject* operator()(PyObject* object) {
+    if (count_ == kMost) Py_FatalError("jounce: a call holds more references than it can");
     if (object) held_[count_++] = object;
     return object;
   }
@@ -22,7 +25,8 @@ class Keep {
   }
 
  private:
-  PyObject* held_[3 * kMostInputs + kMostOptions + kMostOutputs];
+  static constexpr int kMost = 3 * kMostInputs + kMostOptions + kMostOutputs;
+  PyObject* held_[kMost];
   int count_ = 0;
 };
 
@@ -31,6 +35,9 @@ struct Batch {
   int axes = 0;
   Py_ssize_t dims[kMostAxes] = {};
 };
+
+// "(2, 3)", or "(..., 2, 3)" with leading axes.
+std::string shape_text(const Py_ssize_t* dims, int n, bool leading = false);
 
 // A call is read in this order, so that nothing that is checked can change before it is used:
 // converting objects may run Python code, the last step does not. All return false with an exception

@@ -105,6 +105,7 @@ nb::dict signature_of(const std::string& name) {
   all["options_with_defaults"] = optional_options;
   all["optional_inputs"] = optional_inputs;
   all["outputs"] = outputs;
+  all["internal"] = s.internal;
   return all;
 }
 
@@ -138,6 +139,9 @@ NB_MODULE(JOUNCE_MODULE, m) {
   tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
   tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
   m.attr("pack_width") = lanes<Wide>;
+  nb::list representations;
+  for (const char* name : kRepresentations) representations.append(name);
+  m.attr("representations") = nb::tuple(representations);
   m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
         "Raise the exceptions of this module, jounce.errors.");
   m.def(

@@ -9,9 +9,7 @@ namespace jounce {
 namespace {
 
 void wrong_output(PyObject* given, const Py_ssize_t* dims, int axes) {
-  std::string want = "(";
-  for (int i = 0; i < axes; ++i) want += (i ? ", " : "") + std::to_string(dims[i]);
-  want += axes == 1 ? ",)" : ")";
+  const std::string want = shape_text(dims, axes);
   const char* must = "out must be a writable C-contiguous float64 array of shape";
   if (!PyArray_Check(given)) {
     return raise(kArgumentError, "%s %s, got %s", must, want.c_str(), Py_TYPE(given)->tp_name);

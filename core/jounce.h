@@ -13,7 +13,10 @@
  *   if (jounce_run(id, model, &call, &failure) != JOUNCE_DONE) ...
  *
  * Conventions (frames, orders, units) are those of the Python package. Models may be shared between
- * threads. */
+ * threads. Null pointers where an object is expected are refused, not followed.
+ *
+ * JOUNCE_ABI counts the versions of the structures below. They are filled with zeros first, so that a
+ * program compiled with an older header means what it meant; jounce_abi() is that of the library. */
 #ifndef JOUNCE_H
 #define JOUNCE_H
 
@@ -30,11 +33,14 @@
 extern "C" {
 #endif
 
+#define JOUNCE_ABI 1
+JOUNCE_API int jounce_abi(void);
+
 typedef struct jounce_model jounce_model;
 typedef struct jounce_kernel jounce_kernel;
 
-/* A tree of elementary joints, numbered depth first; matrices are row-major. It is what
- * `jounce.Model.nodes` holds in Python. */
+/* A tree of elementary joints, numbered depth first; matrices are row-major. In Python most of it is
+ * in `model.nodes`, armature and gravity in the model itself. */
 typedef struct {
   int n, n_bodies;
   const int* parent;        /* (n) node, -1: the world */
@@ -46,6 +52,9 @@ typedef struct {
   const double* parameters; /* (n, 10) m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the node's origin */
   const double* armature;   /* (nv) */
   const double* gravity;    /* (3) */
+  int n_frames;             /* further frames, beside those of the bodies; may be 0 */
+  const int* frame_body;    /* (n_frames) body they are fixed to, -1: the world */
+  const double* frame_pose; /* (n_frames, 4, 4) pose in it */
 } jounce_tree;
 
 /* Null if the tree is none; then the reason is in `message`, of `room` characters. */
@@ -61,6 +70,8 @@ JOUNCE_API int jounce_kernel_count(void);
 JOUNCE_API const jounce_kernel* jounce_kernel_at(int index);
 JOUNCE_API const jounce_kernel* jounce_find_kernel(const char* name); /* null: there is none */
 JOUNCE_API const char* jounce_kernel_name(const jounce_kernel* kernel);
+/* Whether it serves the package alone, and may change or go without notice. */
+JOUNCE_API int jounce_kernel_is_internal(const jounce_kernel* kernel);
 JOUNCE_API int jounce_input_count(const jounce_kernel* kernel);
 JOUNCE_API int jounce_output_count(const jounce_kernel* kernel);
 JOUNCE_API int jounce_option_count(const jounce_kernel* kernel);
@@ -76,7 +87,8 @@ typedef struct {
   int64_t size; /* product of the dimensions */
 } jounce_array;
 
-/* Name and shape of an array for a model; `order` is r of series. False if there is no such array. */
+/* Name and shape of an array for a model; `order` is r of series, 0 to 100, or -1 if the kernel has
+ * none. False if there is no such array, or order. */
 JOUNCE_API int jounce_input(const jounce_kernel* kernel, int index, const jounce_model* model,
                             int order, jounce_array* array);
 JOUNCE_API int jounce_output(const jounce_kernel* kernel, int index, const jounce_model* model,
@@ -84,7 +96,8 @@ JOUNCE_API int jounce_output(const jounce_kernel* kernel, int index, const jounc
 /* "prescribed", "body", "twist" or "method". */
 JOUNCE_API const char* jounce_option_name(const jounce_kernel* kernel, int index);
 
-/* Bytes that a kernel takes while it runs, for one state or for a pack of states; kept per thread. */
+/* Bytes that a kernel takes while it runs, for one state or for a pack of states; kept per thread. 0 if
+ * the order is none. */
 JOUNCE_API size_t jounce_workspace_bytes(const jounce_kernel* kernel, const jounce_model* model,
                                          int order, int pack);
 
@@ -96,10 +109,10 @@ typedef struct {
   double* outputs[JOUNCE_MOST_OUTPUTS];      /* must not overlap the inputs or each other */
   int64_t output_steps[JOUNCE_MOST_OUTPUTS];
   const unsigned char* prescribed;           /* (nv) mask of rates, for the option "prescribed" */
-  int frame;                                 /* for "body" */
+  int frame;                                 /* for "body": position among the model's frames */
   int twist;                                 /* for "twist": 0 body, 1 spatial, 2 hybrid, 3 mixed */
-  int method;                                /* for "method" */
-  int threads;                               /* 0 and 1: the calling one alone */
+  int method;                                /* for "method": 0 automatic, 1 products, 2 solves */
+  int threads;                               /* up to 1024; 0: the calling one alone (unlike Python) */
   int (*stop)(void* data);                   /* asked now and then by the calling thread, or null */
   void* data;
 } jounce_call;
@@ -112,7 +125,7 @@ typedef enum {
   JOUNCE_OVERFLOW = 4,   /* a result is not finite */
   JOUNCE_STOPPED = 5,    /* by `stop` */
   JOUNCE_NO_MEMORY = 6,
-  JOUNCE_BAD_CALL = 7    /* something that the kernel needs is missing or out of range */
+  JOUNCE_BAD_CALL = 7    /* something that the kernel needs is missing or out of range: see `reason` */
 } jounce_status;
 
 /* Where it failed; -1 where that does not apply. */
@@ -121,6 +134,7 @@ typedef struct {
   int input;
   int64_t entry; /* of the input */
   int node;      /* the joint's */
+  const char* reason; /* of JOUNCE_BAD_CALL, else null */
 } jounce_failure;
 
 /* Runs a kernel. `failure` may be null. If it does not return JOUNCE_DONE, outputs are undefined. */

@@ -155,13 +155,11 @@ Failure not_finite(const Kernel& kernel, const Call& call, Failure failure) {
 
 Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) {
   visit_inputs(kernel, call, failure.state, [&](std::ptrdiff_t state, int k, const double* q) {
-    if (!batch::is_configuration(kernel.signature->inputs[k])) return false;
+    if (kernel.signature->inputs[k].holds != Holds::configuration) return false;
     for (int i = 0; i < call.tree->n; ++i) {
       const Node<double>& node = call.tree->nodes[i];
       if (!is_group(node.kind)) continue;
-      const double* x = q + node.q;
-      const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
-      if (std::abs(norm - 1.0) <= kQuaternionSlack) continue;
+      if (batch::is_unit(quaternion_norm(q + node.q))) continue;
       failure = {failure.kind, state, i, k, node.q};
       return true;
     }

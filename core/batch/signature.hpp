@@ -35,13 +35,21 @@ struct List {
 // Entries of an input that a mask over the rates switches off are not read.
 enum class Reads { all, prescribed, unprescribed };
 
+// Of a configuration, quaternions are checked and scaled to unit length before a kernel sees them.
+enum class Holds { numbers, configuration };
+
 struct Input {
   const char* name = "";
   Shape shape = {};
   bool optional = false;
   Reads reads = Reads::all;
+  Holds holds = Holds::numbers;
 };
 constexpr bool optional = true;
+
+constexpr Input configuration(const char* name) {
+  return {name, shapes::q, !optional, Reads::all, Holds::configuration};
+}
 
 // What has to be looked at to know that a result is finite: all of it, or, where the kernel promises
 // that no entry is larger than the diagonal's, that alone.
@@ -72,6 +80,7 @@ constexpr Option method{"method", Option::method};
 enum class Packs { always, while_small, never };
 
 constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 4;
+constexpr int kMethods = 3;  // values of the option "method"
 
 struct Signature {
   const char* name;
@@ -79,6 +88,28 @@ struct Signature {
   List<Output, kMostOutputs> outputs;
   List<Option, kMostOptions> options = {};
   Packs packs = Packs::always;
+  bool internal = false;  // has no public function in Python, and may change
 };
+
+// Whether what a signature says fits the shapes it says it of. Checked for every kernel when it is
+// compiled.
+constexpr bool is_consistent(const Signature& s) {
+  bool good = true;
+  for (const Input& input : s.inputs) {
+    const Shape& shape = input.shape;
+    const bool is_q = shape.rank == 1 && shape.dims[0].of == Dimension::nq;
+    if (input.holds == Holds::configuration) good = good && is_q;
+    // a mask over the rates repeats along the last axis
+    if (input.reads != Reads::all) {
+      good = good && shape.rank > 0 && shape.dims[shape.rank - 1].of == Dimension::nv;
+    }
+  }
+  for (const Output& output : s.outputs) {
+    if (output.finite == Finite::entries) continue;
+    const Dimension* dims = output.shape.dims;
+    good = good && output.shape.rank == 2 && dims[0].of == Dimension::nv && dims[1].of == Dimension::nv;
+  }
+  return good;
+}
 
 }  // namespace jounce

@@ -125,6 +125,7 @@ Failure run_states(const Call& call, std::ptrdiff_t first, int count, char* bloc
 }  // namespace batch
 
 template <class K>
+  requires(is_consistent(K::signature))
 inline constexpr Kernel kernel_of{&K::signature, batch::bytes<K>, batch::run_states<K>};
 
 }  // namespace jounce

@@ -71,22 +71,24 @@ JOUNCE_SHARED void store(const Pack<W>* from, int count, std::ptrdiff_t n, doubl
   }
 }
 
+// Whether a quaternion's length is near one; a mask, if S is a pack.
+template <class S>
+JOUNCE_INLINE auto is_unit(const S& norm) {
+  return (norm >= S(1.0 - kQuaternionSlack)) & (norm <= S(1.0 + kQuaternionSlack));
+}
+
 // Scales quaternions that are near unit length; false if one is not.
 template <class S>
 JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, S* q) {
   bool good = true;
   for (int at : tree.quaternions) {
     S* x = q + at;
-    const S norm = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
-    if (any((norm < S(1.0 - kQuaternionSlack)) | (norm > S(1.0 + kQuaternionSlack)))) good = false;
+    const S norm = quaternion_norm(x);
+    if (!all(is_unit(norm))) good = false;
     const S scale = S(1.0) / norm;
     for (int k = 0; k < 4; ++k) x[k] *= scale;
   }
   return good;
-}
-
-constexpr bool is_configuration(const Input& input) {
-  return input.shape.rank == 1 && input.shape.dims[0].of == Dimension::nq;
 }
 
 // Inputs of a kernel as scalars of type S: `at` points to them, or is null if not given. Doubles stay
@@ -99,7 +101,7 @@ struct Fetched {
   Fetched(const Signature& signature, const Tree<double>& tree, const Sizes& sizes, Arena& arena) {
     for (int k = 0; k < signature.inputs.count; ++k) {
       const Input& input = signature.inputs[k];
-      const bool scaled = is_configuration(input) && !tree.quaternions.empty();
+      const bool scaled = input.holds == Holds::configuration && !tree.quaternions.empty();
       if (lanes<S> > 1 || input.reads != Reads::all || scaled) {
         buffer[k] = arena.take<S>(entries(input.shape, sizes));
       }
@@ -123,7 +125,7 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
     if (!all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k])) {
       return Failure::not_finite;
     }
-    if (is_configuration(input) && !normalize_quaternions(*call.tree, to)) return Failure::quaternion;
+    if (input.holds == Holds::configuration && !normalize_quaternions(*call.tree, to)) return Failure::quaternion;
     inputs.at[k] = to;
   }
   return Failure::none;
@@ -144,7 +146,7 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
       inputs.at[k] = inputs.buffer[k];
     }
     if (!all_finite(inputs.at[k], n)) return Failure::not_finite;
-    if (is_configuration(input) && !call.tree->quaternions.empty()) {
+    if (input.holds == Holds::configuration && !call.tree->quaternions.empty()) {
       std::memcpy(inputs.buffer[k], from, n * sizeof(double));
       inputs.at[k] = inputs.buffer[k];
       if (!normalize_quaternions(*call.tree, inputs.buffer[k])) return Failure::quaternion;

@@ -38,14 +38,12 @@ struct InverseDynamicsWork {
       : angles(shared), row(arena.take<Row>(tree.n)) {}
 };
 
-// hat(alpha) + hat(w)^2, equation (4).
+// hat(alpha) + hat(w)^2, equation (4), with W = w w^T.
 template <class S>
-JOUNCE_INLINE Mat3<S> acceleration_gradient(const Vec3<S>& w, const Vec3<S>& alpha) {
-  const S xx = w.x * w.x, yy = w.y * w.y, zz = w.z * w.z;
-  const S xy = w.x * w.y, xz = w.x * w.z, yz = w.y * w.z;
-  return {{-(yy + zz), xy + alpha.z, xz - alpha.y},
-          {xy - alpha.z, -(xx + zz), yz + alpha.x},
-          {xz + alpha.y, yz - alpha.x, -(xx + yy)}};
+JOUNCE_INLINE Mat3<S> acceleration_gradient(const Sym3<S>& W, const Vec3<S>& alpha) {
+  return {{-(W.yy + W.zz), W.xy + alpha.z, W.xz - alpha.y},
+          {W.xy - alpha.z, -(W.xx + W.zz), W.yz + alpha.x},
+          {W.xz + alpha.y, W.yz - alpha.x, -(W.xx + W.yy)}};
 }
 
 // External wrench of a node, given in the public frame of its body.
@@ -88,7 +86,7 @@ JOUNCE_INLINE void add_joint_motion(const Node<P>& node, const S* rate, const S*
       me.w += j.w;
     }
   });
-  me.B = acceleration_gradient(me.w, me.alpha);
+  me.B = acceleration_gradient(outer_square(me.w), me.alpha);
 }
 
 // Equation (5), less the external wrench.

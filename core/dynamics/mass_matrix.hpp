@@ -18,15 +18,13 @@ template <class S>
 struct MassMatrixWork {
   BaseFrameWork<S> base;
   SixRows<S> wrenches;  // F, moment first
-  S *px, *py, *pz;      // the origins they refer to
+  ThreeRows<S> origin;  // the points they refer to
 
   template <class P>
   MassMatrixWork(const Tree<P>& tree, Arena& arena)
       : base(tree, arena),
         wrenches(arena.take<S>(6 * std::size_t(tree.nv)), tree.nv),
-        px(arena.take<S>(tree.nv)),
-        py(arena.take<S>(tree.nv)),
-        pz(arena.take<S>(tree.nv)) {}
+        origin(arena.take<S>(3 * std::size_t(tree.nv)), tree.nv) {}
 };
 
 // Rows of M that belong to a node at pose (R, p): its screws times the wrenches [begin, end),
@@ -37,12 +35,12 @@ JOUNCE_INLINE void project_wrenches(const MassMatrixWork<S>& work, const Node<P>
   for_columns<S>(begin, end, [&](auto c) {
     const auto f = work.wrenches.linear(c);
     using V = typename decltype(c)::Value;
-    const Vec3<V> d{c.load(work.px) - at.p.x, c.load(work.py) - at.p.y, c.load(work.pz) - at.p.z};
+    const auto d = work.origin.from(at.p, c);
     const auto n = work.wrenches.angular(c) + cross(d, f);
     if constexpr (K == Kind::revolute) c.store(rows, dot(n, at.R.z));
     if constexpr (K == Kind::prismatic) c.store(rows, dot(f, at.R.z));
     if constexpr (K == Kind::helical) c.store(rows, dot(n, at.R.z) + dot(f, at.R.z) * V(node.pitch));
-    if constexpr (K == Kind::spherical || K == Kind::free) {
+    if constexpr (is_group(K)) {
       c.store(rows, dot(n, at.R.x));
       c.store(rows + nv, dot(n, at.R.y));
       c.store(rows + 2 * nv, dot(n, at.R.z));
@@ -91,7 +89,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
         for (int c = tree.sparse ? nv : node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
         work.wrenches.set_angular(Columns<S, S>{at}, F.n);
         work.wrenches.set_linear(Columns<S, S>{at}, F.f);
-        work.px[at] = pose.p.x; work.py[at] = pose.p.y; work.pz[at] = pose.p.z;
+        work.origin.set(Columns<S, S>{at}, pose.p);
       }
     });
     if (node.parent >= 0) {

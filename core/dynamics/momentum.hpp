@@ -55,8 +55,7 @@ void momentum(const Tree<P>& tree, bool centroidal, const S* q, const S* v, S* o
     for (int i = root; i < tree.nodes[root].end; ++i) {
       const RigidInertia<S>& I = work.base.inertia[i];
       const Vec3<S>& p = work.base.in_root[i].p;
-      const Force<S> x = I * work.twist[i];
-      own += Force<S>{x.n + cross(p, x.f), x.f};
+      own += shifted(p, I * work.twist[i]);
       own_h += I.h + p * I.m;
       own_m += I.m;
     }
@@ -73,14 +72,13 @@ void momentum(const Tree<P>& tree, bool centroidal, const S* q, const S* v, S* o
 template <class S>
 struct CentroidalWork {
   BaseFrameWork<S> base;            // inertias become those of subtrees
-  S *px, *py, *pz;                  // where the columns refer to
+  ThreeRows<S> origin;              // the points that the columns refer to
   Motion<S>* twist = nullptr;       // for the rate of the matrix
   RigidInertia<S>* rate = nullptr;  // of the subtree's inertia, about a fixed point
 
   template <class P>
-  CentroidalWork(const Tree<P>& tree, Arena& arena) : base(tree, arena) {
-    for (S** x : {&px, &py, &pz}) *x = arena.take<S>(tree.nv);
-  }
+  CentroidalWork(const Tree<P>& tree, Arena& arena)
+      : base(tree, arena), origin(arena.take<S>(3 * std::size_t(tree.nv)), tree.nv) {}
 };
 
 template <class S>
@@ -136,7 +134,7 @@ JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>&
       const Force<S> x = I * s;
       A.set_angular(c, x.n);
       A.set_linear(c, x.f);
-      c.store(work.px, p.x); c.store(work.py, p.y); c.store(work.pz, p.z);
+      work.origin.set(c, p);
       if (!dA) continue;
       Force<S> dx = work.rate[i] * s;
       dx += I * bracket(moved(work.twist[i], d), s);
@@ -173,8 +171,7 @@ template <class S>
 JOUNCE_INLINE void finish(int begin, int end, const Mat3<S>& R, const Center<S>& to,
                           const SixRows<S>& A, const SixRows<S>* dA, const CentroidalWork<S>& work) {
   for_columns<S>(begin, end, [&](auto c) {
-    using V = typename decltype(c)::Value;
-    const Vec3<V> d{c.load(work.px) - to.c.x, c.load(work.py) - to.c.y, c.load(work.pz) - to.c.z};
+    const auto d = work.origin.from(to.c, c);
     const auto f = A.linear(c);
     const auto n = A.angular(c) + cross(d, f);
     A.set_angular(c, R * n);

@@ -10,7 +10,7 @@ namespace {
 struct InverseDynamics {
   static constexpr Signature signature{
       .name = "inverse_dynamics",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"a", shapes::v},
                  {"f_ext", shapes::six_vectors, optional}},
@@ -26,7 +26,7 @@ struct InverseDynamics {
 struct BiasForces {
   static constexpr Signature signature{
       .name = "bias_forces",
-      .inputs = {{"q", shapes::q}, {"v", shapes::v}, {"f_ext", shapes::six_vectors, optional}},
+      .inputs = {configuration("q"), {"v", shapes::v}, {"f_ext", shapes::six_vectors, optional}},
       .outputs = {{"tau", shapes::v}}};
   template <class S>
   using Work = InverseDynamicsWork<S>;
@@ -39,7 +39,7 @@ struct BiasForces {
 
 struct GravityForces {
   static constexpr Signature signature{
-      .name = "gravity_forces", .inputs = {{"q", shapes::q}}, .outputs = {{"tau", shapes::v}}};
+      .name = "gravity_forces", .inputs = {configuration("q")}, .outputs = {{"tau", shapes::v}}};
   template <class S>
   using Work = InverseDynamicsWork<S>;
   template <class S, class X>
@@ -52,7 +52,7 @@ struct GravityForces {
 struct ForwardDynamics {
   static constexpr Signature signature{
       .name = "forward_dynamics",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"tau", shapes::v},
                  {"f_ext", shapes::six_vectors, optional}},
@@ -69,7 +69,7 @@ struct ForwardDynamics {
 struct HybridDynamics {
   static constexpr Signature signature{
       .name = "hybrid_dynamics",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"a", shapes::v, !optional, Reads::prescribed},
                  {"tau", shapes::v, !optional, Reads::unprescribed},

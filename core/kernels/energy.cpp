@@ -9,7 +9,7 @@ namespace {
 
 struct KineticEnergy {
   static constexpr Signature signature{.name = "kinetic_energy",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"energy", shapes::scalar}}};
   template <class S>
   using Work = BodiesWork<S>;
@@ -21,7 +21,7 @@ struct KineticEnergy {
 
 struct PotentialEnergy {
   static constexpr Signature signature{.name = "potential_energy",
-                                       .inputs = {{"q", shapes::q}},
+                                       .inputs = {configuration("q")},
                                        .outputs = {{"energy", shapes::scalar}}};
   template <class S>
   using Work = BodiesWork<S>;
@@ -33,7 +33,7 @@ struct PotentialEnergy {
 
 struct CenterOfMass {
   static constexpr Signature signature{
-      .name = "center_of_mass", .inputs = {{"q", shapes::q}}, .outputs = {{"com", shapes::vector}}};
+      .name = "center_of_mass", .inputs = {configuration("q")}, .outputs = {{"com", shapes::vector}}};
   template <class S>
   using Work = BodiesWork<S>;
   template <class S, class X>
@@ -45,7 +45,7 @@ struct CenterOfMass {
 template <bool kCentroidal>
 struct Momentum {
   static constexpr Signature signature{.name = kCentroidal ? "centroidal_momentum" : "momentum",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"momentum", shapes::six_vector}}};
   template <class S>
   using Work = MomentumWork<S>;

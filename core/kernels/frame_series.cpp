@@ -9,7 +9,7 @@ namespace {
 
 struct BodyPoseSeries {
   static constexpr Signature signature{.name = "body_pose_series",
-                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
+                                       .inputs = {configuration("q"), {"motion", shapes::motion}},
                                        .outputs = {{"poses", shapes::pose_series}},
                                        .options = {options::frame}};
   template <class S>
@@ -22,7 +22,7 @@ struct BodyPoseSeries {
 
 struct BodyMotionSeries {
   static constexpr Signature signature{.name = "body_motion_series",
-                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
+                                       .inputs = {configuration("q"), {"motion", shapes::motion}},
                                        .outputs = {{"twists", shapes::twist_series}},
                                        .options = {options::frame, options::representation}};
   template <class S>
@@ -36,7 +36,7 @@ struct BodyMotionSeries {
 
 struct JacobianSeries {
   static constexpr Signature signature{.name = "jacobian_series",
-                                       .inputs = {{"q", shapes::q}, {"motion", shapes::motion}},
+                                       .inputs = {configuration("q"), {"motion", shapes::motion}},
                                        .outputs = {{"jacobians", shapes::jacobian_series}},
                                        .options = {options::frame, options::representation}};
   template <class S>

@@ -11,7 +11,7 @@ namespace {
 
 struct BodyPoses {
   static constexpr Signature signature{
-      .name = "body_poses", .inputs = {{"q", shapes::q}}, .outputs = {{"poses", shapes::poses}}};
+      .name = "body_poses", .inputs = {configuration("q")}, .outputs = {{"poses", shapes::poses}}};
   template <class S>
   using Work = BodiesWork<S>;
   template <class S, class X>
@@ -22,7 +22,7 @@ struct BodyPoses {
 
 struct BodyTwists {
   static constexpr Signature signature{.name = "body_twists",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"twists", shapes::six_vectors}},
                                        .options = {options::representation}};
   template <class S>
@@ -36,7 +36,7 @@ struct BodyTwists {
 struct BodyAccelerations {
   static constexpr Signature signature{
       .name = "body_accelerations",
-      .inputs = {{"q", shapes::q}, {"v", shapes::v}, {"a", shapes::v}},
+      .inputs = {configuration("q"), {"v", shapes::v}, {"a", shapes::v}},
       .outputs = {{"accelerations", shapes::six_vectors}},
       .options = {options::representation}};
   template <class S>
@@ -50,7 +50,7 @@ struct BodyAccelerations {
 
 struct BodyPose {
   static constexpr Signature signature{.name = "body_pose",
-                                       .inputs = {{"q", shapes::q}},
+                                       .inputs = {configuration("q")},
                                        .outputs = {{"pose", shapes::pose}},
                                        .options = {options::frame}};
   template <class S>
@@ -63,7 +63,7 @@ struct BodyPose {
 
 struct BodyTwist {
   static constexpr Signature signature{.name = "body_twist",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"twist", shapes::six_vector}},
                                        .options = {options::frame, options::representation}};
   template <class S>
@@ -78,7 +78,7 @@ struct BodyTwist {
 struct BodyAcceleration {
   static constexpr Signature signature{
       .name = "body_acceleration",
-      .inputs = {{"q", shapes::q}, {"v", shapes::v}, {"a", shapes::v}},
+      .inputs = {configuration("q"), {"v", shapes::v}, {"a", shapes::v}},
       .outputs = {{"acceleration", shapes::six_vector}},
       .options = {options::frame, options::representation}};
   template <class S>
@@ -92,7 +92,7 @@ struct BodyAcceleration {
 
 struct Jacobian {
   static constexpr Signature signature{.name = "jacobian",
-                                       .inputs = {{"q", shapes::q}},
+                                       .inputs = {configuration("q")},
                                        .outputs = {{"J", shapes::six_by_v}},
                                        .options = {options::frame, options::representation}};
   template <class S>
@@ -107,7 +107,7 @@ struct Jacobian {
 
 struct JacobianRate {
   static constexpr Signature signature{.name = "jacobian_rate",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"rate", shapes::six_by_v}},
                                        .options = {options::frame, options::representation}};
   template <class S>
@@ -126,7 +126,7 @@ struct NoWork {
 
 struct Integrate {
   static constexpr Signature signature{.name = "integrate",
-                                       .inputs = {{"q", shapes::q}, {"dv", shapes::v}},
+                                       .inputs = {configuration("q"), {"dv", shapes::v}},
                                        .outputs = {{"q", shapes::q}},
                                        .packs = Packs::never};
   template <class S>
@@ -139,7 +139,7 @@ struct Integrate {
 
 struct Difference {
   static constexpr Signature signature{.name = "difference",
-                                       .inputs = {{"q0", shapes::q}, {"q1", shapes::q}},
+                                       .inputs = {configuration("q0"), configuration("q1")},
                                        .outputs = {{"dv", shapes::v}},
                                        .packs = Packs::never};
   template <class S>
@@ -156,7 +156,8 @@ struct IntegrateBlocks {
       .name = "integrate_blocks",
       .inputs = {{"dv", shapes::v}},
       .outputs = {{"by_q", shapes::six_by_v}, {"by_dv", shapes::six_by_v}},
-      .packs = Packs::never};
+      .packs = Packs::never,
+      .internal = true};
   template <class S>
   using Work = NoWork<S>;
   template <class S, class X>

@@ -10,7 +10,7 @@ namespace {
 
 struct MassMatrix {
   static constexpr Signature signature{.name = "mass_matrix",
-                                       .inputs = {{"q", shapes::q}},
+                                       .inputs = {configuration("q")},
                                        .outputs = {{"M", shapes::v_by_v, Finite::diagonal}},
                                        .packs = Packs::while_small};
   template <class S>
@@ -23,7 +23,7 @@ struct MassMatrix {
 
 struct InverseMassMatrix {
   static constexpr Signature signature{.name = "inverse_mass_matrix",
-                                       .inputs = {{"q", shapes::q}},
+                                       .inputs = {configuration("q")},
                                        .outputs = {{"inverse", shapes::v_by_v, Finite::diagonal}},
                                        .packs = Packs::while_small};
   template <class S>
@@ -36,7 +36,7 @@ struct InverseMassMatrix {
 
 struct CentroidalMomentumMatrix {
   static constexpr Signature signature{.name = "centroidal_momentum_matrix",
-                                       .inputs = {{"q", shapes::q}},
+                                       .inputs = {configuration("q")},
                                        .outputs = {{"A", shapes::six_by_v}}};
   template <class S>
   using Work = CentroidalWork<S>;
@@ -48,7 +48,7 @@ struct CentroidalMomentumMatrix {
 
 struct CentroidalMomentumMatrixRate {
   static constexpr Signature signature{.name = "centroidal_momentum_matrix_rate",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"rate", shapes::six_by_v}}};
   template <class S>
   using Work = CentroidalRateWork<S>;

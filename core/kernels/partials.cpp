@@ -11,7 +11,7 @@ namespace {
 struct InverseDynamicsDerivatives {
   static constexpr Signature signature{
       .name = "inverse_dynamics_derivatives",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"a", shapes::v},
                  {"f_ext", shapes::six_vectors, optional}},
@@ -31,13 +31,14 @@ template <bool kChoose>
 struct ForwardDynamicsDerivatives {
   static constexpr Signature signature{
       .name = kChoose ? "forward_dynamics_derivatives_by" : "forward_dynamics_derivatives",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"tau", shapes::v},
                  {"f_ext", shapes::six_vectors, optional}},
       .outputs = {{"dq", shapes::v_by_v}, {"dv", shapes::v_by_v}, {"dtau", shapes::v_by_v}},
       .options = kChoose ? decltype(Signature::options){options::method} : decltype(Signature::options){},
-      .packs = Packs::while_small};
+      .packs = Packs::while_small,
+      .internal = kChoose};
   template <class S>
   using Work = ForwardPartialsWork<S>;
   template <class S, class X>
@@ -51,7 +52,7 @@ struct ForwardDynamicsDerivatives {
 struct HybridDynamicsDerivatives {
   static constexpr Signature signature{
       .name = "hybrid_dynamics_derivatives",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"a", shapes::v, !optional, Reads::prescribed},
                  {"tau", shapes::v, !optional, Reads::unprescribed},
@@ -79,7 +80,7 @@ struct HybridDynamicsDerivatives {
 
 struct CoriolisMatrix {
   static constexpr Signature signature{.name = "coriolis_matrix",
-                                       .inputs = {{"q", shapes::q}, {"v", shapes::v}},
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
                                        .outputs = {{"C", shapes::v_by_v}},
                                        .packs = Packs::while_small};
   template <class S>

@@ -10,7 +10,7 @@ namespace {
 struct InverseDynamicsSeries {
   static constexpr Signature signature{
       .name = "inverse_dynamics_series",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"motion", shapes::motion},
                  {"f_ext", shapes::wrench_series, optional}},
       .outputs = {{"tau", shapes::series}}};
@@ -25,7 +25,7 @@ struct InverseDynamicsSeries {
 struct ForwardDynamicsSeries {
   static constexpr Signature signature{
       .name = "forward_dynamics_series",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"tau", shapes::series},
                  {"f_ext", shapes::wrench_series, optional}},
@@ -43,7 +43,7 @@ struct ForwardDynamicsSeries {
 struct HybridDynamicsSeries {
   static constexpr Signature signature{
       .name = "hybrid_dynamics_series",
-      .inputs = {{"q", shapes::q},
+      .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"a", shapes::series, !optional, Reads::prescribed},
                  {"tau", shapes::series, !optional, Reads::unprescribed},

@@ -11,6 +11,7 @@
 namespace jounce {
 
 enum class Representation : int { body = 0, spatial = 1, hybrid = 2, mixed = 3 };
+constexpr const char* kRepresentations[] = {"body", "spatial", "hybrid", "mixed"};
 
 template <class S>
 JOUNCE_INLINE Motion<S> represented(Representation r, const Pose<S>& t, const Motion<S>& m) {

@@ -31,7 +31,7 @@ inline void quaternion_product(const double* a, const double* b, double* c) {
 }
 
 inline void normalize_quaternion(double* q) {
-  const double s = 1.0 / std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  const double s = 1.0 / quaternion_norm(q);
   for (int k = 0; k < 4; ++k) q[k] *= s;
 }
 

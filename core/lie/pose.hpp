@@ -32,6 +32,11 @@ inline Pose<double> pose_from(const double* m) {
   return {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
 }
 
+template <class S>
+JOUNCE_INLINE S quaternion_norm(const S* q) {
+  return sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+}
+
 // Rotation matrix of a unit quaternion (x, y, z, w).
 template <class S>
 JOUNCE_INLINE Mat3<S> rotation(const S* q) {

@@ -27,7 +27,6 @@
 
 namespace jounce {
 
-// Six arrays over the rates and where their wrenches refer to.
 template <class S>
 struct PartialsWork {
   struct Row {
@@ -42,8 +41,8 @@ struct PartialsWork {
   BaseFrameWork<S> base;
   Row* row;
   Rate* rate;
-  SixRows<S> t1, t2, t3;
-  S *t4x, *t4y, *t4z, *px, *py, *pz;
+  SixRows<S> t1, t2, t3;  // of equation (4), arrays over the rates
+  ThreeRows<S> t4, origin;  // moments; the points that the wrenches refer to
 
   template <class P>
   PartialsWork(const Tree<P>& tree, Arena& arena)
@@ -54,20 +53,11 @@ struct PartialsWork {
     row = arena.take<Row>(tree.n);
     rate = arena.take<Rate>(nv);
     for (SixRows<S>* t : {&t1, &t2, &t3}) *t = SixRows<S>(arena.take<S>(6 * nv), nv);
-    for (S** x : {&t4x, &t4y, &t4z, &px, &py, &pz}) *x = arena.take<S>(nv);
+    for (ThreeRows<S>* x : {&t4, &origin}) *x = ThreeRows<S>(arena.take<S>(3 * nv), nv);
   }
 };
 
 namespace partials {
-
-// Equation (3).
-template <class S>
-JOUNCE_INLINE Sym3<S> shifted(const Vec3<S>& d, const Sym3<S>& Y, const Vec3<S>& p) {
-  const S s = dot(p, d);
-  return {Y.xx + (s - p.x * d.x) * 2.0, Y.xy - p.x * d.y - p.y * d.x,
-          Y.yy + (s - p.y * d.y) * 2.0, Y.xz - p.x * d.z - p.z * d.x,
-          Y.yz - p.y * d.z - p.z * d.y, Y.zz + (s - p.z * d.z) * 2.0};
-}
 
 // 2 B x: only the angular part of x enters.
 template <class S>
@@ -75,7 +65,7 @@ JOUNCE_INLINE Force<S> twice_B(const Sym3<S>& Y, const Force<S>& momentum, const
   return {Y * w - cross(momentum.n, w), cross(momentum.f, w) * -2.0};
 }
 
-// Axes and velocities at the root: its frame, and what the world adds.
+// Gravity along the axes of a root.
 template <class S, class P>
 JOUNCE_INLINE Vec3<S> root_gravity(const Tree<P>& tree, const Node<P>& node, const S* q,
                                    const PartialsWork<S>& work) {
@@ -156,10 +146,10 @@ JOUNCE_INLINE void outward(const Tree<P>& tree, const S* q, const S* v, const S*
 template <class S>
 JOUNCE_INLINE void pass_to_parent(const Vec3<S>& d, const typename PartialsWork<S>::Row& me,
                                   typename PartialsWork<S>::Row& parent) {
-  parent.I += jounce::shifted(d, me.I);
-  parent.Y += shifted(d, me.Y, me.momentum.f);
-  parent.momentum += Force<S>{me.momentum.n + cross(d, me.momentum.f), me.momentum.f};
-  parent.f += Force<S>{me.f.n + cross(d, me.f.f), me.f.f};
+  parent.I += shifted(d, me.I);
+  parent.Y += shifted(me.momentum.f, me.Y, d);  // (3)
+  parent.momentum += shifted(d, me.momentum);
+  parent.f += shifted(d, me.f);
 }
 
 // Equation (4) for one rate.
@@ -179,8 +169,8 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   work.t1.set_angular(c, t1.n); work.t1.set_linear(c, t1.f);
   work.t2.set_angular(c, t2.n); work.t2.set_linear(c, t2.f);
   work.t3.set_angular(c, t3.n); work.t3.set_linear(c, t3.f);
-  work.t4x[at] = t4.x; work.t4y[at] = t4.y; work.t4z[at] = t4.z;
-  work.px[at] = p.x; work.py[at] = p.y; work.pz[at] = p.z;
+  work.t4.set(c, t4);
+  work.origin.set(c, p);
 }
 
 // Room for the triangle above the diagonal of an n x n matrix, in the triangle below the diagonal of
@@ -243,12 +233,12 @@ JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S
   const auto& rate = work.rate[j];
   for_columns<S>(begin, end, [&](auto c) {
     using V = typename decltype(c)::Value;
-    const Vec3<V> d{c.load(work.px) - p.x, c.load(work.py) - p.y, c.load(work.pz) - p.z};
+    const auto d = work.origin.from(p, c);
     const auto f1 = work.t1.linear(c), f2 = work.t2.linear(c), f3 = work.t3.linear(c);
     const auto n1 = work.t1.angular(c) + cross(d, f1);
     const auto n2 = work.t2.angular(c) + cross(d, f2);
     const auto n3 = work.t3.angular(c) + cross(d, f3);
-    const Vec3<V> t4{c.load(work.t4x), c.load(work.t4y), c.load(work.t4z)};
+    const auto t4 = work.t4.get(c);
     c.store(M, along<K>(n1, f1, rate.s));
     c.store(dv, along<K>(n2, f2, rate.s));
     c.store(dq, along<K>(n3, f3, rate.s));
@@ -264,7 +254,7 @@ JOUNCE_INLINE void own_pair(const PartialsWork<S>& work, int i, int j, int nv, S
   const Columns<S, S> c{i};
   const auto& rate = work.rate[j];
   const Force<S> t1{work.t1.angular(c), work.t1.linear(c)};
-  const Vec3<S> t4{work.t4x[i], work.t4y[i], work.t4z[i]};
+  const Vec3<S> t4 = work.t4.get(c);
   const S q = dot(t4, rate.psi.w) + dot(t1, rate.psi2);
   const S v = dot(t4, rate.s.w) + dot(t1, rate.sum);
   if (i > j) {

@@ -55,6 +55,7 @@ struct Pack {
   friend JOUNCE_INLINE Mask operator<(Pack a, Pack b) { return a.v < b.v; }
   friend JOUNCE_INLINE Mask operator<=(Pack a, Pack b) { return a.v <= b.v; }
   friend JOUNCE_INLINE Mask operator>(Pack a, Pack b) { return a.v > b.v; }
+  friend JOUNCE_INLINE Mask operator>=(Pack a, Pack b) { return a.v >= b.v; }
   JOUNCE_INLINE Pack& operator+=(Pack b) { v += b.v; return *this; }
   JOUNCE_INLINE Pack& operator-=(Pack b) { v -= b.v; return *this; }
   JOUNCE_INLINE Pack& operator*=(Pack b) { v *= b.v; return *this; }

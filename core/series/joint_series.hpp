@@ -57,7 +57,7 @@ JOUNCE_INLINE void extend_joint(const JointSeries<S, P>& s, int k) {
     s.cosine[k] = c * over_k;
     s.sine[k] = d * over_k;
   }
-  if constexpr (K == Kind::prismatic || K == Kind::helical) {
+  if constexpr (advances(K)) {
     s.place[k] = s.template joint<K>(k - 1).v * over_k;
   }
   if constexpr (is_group(K)) {

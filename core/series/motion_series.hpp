@@ -124,7 +124,7 @@ JOUNCE_INLINE void body_twist_series(const Tree<P>& tree, const FrameAt& frame, 
 // A <- A Rj, or A Rj^T, in place; only the first `terms` coefficients of A are not zero.
 template <Kind K, bool Back, class S, class P>
 JOUNCE_INLINE void turn_axes(const JointSeries<S, P>& s, int rows, int terms, Mat3<S>* A) {
-  if constexpr (K == Kind::prismatic) return;
+  if constexpr (!rotates(K)) return;
   for (int k = rows - 1; k >= 0; --k) {
     Mat3<S> sum{Vec3<S>::zero(), Vec3<S>::zero(), Vec3<S>::zero()};
     for (int j = std::max(0, k - terms + 1); j <= k; ++j) {
@@ -149,7 +149,7 @@ JOUNCE_INLINE Vec3<S> moved_origin(const JointSeries<S, P>& s, int k, int terms,
   Vec3<S> sum = Vec3<S>::zero();
   for (int j = std::max(0, k - terms + 1); j <= k; ++j) {
     if constexpr (K == Kind::free) sum += A[k - j] * s.place[j];
-    if constexpr (K == Kind::prismatic || K == Kind::helical) sum += A[k - j].z * s.place[j].z;
+    if constexpr (advances(K)) sum += A[k - j].z * s.place[j].z;
   }
   return sum;
 }
@@ -198,7 +198,7 @@ JOUNCE_INLINE Motion<S> joint_in_world(const JointSeries<S, P>& s, int k, int sh
       sum.w += R[k - j].z * s.rate[j * s.step];
     }
   }
-  if constexpr (K == Kind::prismatic) return {sum.v, sum.w};
+  if constexpr (!rotates(K)) return {sum.v, sum.w};
   if constexpr (K == Kind::helical) sum.v = sum.w * s.node.pitch;
   return sum;
 }

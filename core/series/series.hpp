@@ -175,9 +175,7 @@ JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext
   auto* me = s.me;
   const Vec3<S> alpha = me[k + 1].w * double(k + 1);
   const Sym3<S> W = square(me, k);
-  const Mat3<S> B{{-(W.yy + W.zz), W.xy + alpha.z, W.xz - alpha.y},
-                  {W.xy - alpha.z, -(W.xx + W.zz), W.yz + alpha.x},
-                  {W.xz + alpha.y, W.yz - alpha.x, -(W.xx + W.yy)}};
+  const Mat3<S> B = acceleration_gradient(W, alpha);
   Vec3<S> a;
   if (s.up) {
     me[k].A = transposed(s.node.placement.R, carried_acceleration<K>(s, k));

@@ -80,6 +80,22 @@ JOUNCE_INLINE Motion<S> moved(const Motion<S>& m, const Vec3<S>& d) {
   return {m.w, m.v + cross(m.w, d)};
 }
 
+// A wrench seen from a point that sees its origin at d.
+template <class S>
+JOUNCE_INLINE Force<S> shifted(const Vec3<S>& d, const Force<S>& x) {
+  return {x.n + cross(d, x.f), x.f};
+}
+
+// I - hat(d) hat(k) - (hat(d) hat(k))^T for a symmetric I.
+template <class A, class B>
+JOUNCE_INLINE auto shifted(const Vec3<A>& d, const Sym3<B>& I, const Vec3<Product<A, B>>& k)
+    -> Sym3<Product<A, B>> {
+  const auto s = dot(d, k);
+  return {I.xx + 2.0 * (s - d.x * k.x), I.xy - d.x * k.y - d.y * k.x,
+          I.yy + 2.0 * (s - d.y * k.y), I.xz - d.x * k.z - d.z * k.x,
+          I.yz - d.y * k.z - d.z * k.y, I.zz + 2.0 * (s - d.z * k.z)};
+}
+
 // Mass m, first moment h = m c, rotational inertia I about the origin.
 template <class S>
 struct RigidInertia {
@@ -112,11 +128,7 @@ JOUNCE_INLINE auto shifted(const Vec3<A>& d, const RigidInertia<B>& j)
   // I' = I - hat(d) hat(h) - hat(h) hat(d) - m hat(d)^2 = I - (hat(d) hat(k) + its transpose),
   // with k = h + m d / 2
   const auto k = j.h + d * (j.m * 0.5);
-  const auto s = dot(d, k);
-  return {j.m, j.h + d * j.m,
-          {j.I.xx + 2.0 * (s - d.x * k.x), j.I.xy - d.x * k.y - d.y * k.x,
-           j.I.yy + 2.0 * (s - d.y * k.y), j.I.xz - d.x * k.z - d.z * k.x,
-           j.I.yz - d.y * k.z - d.z * k.y, j.I.zz + 2.0 * (s - d.z * k.z)}};
+  return {j.m, j.h + d * j.m, shifted(d, j.I, k)};
 }
 
 // Rate of the rotational inertia of a body with twist V, about a fixed point:

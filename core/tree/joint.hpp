@@ -65,7 +65,7 @@ JOUNCE_INLINE void add_rate(const Node<P>& node, int k, const S& rate, Motion<S>
   if constexpr (K == Kind::revolute) m.w.z += rate;
   if constexpr (K == Kind::prismatic) m.v.z += rate;
   if constexpr (K == Kind::helical) { m.w.z += rate; m.v.z += rate * node.pitch; }
-  if constexpr (K == Kind::spherical || K == Kind::free) {
+  if constexpr (is_group(K)) {
     switch (k) {
       case 0: m.w.x += rate; break;
       case 1: m.w.y += rate; break;

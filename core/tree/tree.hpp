@@ -22,9 +22,10 @@ constexpr int rates(Kind k) { return k == Kind::spherical ? 3 : k == Kind::free 
 constexpr bool turns(Kind k) { return k == Kind::revolute || k == Kind::helical; }
 constexpr bool is_group(Kind k) { return k == Kind::spherical || k == Kind::free; }
 // Whether its screws have an angular and a linear part, that is, whether its origin moves in the
-// parent; and whether screw i is a mere translation.
+// parent; whether that is along one axis; and whether screw i is a mere translation.
 constexpr bool rotates(Kind k) { return k != Kind::prismatic; }
 constexpr bool moves(Kind k) { return k != Kind::revolute && k != Kind::spherical; }
+constexpr bool advances(Kind k) { return k == Kind::prismatic || k == Kind::helical; }
 constexpr bool slides(Kind k, int i) { return k == Kind::prismatic || (k == Kind::free && i >= 3); }
 
 template <class P>

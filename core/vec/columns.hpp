@@ -73,6 +73,30 @@ struct SixRows {
   }
 };
 
+// Three arrays over the rates: vectors, or points.
+template <class S>
+struct ThreeRows {
+  S *x, *y, *z;
+
+  ThreeRows() = default;
+  JOUNCE_INLINE ThreeRows(S* first, std::size_t length)
+      : x(first), y(first + length), z(first + 2 * length) {}
+
+  template <class C>
+  JOUNCE_INLINE Vec3<typename C::Value> get(const C& c) const {
+    return {c.load(x), c.load(y), c.load(z)};
+  }
+  // As seen from the point p.
+  template <class C>
+  JOUNCE_INLINE Vec3<typename C::Value> from(const Vec3<S>& p, const C& c) const {
+    return {c.load(x) - p.x, c.load(y) - p.y, c.load(z) - p.z};
+  }
+  template <class C>
+  JOUNCE_INLINE void set(const C& c, const Vec3<typename C::Value>& v) const {
+    c.store(x, v.x); c.store(y, v.y); c.store(z, v.z);
+  }
+};
+
 // One stage of the transpose below: exchanges elements whose indices differ in the bit `Step`.
 template <int Step, int W, int... I>
 JOUNCE_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {

@@ -104,6 +104,11 @@ JOUNCE_INLINE auto operator*(const Sym3<A>& m, const Vec3<B>& v) -> Vec3<Product
   return {m.xx * v.x + m.xy * v.y + m.xz * v.z, m.xy * v.x + m.yy * v.y + m.yz * v.z,
           m.xz * v.x + m.yz * v.y + m.zz * v.z};
 }
+// v v^T.
+template <class A>
+JOUNCE_INLINE Sym3<A> outer_square(const Vec3<A>& v) {
+  return {v.x * v.x, v.x * v.y, v.y * v.y, v.x * v.z, v.y * v.z, v.z * v.z};
+}
 template <class A>
 JOUNCE_INLINE A trace(const Sym3<A>& m) { return m.xx + m.yy + m.zz; }
 

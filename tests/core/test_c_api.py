@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import pathlib
 
 import numpy as np
 import pytest
@@ -55,6 +56,7 @@ class Failure(ctypes.Structure):
         ("input", ctypes.c_int),
         ("entry", ctypes.c_int64),
         ("node", ctypes.c_int),
+        ("reason", ctypes.c_char_p),
     )
 
 
@@ -217,8 +219,19 @@ def test_a_call_that_misses_something_is_refused(library, model, state):
     kernel = Kernel(library, "jacobian", model)
     status, failure, _ = kernel.run(1, {})
     assert (status, failure.input) == (BAD_CALL, 0)
-    for options in ({"frame": -1}, {"frame": len(model.frames)}, {"twist": 4}, {"method": 3}):
-        assert kernel.run(1, {"q": x.q}, **options)[0] == BAD_CALL
+    assert failure.reason == b"an input is missing"
+    for options in (
+        {"frame": -1},
+        {"frame": len(model.frames)},
+        {"twist": 4},
+        {"order": 101},
+        {"threads": 1025},
+        {"threads": -1},
+    ):
+        status, failure, _ = kernel.run(1, {"q": x.q}, **options)
+        assert status == BAD_CALL
+        assert failure.reason
+    assert kernel.run(1, {"q": x.q}, method=3)[0] == DONE  # which has no such option
     series = Kernel(library, "inverse_dynamics_series", model, 1)
     motion = np.zeros((1, 3, model.nv))
     assert series.run(1, {"q": x.q, "motion": motion}, order=-1)[0] == BAD_CALL
@@ -232,14 +245,66 @@ def test_a_batch_can_be_stopped(library, model, state):
     """It is asked on the calling thread, again and again, until it says so."""
     x = state(model, 64)
     given = {"q": x.q, "v": x.v, "tau": x.tau}
-    many = {key: np.concatenate([value] * 6000) for key, value in given.items()}
     kernel = Kernel(library, "forward_dynamics", model)
-    status, _, _ = kernel.run(len(many["q"]), many, stop=STOP(lambda _: 1))
-    assert status == STOPPED
+    for times in (
+        1000,
+        4000,
+        16000,
+        64000,
+    ):  # until it takes longer than the time between questions
+        many = {key: np.concatenate([value] * times) for key, value in given.items()}
+        status, _, _ = kernel.run(len(many["q"]), many, stop=STOP(lambda _: 1))
+        if status == STOPPED:
+            return
+    pytest.fail("it was never asked")
 
 
 def test_no_states_are_no_work(library, model):
+    """Nor do they need arrays."""
     kernel = Kernel(library, "mass_matrix", model)
-    status, _, (M,) = kernel.run(0, {"q": np.zeros((1, model.nq))})
+    status, _, (M,) = kernel.run(0, {})
     assert status == DONE
     assert M.shape == (0, model.nv, model.nv)
+
+
+def test_null_pointers_are_refused(library, model):
+    kernel = Kernel(library, "mass_matrix", model)
+    call, failure, array = Call(), Failure(), Array()
+    for arguments in ((None, kernel.tree), (kernel.address, None)):
+        status = library.jounce_run(*arguments, ctypes.byref(call), ctypes.byref(failure))
+        assert (status, failure.reason[:10]) == (BAD_CALL, b"the kernel")
+    assert library.jounce_run(kernel.address, kernel.tree, None, None) == BAD_CALL
+    assert library.jounce_find_kernel(None) is None
+    assert library.jounce_kernel_name(None) is None
+    assert library.jounce_input_count(None) == 0
+    assert library.jounce_input(kernel.address, 0, None, -1, ctypes.byref(array)) == 0
+    assert library.jounce_input(kernel.address, 0, kernel.tree, -1, None) == 0
+    assert library.jounce_output(kernel.address, 1, kernel.tree, -1, ctypes.byref(array)) == 0
+    message = ctypes.create_string_buffer(100)
+    assert library.jounce_model_new(None, message, 100) == 0
+    assert b"missing" in message.value
+    assert library.jounce_model_nv(None) == 0
+
+
+@pytest.mark.parametrize("order", [-50, -2, 101, 10**9])
+def test_orders_that_there_are_not_are_refused(order, library, model):
+    kernel = Kernel(library, "inverse_dynamics_series", model, 0)
+    array = ctypes.byref(Array())
+    assert library.jounce_input(kernel.address, 1, kernel.tree, order, array) == 0
+    assert library.jounce_workspace_bytes(kernel.address, kernel.tree, order, 0) == 0
+
+
+def test_internal_kernels_are_marked(library):
+    marked = {
+        name
+        for name in _core.kernel_names()
+        if library.jounce_kernel_is_internal(
+            ctypes.c_void_p(library.jounce_find_kernel(name.encode()))
+        )
+    }
+    assert marked == {"integrate_blocks", "forward_dynamics_derivatives_by"}
+
+
+def test_the_version_of_the_structures_is_told(library):
+    header = pathlib.Path(jc.get_include(), "jounce", "jounce.h").read_text(encoding="utf-8")
+    assert f"#define JOUNCE_ABI {library.jounce_abi()}\n" in header

@@ -1,5 +1,7 @@
 // The same pendulum through the templates, with a scalar of our own choice: dual numbers. Prints the
 // torque and its derivative by q.
+#include <jounce/jounce.h>  // must be C++, too
+
 #include <jounce/dynamics/inverse_dynamics.hpp>
 #include <jounce/scalar/dual.hpp>
 
