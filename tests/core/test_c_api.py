@@ -251,7 +251,7 @@ def test_a_batch_can_be_stopped(library, model, state):
         4000,
         16000,
         64000,
-    ):  # until it takes longer than the time between questions
+    ):  # until it takes long enough
         many = {key: np.concatenate([value] * times) for key, value in given.items()}
         status, _, _ = kernel.run(len(many["q"]), many, stop=STOP(lambda _: 1))
         if status == STOPPED:
