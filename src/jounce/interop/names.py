@@ -8,6 +8,11 @@ from jounce.errors import close_names, did_you_mean
 
 __all__ = ["ELSEWHERE", "NOTES", "no_such_name"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 ELSEWHERE = {
     "inverse_dynamics": "rnea id mj_inverse mj_rne calcinversedynamics compute_inverse_dynamics",
     "forward_dynamics": "aba fd mj_forward mj_fwddynamics calcforwarddynamics",

@@ -18,6 +18,10 @@ from jounce.model import Model
 __all__ = ["load", "load_mjcf", "load_urdf", "load_xacro"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def load(
     path: str | os.PathLike[str],
     base: str = "fixed",

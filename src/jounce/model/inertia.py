@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
 

@@ -15,6 +15,11 @@ from jounce.model.model import Model
 
 __all__ = ["aerial_manipulator", "chain", "mixed_tree", "random_tree", "tree"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _AXES = np.eye(3)
 
 
