@@ -28,6 +28,7 @@ __all__ = [
     "kernel_names",
     "model_address",
     "raw",
+    "signature",
     "workspace_bytes",
 ]
 
@@ -155,6 +156,11 @@ def raw(name: str) -> Any:
 def kernel_names() -> tuple[str, ...]:
     """Names of all kernels of the core."""
     return tuple(_module.kernel_names())
+
+
+def signature(name: str) -> dict[str, list[str]]:
+    """What a kernel takes and gives, by name: inputs, options, outputs."""
+    return dict(_module.signature(name))
 
 
 def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -> int:
