@@ -24,7 +24,10 @@ def passive_forces(model: Model, v: ArrayLike) -> Array:
         (..., nv) generalized forces; the power ``passive_forces(model, v) @ v`` is never positive.
     """
     require_model(model)
-    rates = np.asarray(v)
+    try:
+        rates = np.asarray(v)
+    except ValueError:
+        raise ArgumentError(f"v must be an array of real numbers, got {v!r}") from None
     if rates.dtype.kind not in "fiub":
         raise ArgumentError(f"v must be an array of real numbers, got dtype {rates.dtype}")
     if rates.shape[-1:] != (model.nv,):

@@ -61,6 +61,8 @@ def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | No
         path: the file.
         arguments: values for ``$(arg name)``.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError(f"path must be the path of a xacro file, got {path!r:.60}")
     try:
         import xacro
     except ImportError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike, Index
-from jounce.errors import ArgumentTypeError
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import Model, require_model
 
@@ -47,6 +47,8 @@ def random_configuration(
     require_model(model)
     if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
         raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
+    if isinstance(rng, (int, np.integer)) and rng < 0:
+        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
     generator = np.random.default_rng(rng)
     lead = _lead(shape)
     low, width = _ranges(model)
@@ -62,7 +64,13 @@ def random_configuration(
 
 
 def _lead(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
+    try:
+        lead = tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
+    except TypeError:
+        raise ArgumentTypeError(f"shape must be one or several integers, got {shape!r}") from None
+    if any(n < 0 for n in lead):
+        raise ArgumentError(f"shape must not be negative, got {shape!r}")
+    return lead
 
 
 def _ranges(model: Model) -> tuple[Array, Array]:
