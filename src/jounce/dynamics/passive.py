@@ -22,6 +22,10 @@ def passive_forces(model: Model, v: ArrayLike) -> Array:
 
     Returns:
         (..., nv) generalized forces; the power ``passive_forces(model, v) @ v`` is never positive.
+
+    Raises:
+        ArgumentError: a wrong shape or a number that is not finite.
+        ArgumentTypeError: `model` is no model.
     """
     require_model(model)
     try:

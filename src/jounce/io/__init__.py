@@ -45,6 +45,9 @@ def load(
             (0, 0, -9.81).
         arguments: values for ``$(arg name)`` in a xacro file.
 
+    Returns:
+        The robot.
+
     Raises:
         ModelError: the file is wrong; the message names file, line and element.
         MissingFileError: there is no such file.

@@ -45,6 +45,9 @@ def load_xacro(
         strict: see `jounce.load_urdf`.
         gravity: acceleration of gravity, m/s^2.
 
+    Returns:
+        The robot.
+
     Raises:
         ModelError: the file cannot be expanded, or what comes out is wrong.
         MissingExtraError: the xacro package is missing.

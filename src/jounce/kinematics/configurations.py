@@ -22,6 +22,13 @@ def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
     Args:
         model: the robot.
         shape: leading axes.
+
+    Returns:
+        (*shape, nq) coordinates.
+
+    Raises:
+        ArgumentError: a negative shape.
+        ArgumentTypeError: `model` is no model, or the shape is not made of integers.
     """
     require_model(model)
     q = np.zeros((*_lead(shape), model.nq))
@@ -43,6 +50,14 @@ def random_configuration(
         model: the robot.
         rng: a NumPy generator, or a seed.
         shape: leading axes.
+
+    Returns:
+        (*shape, nq) coordinates.
+
+    Raises:
+        ArgumentError: a negative shape or seed.
+        ArgumentTypeError: `model` is no model, `rng` is no generator or seed, or the shape is not
+            made of integers.
     """
     require_model(model)
     if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
@@ -104,6 +119,12 @@ def integrate(
         out: (..., nq) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., nq) coordinates, quaternions normalized.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``difference(model, q, integrate(model, q, dv)) == dv`` below half a turn.
     """
 
@@ -120,6 +141,12 @@ def difference(
         q1: (..., nq) coordinates.
         out: (..., nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) tangent vector.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``integrate(model, q0, difference(model, q0, q1)) == q1`` (up to the quaternion's
     sign).
