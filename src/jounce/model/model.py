@@ -177,12 +177,8 @@ class Model(_core.Tree):  # type: ignore[misc]
 
     def joint_index(self, joint: str | int) -> int:
         """Index of a joint by name (an index is checked and returned)."""
-        if (
-            isinstance(joint, str)
-            and joint == "root_joint"
-            and joint not in self._joint_index
-            and self._has_free_root()
-        ):
+        unknown = isinstance(joint, str) and joint not in self._joint_index
+        if unknown and joint == "root_joint" and self._has_free_root():
             return 0
         return _index("joint", joint, self._joint_index, self.joint_names)
 
