@@ -23,6 +23,7 @@ from jounce import _core
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("add-a-kernel", "add-a-joint", "add-an-integrator")
 NAME = "gravity_power"
+CALLS = "tests/test_calls.py"  # finds every kernel
 COMPILER = shutil.which(os.environ.get("CXX", "")) or shutil.which("g++") or shutil.which("c++")
 BLOCK = re.compile(r"^<!-- (new|edit): (\S+) -->\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -88,7 +89,7 @@ def follow(page: list[Step], copy: Path) -> None:
     for name in ("core", "src"):
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.dylib", "*.dll", "include")
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-    for name in {"tests/conftest.py", *(s.path for s in page if s.action == "edit")}:
+    for name in {"tests/conftest.py", CALLS, *(s.path for s in page if s.action == "edit")}:
         (copy / name).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(ROOT / name, copy / name)
     for step in page:
@@ -182,6 +183,25 @@ def test_files_that_a_page_names_exist(name):
         assert (ROOT / "docs" / target).exists(), target
 
 
+@pytest.mark.parametrize("name", [*PAGES, "architecture", "notation"])
+def test_tests_that_a_page_names_exist(name):
+    text = text_of(name)
+    files = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    files += [step.text for step in steps(name)]
+    known = set(re.findall(r"^[+ ]?def (test_\w+)", "\n".join(files), re.MULTILINE))
+    named = set(re.findall(r"\b(test_\w+)\b(?!\.py)", text))
+    assert named <= known, named - known
+
+
+def test_lists_of_pages_are_complete():
+    """The site's first page and the README name every page, those of papers by their index."""
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    first = text_of("index")
+    assert {page for page in pages if f"]({page})" not in first} == set()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {page for page in pages if f"](docs/{page})" not in readme} == set()
+
+
 @pytest.mark.parametrize("name", ["add-a-joint", "architecture"])
 def test_functions_that_a_table_names_are_in_their_files(name):
     """Rows with files: each name in the row that stands alone in backticks."""
@@ -217,7 +237,7 @@ def test_who_follows_the_page_has_a_kernel(tmp_path):
     assert found.value
     assert library.jounce_input_count(found) == 2
     assert library.jounce_output_count(found) == 1
-    tests = [step.path for step in page if step.path.startswith("tests/")]
+    tests = [CALLS, *(step.path for step in page if step.path.startswith("tests/"))]
     done = run_tests(tmp_path, "-k", NAME, *tests)
     assert done.returncode == 0, done.stdout + done.stderr
     for path in tests:

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -207,6 +208,29 @@ def test_the_package_shows_its_public_names_only(python):
     assert shown == {*jc.__all__, "interop", "papers", "plot"}
     held = python("import jounce; print(*(n for n in vars(jounce) if n[0] != '_'))").split()
     assert set(held) <= {*jc.__all__, *PYTHON_ROOMS}
+
+
+def public_modules():
+    """Rooms, and modules that a public module lists as its names."""
+    found = [f"jounce.{room}" for room in PYTHON_ROOMS if room[0] != "_" and room not in PLANNED]
+    for name in found:
+        module = importlib.import_module(name)
+        values = (getattr(module, public) for public in module.__all__)
+        found += [x.__name__ for x in values if isinstance(x, ModuleType)]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_a_public_module_shows_its_public_names_only(name):
+    module = importlib.import_module(name)
+    assert dir(module) == sorted(module.__all__)
+
+
+def test_modules_that_are_imported_later_are_shown(python):
+    shown = python("import jounce as jc; print(*dir(jc.papers), *dir(jc.interop))").split()
+    assert shown == ["ali", "bos", "kim", "mueller", "singh", "drake", "mujoco", "pinocchio"]
+    assert {f"jounce.papers.{x}" for x in shown[:5]} <= set(public_modules())
+    assert {f"jounce.interop.{x}" for x in shown[5:]} <= set(public_modules())
 
 
 def test_python_imports_have_no_cycles():

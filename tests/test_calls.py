@@ -10,46 +10,30 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce import _core
 
-KERNELS = {
-    "inverse_dynamics": ("q", "v", "a", "f_ext"),
-    "forward_dynamics": ("q", "v", "tau", "f_ext"),
-    "bias_forces": ("q", "v", "f_ext"),
-    "gravity_forces": ("q",),
-    "mass_matrix": ("q",),
-    "inverse_mass_matrix": ("q",),
-    "kinetic_energy": ("q", "v"),
-    "potential_energy": ("q",),
-    "center_of_mass": ("q",),
-    "momentum": ("q", "v"),
-    "centroidal_momentum": ("q", "v"),
-    "centroidal_momentum_matrix": ("q",),
-    "centroidal_momentum_matrix_rate": ("q", "v"),
-    "integrate": ("q", "dv"),
-    "difference": ("q0", "q1"),
-    "body_poses": ("q",),
-    "body_twists": ("q", "v"),
-    "body_accelerations": ("q", "v", "a"),
-    "body_pose": ("q",),
-    "body_twist": ("q", "v"),
-    "jacobian": ("q",),
-    "jacobian_rate": ("q", "v"),
-    "hybrid_dynamics": ("q", "v", "a", "tau", "f_ext"),
+INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by"}
+SIGNATURES = {
+    name: _core.signature(name)
+    for name in _core.kernel_names()
+    if name not in INTERNAL and not name.endswith("_series")  # those are in tests/series
 }
+KERNELS = {name: (*own["inputs"], *own["optional_inputs"]) for name, own in SIGNATURES.items()}
 OPTIONS = {
-    "body_pose": lambda model: {"body": model.body_names[-1]},
-    "body_twist": lambda model: {"body": model.body_names[-1], "twist": "hybrid"},
-    "jacobian": lambda model: {"body": model.body_names[-1], "twist": "spatial"},
-    "jacobian_rate": lambda model: {"body": model.body_names[-1], "twist": "mixed"},
-    "hybrid_dynamics": lambda model: {"prescribed": np.arange(model.nv) % 3 == 0},
+    "body": lambda model: model.body_names[-1],
+    "twist": lambda model: "hybrid",
+    "prescribed": lambda model: np.arange(model.nv) % 3 == 0,
 }
 EPS = np.finfo(float).eps
 FEW = ("inverse_dynamics", "hybrid_dynamics", "integrate", "kinetic_energy", "jacobian")
 
 
+def options_of(name, model):
+    return {key: OPTIONS[key](model) for key in SIGNATURES[name]["options"]}
+
+
 def call(name, model, arguments, **more):
-    options = OPTIONS.get(name, lambda model: {})(model)
-    result = getattr(jc, name)(model, **arguments, **options, **more)
+    result = getattr(jc, name)(model, **arguments, **options_of(name, model), **more)
     return result if isinstance(result, tuple) else (result,)
 
 
@@ -266,8 +250,7 @@ def test_a_robot_without_bodies_is_no_special_case():
 def test_positional_and_keyword_calls_agree(name, all_joints, state):
     function = getattr(jc, name)
     arguments = arguments_of(name, state(all_joints))
-    options = OPTIONS.get(name, lambda model: {})(all_joints)
-    given = {"model": all_joints, **arguments, **options}
+    given = {"model": all_joints, **arguments, **options_of(name, all_joints)}
     order = [key for key in inspect.signature(function).parameters if key in given]
     positional = function(*(given[key] for key in order))
     shuffled = function(**{key: given[key] for key in reversed(order)})

@@ -120,6 +120,109 @@ MISTAKES = {
 }
 
 
+TEN = np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0, 1])
+CURVES = jc.trajectories
+NUMBERS = ["a", None, {}, [[1], [1, 2]], object(), 1j, b"x", np.zeros((2, 2, 2))]
+"""What is no array of numbers, or none of a shape that anything has."""
+WORDS = [-3, 2.5, [1], {}, np.zeros(0), np.zeros((2, 2)), object()]
+"""What is neither the name of something nor None."""
+SEEDS = [-3, "a", 2.5, [1], {}, object()]
+COUNTS = [-3, "a", 2.5, None, [1], True]
+SHAPES = [-3, "a", 2.5, None, (1, -1), [[1]], np.zeros(2), object()]
+BAD_INPUT = {
+    "inertia.from_com mass": (
+        lambda x: jc.inertia.from_com(x, np.zeros(3), np.eye(3)),
+        NUMBERS[:1],
+    ),
+    "inertia.from_com com": (lambda x: jc.inertia.from_com(1.0, x, np.eye(3)), [0, *NUMBERS]),
+    "inertia.from_com inertia": (
+        lambda x: jc.inertia.from_com(1.0, np.zeros(3), x),
+        [0, (1, 1, 1), *NUMBERS],
+    ),
+    "inertia.from_com leads": (
+        lambda x: jc.inertia.from_com(np.ones(2), np.zeros((3, 3)), np.eye(3)),
+        [None],
+    ),
+    "inertia.about_com": (jc.inertia.about_com, NUMBERS),
+    "inertia.rotational": (jc.inertia.rotational, NUMBERS),
+    "inertia.matrix": (jc.inertia.matrix, NUMBERS),
+    "inertia.pseudo_inertia": (jc.inertia.pseudo_inertia, NUMBERS),
+    "inertia.transform": (lambda x: jc.inertia.transform(x, np.eye(4)), NUMBERS),
+    "inertia.transform pose": (lambda x: jc.inertia.transform(TEN, x), [3, *NUMBERS]),
+    "inertia.transform leads": (
+        lambda x: jc.inertia.transform(np.tile(TEN, (2, 1)), np.tile(np.eye(4), (3, 1, 1))),
+        [None],
+    ),
+    "inertia.violation": (jc.inertia.violation, [TEN[None], *NUMBERS]),
+    "inertia.violation tolerance": (lambda x: jc.inertia.violation(TEN, x), NUMBERS[:1]),
+    "inertia.violations": (jc.inertia.violations, NUMBERS),
+    "models.aerial_manipulator": (jc.models.aerial_manipulator, COUNTS),
+    "models.chain": (jc.models.chain, [0, *COUNTS]),
+    "models.chain base": (lambda x: jc.models.chain(2, x), [None, *WORDS]),
+    "models.tree branching": (lambda x: jc.models.tree(3, x), [0, *COUNTS]),
+    "models.mixed_tree": (jc.models.mixed_tree, SEEDS),
+    "models.random_tree": (jc.models.random_tree, [0, *COUNTS]),
+    "models.random_tree seed": (lambda x: jc.models.random_tree(2, x), SEEDS),
+    "models.random_tree joints": (
+        lambda x: jc.models.random_tree(2, 0, x),
+        [None, "revolute", ["hinge"], [], *WORDS],
+    ),
+    "models.random_tree first": (lambda x: jc.models.random_tree(2, first=x), ["hinge", *WORDS]),
+    "neutral": (lambda x: jc.neutral(MODEL, x), SHAPES),
+    "random_configuration": (lambda x: jc.random_configuration(MODEL, x), SEEDS),
+    "random_configuration shape": (lambda x: jc.random_configuration(MODEL, 0, x), SHAPES),
+    "passive_forces": (lambda x: jc.passive_forces(MODEL, x), NUMBERS),
+    "builder": (jc.ModelBuilder, ["a", *WORDS]),
+    "builder name": (lambda x: jc.ModelBuilder(name=x), WORDS),
+    "builder gravity": (lambda x: jc.ModelBuilder(gravity=x).build(), [NUMBERS[0], *NUMBERS[2:]]),
+    "builder parent": (lambda x: jc.ModelBuilder().add_body("b", x).build(), WORDS),
+    "builder frame": (lambda x: jc.ModelBuilder().add_frame("f", x).build(), WORDS),
+    "builder visuals": (jc.ModelBuilder().add_visuals, [None, 3]),
+    "joint actuated": (lambda x: jc.Joint("revolute", actuated=x), ["a", 2.5, np.zeros(2)]),
+    "replace actuated": (lambda x: MODEL.replace(actuated=x), [NUMBERS[0], *NUMBERS[2:]]),
+    "joint": (MODEL.q_slice, [None, *WORDS]),
+    "body": (MODEL.body_index, [None, *WORDS]),
+    "dt": (lambda x: jc.linearize_step(MODEL, Q, Q, Q, x), NUMBERS[:-1]),
+    "load": (jc.load, [None, *WORDS]),
+    "load_xacro": (jc.load_xacro, [None, *WORDS]),
+    "lie.exp": (jc.lie.exp, NUMBERS),
+    "lie.log": (jc.lie.log, NUMBERS),
+    "twists.convert": (lambda x: jc.twists.convert(x, np.eye(4), "body", "spatial"), NUMBERS),
+    "twists.convert to": (
+        lambda x: jc.twists.convert(np.zeros(6), np.eye(4), "body", x),
+        ["world", None, *WORDS],
+    ),
+    "trajectories.Piecewise": (CURVES.Piecewise, [*NUMBERS, [], np.zeros(0), [1, 2]]),
+    "trajectories.stack": (CURVES.stack, NUMBERS),
+    "trajectories.Polynomial": (CURVES.Polynomial, NUMBERS),
+    "trajectories.interpolate_poses": (
+        lambda x: CURVES.interpolate_poses(x, np.tile(np.eye(4), (4, 1, 1))),
+        NUMBERS,
+    ),
+    "trajectories.RobotTrajectory": (
+        lambda x: CURVES.RobotTrajectory(MODEL, x),
+        [None, "a", 3, [1], np.zeros(2), {"elbow": 1.0}, {"joint0": "x"}, {3.5: 1.0}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_is_an_error_of_the_package(name):
+    call, values = BAD_INPUT[name]
+    for value in values:
+        with pytest.raises(jc.Error):
+            call(value)
+
+
+def test_parts_of_an_inertia_broadcast():
+    masses, com = np.array([1.0, 2.0]), np.array([0.1, 0.2, 0.3])
+    together = jc.inertia.from_com(masses, com, np.eye(3))
+    for row, mass in zip(together, masses, strict=True):
+        np.testing.assert_array_equal(row, jc.inertia.from_com(mass, com, np.eye(3)))
+    moved = jc.inertia.transform(TEN, np.tile(np.eye(4), (3, 1, 1)))
+    np.testing.assert_array_equal(moved, np.tile(TEN, (3, 1)))
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_caught_by_both_kinds_of_except(name):
     call, own, builtin = MISTAKES[name]

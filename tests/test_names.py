@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 
 import pytest
 
@@ -55,6 +56,37 @@ def test_a_word_that_means_one_thing_gets_one_answer():
         jc.Jacobian  # noqa: B018
 
 
+INSIDE = {
+    "hat": "lie.hat",
+    "Ad": "lie.Ad",
+    "quat_to_matrix": "lie.quat_to_matrix",
+    "skew": "lie.hat",
+    "exp6": "lie.exp",
+    "log": "lie.log",
+    "convert": "twists.convert",
+    "from_com": "inertia.from_com",
+    "chain": "models.chain",
+    "RobotTrajectory": "trajectories.RobotTrajectory",
+    "mueller": "papers.mueller",
+    "pinocchio": "interop.pinocchio",
+}
+
+
+@pytest.mark.parametrize("word", INSIDE)
+def test_a_name_of_a_public_module_is_found_in_it(word):
+    with pytest.raises(AttributeError, match=rf"{word!r}; did you mean jc\.{INSIDE[word]}\?$"):
+        getattr(jc, word)
+
+
+@pytest.mark.parametrize(
+    "word", ["save", "view", "jvp", "sweep", "Constraints", "torque_regressor", "simulate"]
+)
+def test_what_is_planned_is_not_there_yet(word):
+    with pytest.raises(AttributeError, match="not there yet") as caught:
+        getattr(jc, word)
+    assert ("did you mean" in str(caught.value)) == (word == "simulate")
+
+
 def test_a_word_like_nothing_is_only_refused():
     with pytest.raises(AttributeError, match=r"^jounce has no 'xyzzy'$"):
         jc.xyzzy  # noqa: B018
@@ -63,7 +95,7 @@ def test_a_word_like_nothing_is_only_refused():
 
 def test_what_is_recommended_exists():
     for ours, words in names.ELSEWHERE.items():
-        assert getattr(jc, ours) is not None
+        assert operator.attrgetter(ours)(jc) is not None
         assert words == words.lower()
         assert not {w for w in words.split() if w in dir(jc)}, "a word that is a public name"
     for word, note in names.NOTES.items():
@@ -124,3 +156,11 @@ def test_functions_say_which_named_tuple_they_return():
     for name, function in functions():
         annotation = str(inspect.signature(function).return_annotation)
         assert not annotation.startswith("tuple"), name
+
+
+def test_functions_that_compute_say_what_they_return_and_raise():
+    about_the_core = {"core_info", "get_cmake_dir", "get_include", "get_library"}
+    for name, function in functions():
+        if name not in about_the_core:
+            for section in ("Args:", "Returns:", "Raises:"):
+                assert f"\n{section}\n" in inspect.getdoc(function), f"{name} has no {section}"

@@ -22,6 +22,11 @@ from jounce.model import Model, inertia
 
 __all__ = ["main"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _OK, _WRONG, _CANNOT, _INTERRUPTED = 0, 1, 2, 130
 _MOST_BODIES = 40
 

@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Error(Exception):
     """Base of every exception of the package."""
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Column", "force_columns", "forces", "motion", "motion_columns", "pyplot", "series"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _SOLID = {"linewidth": 2.8, "alpha": 0.45}
 _ALONE = {"linewidth": 1.4}
 _DASHED = {"linewidth": 1.1, "linestyle": (0, (4, 3))}

@@ -185,3 +185,24 @@ def test_frames(path, base):
             assert relative_error(ours, J) < RELATIVE
             ours = s.there.to_v(q[:, None], jc.jacobian_rate(s.model, q, v, name, twist))
             assert relative_error(ours, dJ, 1.0) < RELATIVE
+
+
+@every_robot
+def test_accelerations_of_frames(path, base):
+    """Pinocchio's are spatial accelerations; its classical ones are those of the frame's origin."""
+    s = setting(path, base)
+    frames = some_frames(s)
+    order = [3, 4, 5, 0, 1, 2]
+    theirs = {(name, twist): [] for name in frames for twist in REFERENCES}
+    for state in zip(s.pin_q, s.pin_v, s.pin_a, strict=True):
+        pin.forwardKinematics(s.pin, s.data, *state)
+        pin.updateFramePlacements(s.pin, s.data)
+        for name, twist in theirs:
+            at = s.pin.getFrameId(name, pin.FrameType.BODY)
+            classical = twist == "hybrid"
+            get = pin.getFrameClassicalAcceleration if classical else pin.getFrameAcceleration
+            x = get(s.pin, s.data, at, REFERENCES[twist])
+            theirs[name, twist].append(x.vector[order])
+    for (name, twist), expected in theirs.items():
+        ours = jc.body_acceleration(s.model, s.q, s.v, s.a, name, twist)
+        assert relative_error(ours, expected, 1.0) < RELATIVE

@@ -28,6 +28,7 @@ __all__ = [
     "kernel_names",
     "model_address",
     "raw",
+    "signature",
     "workspace_bytes",
 ]
 
@@ -120,20 +121,30 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     return cast(F, _module.bind(function.__name__, text, function.__module__, result))
 
 
+_DEFAULTS = {"twist": "body", "out": None, "threads": 1}
+"""What a kernel uses where nothing is given; optional inputs are None."""
+
+
 def _compare(name: str, signature: inspect.Signature, fields: tuple[str, ...] | None) -> None:
     """Require that a definition in Python and the kernel agree."""
     own = _module.signature(name)
     expected = ["model", *own["inputs"], *own["options"], *own["optional_inputs"], "out", "threads"]
-    optional = {*own["options_with_defaults"], *own["optional_inputs"], "out", "threads"}
     parameters = signature.parameters.values()
     defined = [p.name for p in parameters]
     if defined != expected:
         raise ImportError(f"{name} is defined with {defined}, but its kernel takes {expected}")
-    with_defaults = {p.name for p in parameters if p.default is not inspect.Parameter.empty}
-    if with_defaults != optional:
-        raise ImportError(f"{name} has defaults for {with_defaults}, its kernel for {optional}")
+    given = {*own["options_with_defaults"], *own["optional_inputs"], "out", "threads"}
+    optional = {key: _DEFAULTS.get(key) for key in expected if key in given}
+    empty = inspect.Parameter.empty
+    defaults = {p.name: p.default for p in parameters if p.default is not empty}
+    if repr(defaults) != repr(optional):  # by their text, since True == 1
+        raise ImportError(f"{name} has the defaults {defaults}, its kernel {optional}")
+    for p in parameters:
+        kind = p.KEYWORD_ONLY if p.name in ("out", "threads") else p.POSITIONAL_OR_KEYWORD
+        if p.kind is not kind:
+            raise ImportError(f"{name}: {p.name} is {p.kind.description}, not {kind.description}")
     outputs = tuple(own["outputs"])
-    if len(outputs) > 1 and fields != outputs:
+    if (fields or outputs[:1]) != outputs:
         raise ImportError(f"{name} returns {fields}, but its kernel {outputs}")
 
 
@@ -145,6 +156,11 @@ def raw(name: str) -> Any:
 def kernel_names() -> tuple[str, ...]:
     """Names of all kernels of the core."""
     return tuple(_module.kernel_names())
+
+
+def signature(name: str) -> dict[str, list[str]]:
+    """What a kernel takes and gives, by name: inputs, options, outputs."""
+    return dict(_module.signature(name))
 
 
 def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -> int:
@@ -171,9 +187,20 @@ def get_cmake_dir() -> str:
 
 
 def get_library() -> str:
-    """Path of the shared library in use, whose functions ``<jounce/jounce.h>`` declares."""
+    """Path of the shared library in use, whose functions ``<jounce/jounce.h>`` declares.
+
+    Raises:
+        MissingFileError: it was not installed with the package, or has been removed.
+    """
     names = (f"libjounce_{_variant}.so", f"libjounce_{_variant}.dylib", f"jounce_{_variant}.dll")
-    return next(str(path) for name in names if (path := _root() / "_core" / name).exists())
+    directory = _root() / "_core"
+    for name in names:
+        if (directory / name).exists():
+            return str(directory / name)
+    raise errors.MissingFileError(
+        f"the shared library of jounce, one of {', '.join(names)}, is not in {directory}; "
+        "install the package again"
+    )
 
 
 def _root() -> Path:

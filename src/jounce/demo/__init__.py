@@ -10,3 +10,7 @@ from jounce.demo.main import run
 from jounce.demo.timing import OrderTimes, Scaling, order_times, scaling
 
 __all__ = ["OrderTimes", "RoundTrip", "Scaling", "order_times", "round_trip", "run", "scaling"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

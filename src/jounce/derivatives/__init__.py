@@ -48,3 +48,7 @@ __all__ = [
     "linearize",
     "mass_matrix_derivatives",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -53,6 +53,9 @@ def christoffel_symbols(
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., nv, nv, nv) symbols.
+
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
@@ -77,6 +80,9 @@ def mass_matrix_derivatives(
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., nv, nv, nv) derivatives, by the last index.
+
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
@@ -97,6 +103,9 @@ def inverse_mass_matrix_derivatives(
         q: (..., nq) coordinates.
         out: (..., nv, nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv, nv, nv) derivatives, by the last index.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.

@@ -45,3 +45,7 @@ __all__ = [
     "passive_forces",
     "potential_energy",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

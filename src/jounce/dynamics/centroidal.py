@@ -25,6 +25,12 @@ def centroidal_momentum(
         v: (..., nv) rates.
         out: (..., 6) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6) momentum (angular, linear).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """
 
 
@@ -42,6 +48,9 @@ def centroidal_momentum_matrix(
         q: (..., nq) coordinates.
         out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6, nv) matrix, angular rows first.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
@@ -67,6 +76,9 @@ def centroidal_momentum_matrix_rate(
         v: (..., nv) rates.
         out: (..., 6, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6, nv) time derivative of the matrix.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.

@@ -25,6 +25,12 @@ def kinetic_energy(
         v: (..., nv) rates.
         out: (...) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (...) energies, J.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """
 
 
@@ -39,6 +45,12 @@ def potential_energy(
         q: (..., nq) coordinates.
         out: (...) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (...) energies, J.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """
 
 
@@ -54,4 +66,10 @@ def momentum(
         v: (..., nv) rates.
         out: (..., 6) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6) momentum (angular, linear).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """

@@ -165,6 +165,9 @@ def bias_forces(
     Returns:
         (..., nv) generalized forces.
 
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``bias_forces(model, q, v) == inverse_dynamics(model, q, v, 0)``.
     """
 
@@ -180,6 +183,12 @@ def gravity_forces(
         q: (..., nq) coordinates.
         out: (..., nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) generalized forces.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: g is the gradient of `potential_energy` in the tangent space.
     """

@@ -26,6 +26,12 @@ def mass_matrix(model: Model, q: ArrayLike, *, out: Array | None = None, threads
         out: (..., nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., nv, nv) matrix, both triangles.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``kinetic_energy(model, q, v) == v @ mass_matrix(model, q) @ v / 2``.
     """
 
@@ -44,7 +50,11 @@ def inverse_mass_matrix(
         out: (..., nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., nv, nv) matrix, both triangles.
+
     Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``mass_matrix(model, q) @ inverse_mass_matrix(model, q) == eye(nv)``.
@@ -66,6 +76,12 @@ def coriolis_matrix(
         v: (..., nv) rates.
         out: (..., nv, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv, nv) matrix.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``C v == bias_forces(model, q, v) - gravity_forces(model, q)``.
     """

@@ -22,9 +22,16 @@ def passive_forces(model: Model, v: ArrayLike) -> Array:
 
     Returns:
         (..., nv) generalized forces; the power ``passive_forces(model, v) @ v`` is never positive.
+
+    Raises:
+        ArgumentError: a wrong shape or a number that is not finite.
+        ArgumentTypeError: `model` is no model.
     """
     require_model(model)
-    rates = np.asarray(v)
+    try:
+        rates = np.asarray(v)
+    except ValueError:
+        raise ArgumentError(f"v must be an array of real numbers, got {v!r}") from None
     if rates.dtype.kind not in "fiub":
         raise ArgumentError(f"v must be an array of real numbers, got dtype {rates.dtype}")
     if rates.shape[-1:] != (model.nv,):

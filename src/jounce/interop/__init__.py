@@ -27,4 +27,4 @@ def __getattr__(name: str) -> ModuleType:
 
 def __dir__() -> list[str]:
     """Names of the modules, whether they are imported already or not."""
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

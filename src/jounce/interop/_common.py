@@ -172,9 +172,9 @@ class Peer:
     the result in jounce's. All take leading batch axes, which broadcast.
 
     All numbers must be finite, and quaternions (or a cosine with its sine) must have the norm 1
-    where the convention puts them, within 1e-3; they are normalized. Otherwise a ValueError names
-    the layout that was expected. So a q of the wrong side is refused, except where both sides put
-    the quaternion in the same place and only order it differently.
+    where the convention puts them, within 1e-3; they are normalized. Otherwise an ArgumentError
+    names the layout that was expected. So a q of the wrong side is refused, except where both sides
+    put the quaternion in the same place and only order it differently.
 
     Bias forces belong to zero acceleration, which is not the same acceleration on both sides where
     a library resolves rates in other axes: there ``to_tau(q, inverse_dynamics(model, q, v,

@@ -32,6 +32,10 @@ from jounce.model.joints import Joint, frames_along
 __all__ = ["Converter"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Converter(Peer):
     """Converts q, v, a, tau and square matrices over v between jounce and Drake.
 

@@ -27,6 +27,11 @@ from jounce.model.joints import Joint
 
 __all__ = ["Converter"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _TYPES = ("free", "ball", "slide", "hinge")  # mjtJoint
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 
 from jounce.errors import close_names, did_you_mean
 
 __all__ = ["ELSEWHERE", "NOTES", "no_such_name"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 ELSEWHERE = {
     "inverse_dynamics": "rnea id mj_inverse mj_rne calcinversedynamics compute_inverse_dynamics",
@@ -58,10 +64,21 @@ ELSEWHERE = {
     "difference": "mj_differentiatepos local minus subtract",
     "christoffel_symbols": "christoffel",
     "twists": "motion spatial",
-    "lie": "se3 so3 exp log exp6 log6 exp3 log3 skew",
+    "lie": "se3 so3",
+    "lie.exp": "exp6 exp3",
+    "lie.log": "log6 log3",
+    "lie.hat": "skew",
+    "lie.vee": "unskew",
+    "lie.Ad": "adjoint",
+    "lie.quat_to_matrix": "quaternion",
+    "lie.rpy_to_matrix": "rpy rpytomatrix",
+    "inertia.transform": "transform_inertia",
     "plot": "plotting",
 }
-"""Our name, and the words for it elsewhere in lower case; a word may stand for several of ours."""
+"""Our name, and the words for it elsewhere in lower case; a word may stand for several of ours.
+
+A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie.hat``.
+"""
 
 _NO_SOLVER = (
     "There is no solver for inverse kinematics; jc.jacobian, jc.difference and jc.integrate are "
@@ -70,10 +87,13 @@ _NO_SOLVER = (
 _NEXT = "It returns the next state, too."
 _NO_DATA = "Functions need no data object, they return arrays."
 
+_PLANNED = "save view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
+
 NOTES = {
+    **dict.fromkeys(_PLANNED.split(), "It is not there yet."),
     "ik": _NO_SOLVER,
     "inverse_kinematics": _NO_SOLVER,
-    "simulate": _NEXT,
+    "simulate": "That is not there yet; a step returns the next state, too.",
     "step": _NEXT,
     "rollout": _NEXT,
     "mj_step": _NEXT,
@@ -99,9 +119,20 @@ def no_such_name(name: str, known: Iterable[str]) -> str:
     public = [ours for ours in known if not ours.startswith("_")]
     meant = [ours for ours, words in ELSEWHERE.items() if word in words.split()]
     meant = meant or [ours for ours in public if ours.lower() == word]
+    meant = meant or [f"{room}.{name}" for room in _ROOMS if name in _names_of(room)]
     if not meant and word not in NOTES:
         meant = close_names(name, public)
     message = f"jounce has no {name!r}{did_you_mean(f'jc.{ours}' for ours in meant)}"
     if word not in NOTES:
         return message
     return f"{message}{'' if meant else '.'} {NOTES[word]}"
+
+
+_ROOMS = ("lie", "twists", "inertia", "models", "trajectories", "interop", "papers", "plot")
+"""Modules of the package whose names are looked up, too."""
+
+
+def _names_of(room: str) -> list[str]:
+    """What a public module lists, without importing matplotlib or another library."""
+    names: list[str] = getattr(import_module("jounce"), room).__all__
+    return names

@@ -18,6 +18,10 @@ from jounce.model import Model
 __all__ = ["load", "load_mjcf", "load_urdf", "load_xacro"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def load(
     path: str | os.PathLike[str],
     base: str = "fixed",
@@ -40,6 +44,9 @@ def load(
         gravity: acceleration of gravity, m/s^2; by default what the file says, or
             (0, 0, -9.81).
         arguments: values for ``$(arg name)`` in a xacro file.
+
+    Returns:
+        The robot.
 
     Raises:
         ModelError: the file is wrong; the message names file, line and element.

@@ -56,6 +56,9 @@ def load_mjcf(
         gravity: acceleration of gravity, m/s^2; by default that of the file.
         strict: refuse what is otherwise a warning.
 
+    Returns:
+        The robot.
+
     Raises:
         ModelError: MuJoCo refuses the file, or there is not one root body to free; the message
             names the file.

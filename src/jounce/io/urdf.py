@@ -61,6 +61,9 @@ def load_urdf(
             requires but robots in use leave out (limits, a robot's name).
         gravity: acceleration of gravity, m/s^2.
 
+    Returns:
+        The robot.
+
     Raises:
         ModelError: the file is wrong; the message names file, line and element.
         MissingFileError: there is no such file.

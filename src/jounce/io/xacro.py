@@ -45,6 +45,9 @@ def load_xacro(
         strict: see `jounce.load_urdf`.
         gravity: acceleration of gravity, m/s^2.
 
+    Returns:
+        The robot.
+
     Raises:
         ModelError: the file cannot be expanded, or what comes out is wrong.
         MissingExtraError: the xacro package is missing.
@@ -61,6 +64,8 @@ def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | No
         path: the file.
         arguments: values for ``$(arg name)``.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError(f"path must be the path of a xacro file, got {path!r:.60}")
     try:
         import xacro
     except ImportError:

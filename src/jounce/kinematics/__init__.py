@@ -28,3 +28,7 @@ __all__ = [
     "random_configuration",
     "total_mass",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

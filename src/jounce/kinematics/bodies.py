@@ -30,6 +30,12 @@ def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads:
         q: (..., nq) coordinates.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_bodies, 4, 4) poses, which map body coordinates to the world's.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """
 
 
@@ -54,6 +60,13 @@ def body_twists(
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_bodies, 6) twists (angular, linear).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
     """
 
 
@@ -83,6 +96,13 @@ def body_accelerations(
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_bodies, 6) derivatives of twists (angular, linear).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
     """
 
 
@@ -90,7 +110,22 @@ def body_accelerations(
 def body_pose(
     model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
 ) -> Array:
-    """Pose of a body or frame in the world, (..., 4, 4)."""
+    """Pose of a body or frame in the world, (..., 4, 4).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        body: a body (name or index) or the name of a frame.
+        out: (..., 4, 4) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 4, 4) pose, which maps coordinates of the body or frame to the world's.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        UnknownNameError: an unknown body or frame.
+    """
 
 
 @kernel
@@ -118,6 +153,14 @@ def body_twist(
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6) twist (angular, linear).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        UnknownNameError: an unknown body or frame.
     """
 
 
@@ -150,8 +193,11 @@ def body_acceleration(
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., 6) derivative of the twist (angular, linear).
+
     Raises:
-        ValueError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
-        KeyError: an unknown body or frame.
+        UnknownNameError: an unknown body or frame.
     """

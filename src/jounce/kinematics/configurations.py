@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike, Index
-from jounce.errors import ArgumentTypeError
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import Model, require_model
 
@@ -22,6 +22,13 @@ def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
     Args:
         model: the robot.
         shape: leading axes.
+
+    Returns:
+        (*shape, nq) coordinates.
+
+    Raises:
+        ArgumentError: a negative shape.
+        ArgumentTypeError: `model` is no model, or the shape is not made of integers.
     """
     require_model(model)
     q = np.zeros((*_lead(shape), model.nq))
@@ -43,10 +50,20 @@ def random_configuration(
         model: the robot.
         rng: a NumPy generator, or a seed.
         shape: leading axes.
+
+    Returns:
+        (*shape, nq) coordinates.
+
+    Raises:
+        ArgumentError: a negative shape or seed.
+        ArgumentTypeError: `model` is no model, `rng` is no generator or seed, or the shape is not
+            made of integers.
     """
     require_model(model)
     if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
         raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
+    if isinstance(rng, (int, np.integer)) and rng < 0:
+        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
     generator = np.random.default_rng(rng)
     lead = _lead(shape)
     low, width = _ranges(model)
@@ -62,7 +79,13 @@ def random_configuration(
 
 
 def _lead(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
+    try:
+        lead = tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
+    except TypeError:
+        raise ArgumentTypeError(f"shape must be one or several integers, got {shape!r}") from None
+    if any(n < 0 for n in lead):
+        raise ArgumentError(f"shape must not be negative, got {shape!r}")
+    return lead
 
 
 def _ranges(model: Model) -> tuple[Array, Array]:
@@ -96,6 +119,12 @@ def integrate(
         out: (..., nq) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
+    Returns:
+        (..., nq) coordinates, quaternions normalized.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
     Identity: ``difference(model, q, integrate(model, q, dv)) == dv`` below half a turn.
     """
 
@@ -112,6 +141,12 @@ def difference(
         q1: (..., nq) coordinates.
         out: (..., nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) tangent vector.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``integrate(model, q0, difference(model, q0, q1)) == q1`` (up to the quaternion's
     sign).

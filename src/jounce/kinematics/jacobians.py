@@ -33,6 +33,14 @@ def jacobian(
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6, nv) Jacobian, angular rows first.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        UnknownNameError: an unknown body or frame.
     """
 
 
@@ -61,4 +69,12 @@ def jacobian_rate(
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6, nv) time derivative of the Jacobian's entries.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        UnknownNameError: an unknown body or frame.
     """

@@ -20,10 +20,26 @@ def center_of_mass(
         q: (..., nq) coordinates.
         out: (..., 3) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 3) position in the world, m.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """
 
 
 def total_mass(model: Model) -> float:
-    """Mass of all bodies, kg."""
+    """Mass of all bodies, kg.
+
+    Args:
+        model: the robot.
+
+    Returns:
+        The sum of the bodies' masses; bodies that are fixed to the world are not among them.
+
+    Raises:
+        ArgumentTypeError: `model` is no model.
+    """
     require_model(model)
     return float(model.inertias[:, 0].sum())

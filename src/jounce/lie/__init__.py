@@ -55,3 +55,7 @@ __all__ = [
     "twists",
     "vee",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -31,7 +31,7 @@ def array(name: str, value: ArrayLike, *trailing: tuple[int, ...]) -> AnyArray:
         array = array.astype(complex if array.dtype.kind == "c" else float, copy=False)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}: expected an array of numbers, got {value!r}") from error
-    if not any(array.shape[-len(t) :] == t for t in trailing):
+    if not any(array.shape[max(0, array.ndim - len(t)) :] == t for t in trailing):
         expected = " or ".join("(..., " + ", ".join(map(str, t)) + ")" for t in trailing)
         raise ArgumentError(f"{name}: expected shape {expected}, got {array.shape}")
     return array

@@ -70,6 +70,11 @@ __all__ = [
     "pose_series",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _Arguments = ParamSpec("_Arguments")
 
 

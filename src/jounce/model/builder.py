@@ -92,6 +92,8 @@ class ModelBuilder:
             gravity = model.gravity if gravity is None else gravity
             name = model.name if name is None else name
         self.gravity: ArrayLike = (0.0, 0.0, -9.81) if gravity is None else gravity
+        if not (name is None or isinstance(name, str)):
+            raise ModelError(f"a robot's name must be a string, got {name!r}")
         self.name = "robot" if name is None else name
 
     def _start_from(self, model: Model) -> None:
@@ -141,6 +143,7 @@ class ModelBuilder:
         Inertias that no body can have are taken with a `ModelWarning` when the model is built.
         """
         self._check_name("body", name)
+        _check_carrier(f"body {name!r}: parent", parent)
         self._links[name] = _Link(
             name,
             parent,
@@ -155,11 +158,14 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Add a named frame fixed to a body (None: to the world), with its pose in it."""
         self._check_name("frame", name)
+        _check_carrier(f"frame {name!r}: body", body)
         self._frames[name] = (body, _pose(f"frame {name!r}: placement", placement))
         return self
 
     def add_visuals(self, visuals: Iterable[Any]) -> ModelBuilder:
         """Keep shapes for the viewer; they play no part in the dynamics."""
+        if not isinstance(visuals, Iterable):
+            raise ModelError(f"visuals must be a list of shapes, got {visuals!r}")
         self._visuals.extend(visuals)
         return self
 
@@ -221,6 +227,12 @@ class ModelBuilder:
 
 
 _WORLD = Frame(-1, IDENTITY)
+
+
+def _check_carrier(what: str, name: object) -> None:
+    """Require what can be a name; whether there is such a body is known when all are there."""
+    if not (name is None or isinstance(name, (str, int))):
+        raise ModelError(f"{what} must be the name of a body, or None for the world, got {name!r}")
 
 
 def _no_body(kind: str, name: object, known: Iterable[str]) -> str:

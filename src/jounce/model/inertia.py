@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import lie
-from jounce._types import Array, ArrayLike
-from jounce.errors import ModelWarning
+from jounce._types import AnyArray, Array, ArrayLike, Mask
+from jounce.errors import ArgumentError, ModelWarning
+from jounce.lie import _checks
 
 __all__ = [
     "MassProperties",
@@ -32,13 +33,17 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
 
 
 def rotational(parameters: ArrayLike) -> Array:
     """Return the 3x3 rotational inertia about the frame's origin, kg m^2."""
-    p = np.asarray(parameters)
+    p = _checks.array("parameters", parameters, (10,))
     out = np.empty((*p.shape[:-1], 3, 3), p.dtype)
     for k, (i, j) in enumerate(zip(_ROWS, _COLUMNS, strict=True)):
         out[..., i, j] = p[..., 4 + k]
@@ -46,9 +51,29 @@ def rotational(parameters: ArrayLike) -> Array:
     return out
 
 
-def _pack(mass: ArrayLike, first_moment: Array, rotational_inertia: Array) -> Array:
+def _pack(mass: Array, first_moment: Array, rotational_inertia: Array) -> Array:
     upper = rotational_inertia[..., _ROWS, _COLUMNS]
-    return np.concatenate([np.asarray(mass)[..., None], first_moment, upper], axis=-1)
+    lead = upper.shape[:-1]
+    m = np.broadcast_to(mass[..., None], (*lead, 1))
+    return np.concatenate([m, np.broadcast_to(first_moment, (*lead, 3)), upper], axis=-1)
+
+
+def _real(name: str, value: ArrayLike, *trailing: int) -> Array:
+    """Convert to an array of real numbers with these trailing axes."""
+    array: AnyArray = _checks.array(name, value, trailing)
+    if np.iscomplexobj(array):
+        raise ArgumentError(f"{name}: expected real numbers, got {array.dtype}")
+    return array
+
+
+def _require_leads(**arrays: tuple[Array, int]) -> None:
+    """Require leading axes that broadcast; the numbers are those of the trailing axes."""
+    leads = {name: x.shape[: x.ndim - trailing] for name, (x, trailing) in arrays.items()}
+    try:
+        np.broadcast_shapes(*leads.values())
+    except ValueError:
+        shapes = ", ".join(f"{lead} of {name}" for name, lead in leads.items())
+        raise ArgumentError(f"leading axes do not broadcast: {shapes}") from None
 
 
 def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
@@ -56,10 +81,10 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
 
     Identity: ``rotational(from_com(m, c, I)) == I - m hat(c) hat(c)`` (Huygens-Steiner).
     """
-    m = np.asarray(mass, float)
-    c = np.asarray(com, float)
+    m, c, i = _real("mass", mass), _real("com", com, 3), _real("inertia", inertia, 3, 3)
+    _require_leads(mass=(m, 0), com=(c, 1), inertia=(i, 2))
     h = lie.hat(c)
-    return _pack(m, m[..., None] * c, np.asarray(inertia, float) - m[..., None, None] * (h @ h))
+    return _pack(m, m[..., None] * c, i - m[..., None, None] * (h @ h))
 
 
 class MassProperties(NamedTuple):
@@ -78,7 +103,7 @@ def about_com(parameters: ArrayLike) -> MassProperties:
 
     A massless body has its center of mass at the origin.
     """
-    p = np.asarray(parameters, float)
+    p = _real("parameters", parameters, 10)
     m = p[..., 0]
     c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
     h = lie.hat(c)
@@ -90,7 +115,7 @@ def matrix(parameters: ArrayLike) -> Array:
 
     ``[[I, hat(m c)], [-hat(m c), m 1]]`` (mueller, eq. 40; kim, eq. 20).
     """
-    p = np.asarray(parameters)
+    p = _checks.array("parameters", parameters, (10,))
     out = np.zeros((*p.shape[:-1], 6, 6), p.dtype)
     h = lie.hat(p[..., 1:4])
     out[..., :3, :3] = rotational(p)
@@ -109,8 +134,8 @@ def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
 
     Identity: ``matrix(transform(p, T)) == Ad(T^-1).T @ matrix(p) @ Ad(T^-1)``.
     """
-    p = np.asarray(parameters, float)
-    t = np.asarray(pose, float)
+    p, t = _real("parameters", parameters, 10), _real("pose", pose, 4, 4)
+    _require_leads(parameters=(p, 1), pose=(t, 2))
     r, d, m = t[..., :3, :3], t[..., :3, 3], p[..., 0]
     h = np.einsum("...ij,...j->...i", r, p[..., 1:4])
     rotated = r @ rotational(p) @ np.swapaxes(r, -1, -2)
@@ -125,7 +150,7 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
     ``[[S, m c], [m c^T, m]]`` with ``S = trace(I)/2 - I`` the second moments of mass
     (Binet's inertia of mueller, eq. 87).
     """
-    p = np.asarray(parameters, float)
+    p = _real("parameters", parameters, 10)
     rot = rotational(p)
     out = np.empty((*p.shape[:-1], 4, 4))
     half_trace = 0.5 * np.trace(rot, axis1=-2, axis2=-1)
@@ -142,7 +167,13 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
     Principal moments are compared relative to the largest one, with the given tolerance,
     because model files carry rounded numbers.
     """
-    p = np.asarray(parameters, float)
+    p = _real("parameters", parameters, 10)
+    relative = _real("tolerance", tolerance)
+    if p.ndim != 1 or relative.ndim:
+        raise ArgumentError(
+            f"expected the ten parameters of one body and one tolerance, got shapes {p.shape} and "
+            f"{relative.shape}; violations() takes many bodies"
+        )
     if not np.all(np.isfinite(p)):
         return "inertial parameters are not finite"
     if p[0] < 0:
@@ -151,7 +182,7 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
         return "mass is zero but the first moment or the inertia is not"
     moments: Array = np.linalg.eigvalsh(about_com(p).inertia).astype(float)
     rounding = 8 * np.finfo(float).eps * np.max(np.abs(p[4:]))  # of a point mass far away
-    slack = tolerance * max(abs(moments[0]), abs(moments[2])) + rounding + 1e-30
+    slack = float(relative) * max(abs(moments[0]), abs(moments[2])) + rounding + 1e-30
     if moments[0] < -slack:
         return f"inertia is not positive semidefinite (principal moments {_list(moments)})"
     if moments[0] + moments[1] < moments[2] - slack:
@@ -161,8 +192,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
 
 def violations(parameters: ArrayLike) -> dict[int, str]:
     """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
-    p = np.asarray(parameters, float).reshape(-1, 10)
-    suspect = ~np.isfinite(p).all(axis=1)
+    p = _real("parameters", parameters, 10).reshape(-1, 10)
+    suspect: Mask = np.asarray(~np.isfinite(p).all(axis=1))
     tensors = about_com(np.where(suspect[:, None], 0.0, p)).inertia
     low, middle, high = np.linalg.eigvalsh(tensors).T
     suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)

@@ -130,6 +130,8 @@ class Joint:
     def __post_init__(self) -> None:
         """Keep numbers as floats and tuples, which nobody can change later, and axes as units."""
         values = vars(self)
+        if not (self.actuated is None or isinstance(self.actuated, (bool, np.bool_))):
+            raise ModelError(f"actuated must be True, False or None, got {self.actuated!r}")
         for name, default in _DEFAULTS.items():
             value = values[name]
             if type(value) is not float and value is not default:

@@ -177,7 +177,8 @@ class Model(_core.Tree):  # type: ignore[misc]
 
     def joint_index(self, joint: str | int) -> int:
         """Index of a joint by name (an index is checked and returned)."""
-        if joint == "root_joint" and joint not in self._joint_index and self._has_free_root():
+        unknown = isinstance(joint, str) and joint not in self._joint_index
+        if unknown and joint == "root_joint" and self._has_free_root():
             return 0
         return _index("joint", joint, self._joint_index, self.joint_names)
 
@@ -436,7 +437,10 @@ def _array(
 
 
 def _mask(name: str, value: ArrayLike, size: int) -> Mask:
-    mask = np.array(value)
+    try:
+        mask = np.array(value)
+    except ValueError:
+        raise ArgumentError(f"{name} must be a bool array, got {value!r}") from None
     if mask.dtype != bool or mask.shape != (size,):
         raise ArgumentError(
             f"{name} must be a bool array of shape ({size},), "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,11 @@ from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
 
 __all__ = ["aerial_manipulator", "chain", "mixed_tree", "random_tree", "tree"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 _AXES = np.eye(3)
 
@@ -93,7 +98,7 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     """
     _at_least("n", n, 1)
     _at_least("branching", branching, 1)
-    if base not in ("fixed", "free"):
+    if not isinstance(base, str) or base not in ("fixed", "free"):
         raise ArgumentError(f"base must be 'fixed' or 'free', got {base!r}")
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
     turns = lie.exp(np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching]))
@@ -127,6 +132,7 @@ def mixed_tree(seed: int = 0) -> Model:
     Args:
         seed: of the random numbers.
     """
+    _at_least("seed", seed, 0)
     rng = np.random.default_rng(seed)
     parents = (0, 1, 2, 1, 0, 5, 5, 0, 8)
     builder = ModelBuilder(name="mixed_tree")
@@ -165,8 +171,14 @@ def random_tree(
         first: type of the first joint, if it matters.
     """
     _at_least("n", n, 1)
+    _at_least("seed", seed, 0)
+    known = isinstance(joints, Iterable) and not isinstance(joints, str) and list(joints)
+    if not known or not all(isinstance(kind, str) for kind in known):
+        raise ArgumentError(f"joints must be a list of one or more joint types, got {joints!r}")
+    if not (first is None or isinstance(first, str)):
+        raise ArgumentError(f"first must be a joint type or None, got {first!r}")
     rng = np.random.default_rng(seed)
-    kinds = [joints[k % len(joints)] for k in range(n)]
+    kinds = [known[k % len(known)] for k in range(n)]
     rng.shuffle(kinds)
     if first is not None:
         kinds[0] = first

@@ -28,3 +28,8 @@ def __getattr__(name: str) -> object:
     if name in __all__:
         return importlib.import_module(f"jounce.papers.{name}")
     raise AttributeError(f"module 'jounce.papers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Names of the papers, whether they are imported already or not."""
+    return sorted(__all__)

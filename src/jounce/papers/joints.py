@@ -24,6 +24,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def apply(matrices: AnyArray, vectors: AnyArray) -> AnyArray:
     """Multiply (..., m, n) matrices by (..., n) vectors."""
     product: AnyArray = (matrices @ vectors[..., None])[..., 0]

@@ -26,3 +26,7 @@ __all__ = [
     "inverse_dynamics_series",
     "jacobian_series",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

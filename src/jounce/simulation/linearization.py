@@ -122,7 +122,10 @@ def _step_all(
 
 
 def _time_step(dt: ArrayLike) -> Array:
-    array = np.asarray(dt)
+    try:
+        array = np.asarray(dt)
+    except ValueError:
+        raise ArgumentError(f"dt must be finite real numbers, got {dt!r}") from None
     if array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
         raise ArgumentError(f"dt must be finite real numbers, got {dt!r}")
     return np.asarray(array, float)

@@ -63,3 +63,7 @@ __all__ = [
     "roll_pitch_yaw",
     "stack",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

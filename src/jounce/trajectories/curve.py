@@ -200,8 +200,10 @@ class Piecewise(Curve):
     _joins: Array
 
     def __init__(self, pieces: Sequence[Curve]) -> None:
-        if not pieces:
-            raise ArgumentError("pieces: expected at least one curve, got none")
+        if not (
+            isinstance(pieces, Sequence) and pieces and all(isinstance(p, Curve) for p in pieces)
+        ):
+            raise ArgumentError(f"pieces: expected at least one curve, got {pieces!r}")
         require_same_size("pieces", pieces)
         for before, after in itertools.pairwise(pieces):
             end, start = before.interval[1], after.interval[0]

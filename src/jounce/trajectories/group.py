@@ -109,7 +109,7 @@ def interpolate_poses(
         extend: "error" (default), "hold" or "formula", see `Segment`.
     """
     T = _checks.poses("poses", poses, 3)
-    if len(T) < 2 or len(T) != np.size(times):
+    if len(T) < 2 or len(T) != _checks.numbers("times", times).size:
         raise ArgumentError(f"poses: expected one per time, at least 2, got {len(T)}")
     steps = BSpline.through(times, _steps(len(T)), degree, ends, extend)
     return _cumulative(T, steps)

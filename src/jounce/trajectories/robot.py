@@ -110,6 +110,8 @@ class RobotTrajectory(Immutable):
         self, model: Model, curves: Mapping[JointKey, Curve | PoseCurve | ArrayLike]
     ) -> None:
         require_model(model)
+        if not isinstance(curves, Mapping):
+            raise ArgumentError(f"curves: expected a dict of joints and curves, got {curves!r}")
         parts = tuple(_part(model, key, value) for key, value in curves.items())
         given = [int(i) for part in parts for i in part.v]
         if len(set(given)) != len(given):

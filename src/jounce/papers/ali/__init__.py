@@ -116,3 +116,7 @@ __all__ = [
     "table_5c_5d",
     "twist_bias",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -87,3 +87,7 @@ __all__ = [
     "vector_field",
     "velocity_matrix",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

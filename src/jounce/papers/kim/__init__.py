@@ -62,3 +62,7 @@ __all__ = [
     "velocities",
     "velocity_derivatives",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

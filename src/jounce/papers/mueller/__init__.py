@@ -260,3 +260,7 @@ __all__ = [
     "system_twist",
     "varied_placements",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -92,3 +92,7 @@ __all__ = [
     "torque_dqd",
     "torque_terms",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,101 @@
+"""Kernels and their definitions in Python say the same, or the package is not imported."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+import jounce as jc
+from jounce import _core
+
+INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by"}
+"""Kernels for functions that prepare arguments in Python, and for benchmarks."""
+
+
+def named(name, function):
+    function.__name__ = name
+    return function
+
+
+class Fields(NamedTuple):
+    a: object
+    tau: object
+
+
+class Swapped(NamedTuple):
+    tau: object
+    a: object
+
+
+GOOD = {
+    "mass_matrix": (lambda model, q, *, out=None, threads=1: None, None),
+    "body_twist": (lambda model, q, v, body, twist="body", *, out=None, threads=1: None, None),
+    "bias_forces": (lambda model, q, v, f_ext=None, *, out=None, threads=1: None, None),
+    "hybrid_dynamics": (
+        lambda model, q, v, a, tau, prescribed, f_ext=None, *, out=None, threads=1: None,
+        Fields,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_definition_like_the_kernel_is_accepted(name):
+    function, result = GOOD[name]
+    assert callable(_core.kernel(named(name, function), result))
+
+
+BAD = {
+    "another name": ("mass_matrix", lambda model, x, *, out=None, threads=1: None, None),
+    "one missing": ("mass_matrix", lambda model, q, *, out=None: None, None),
+    "one more": ("mass_matrix", lambda model, q, v, *, out=None, threads=1: None, None),
+    "another order": ("kinetic_energy", lambda model, v, q, *, out=None, threads=1: None, None),
+    "default of threads": ("mass_matrix", lambda model, q, *, out=None, threads=0: None, None),
+    "True threads": ("mass_matrix", lambda model, q, *, out=None, threads=True: None, None),
+    "default of out": ("mass_matrix", lambda model, q, *, out=(), threads=1: None, None),
+    "no default": ("mass_matrix", lambda model, q, *, out, threads=1: None, None),
+    "a default": ("mass_matrix", lambda model, q=None, *, out=None, threads=1: None, None),
+    "another representation": (
+        "body_twists",
+        lambda model, q, v, twist="hybrid", *, out=None, threads=1: None,
+        None,
+    ),
+    "default of an optional input": (
+        "bias_forces",
+        lambda model, q, v, f_ext=0, *, out=None, threads=1: None,
+        None,
+    ),
+    "positional out": ("mass_matrix", lambda model, q, out=None, threads=1: None, None),
+    "positional only": ("mass_matrix", lambda model, q, /, *, out=None, threads=1: None, None),
+    "keyword only": (
+        "bias_forces",
+        lambda model, q, v, *, f_ext=None, out=None, threads=1: None,
+        None,
+    ),
+    "all arguments": ("mass_matrix", lambda model, *q, out=None, threads=1: None, None),
+    "fields": ("hybrid_dynamics", GOOD["hybrid_dynamics"][0], Swapped),
+    "no fields": ("hybrid_dynamics", GOOD["hybrid_dynamics"][0], None),
+    "fields of one result": ("mass_matrix", GOOD["mass_matrix"][0], Fields),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_a_definition_unlike_the_kernel_is_refused(mistake):
+    name, function, result = BAD[mistake]
+    with pytest.raises(ImportError, match=f"^{name}"):
+        _core.kernel(named(name, function), result)
+
+
+def test_every_kernel_has_a_definition():
+    names = set(_core.kernel_names())
+    assert names > INTERNAL
+    for name in names - INTERNAL:
+        assert getattr(jc, name).__module__.startswith("jounce.")
+        assert name in jc.__all__
+    assert not INTERNAL & set(jc.__all__)
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(_core, "_root", lambda: tmp_path)
+    with pytest.raises(jc.MissingFileError, match=r"libjounce_.*is not in .*install"):
+        jc.get_library()
