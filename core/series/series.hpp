@@ -175,7 +175,8 @@ JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext
   auto* me = s.me;
   const Vec3<S> alpha = me[k + 1].w * double(k + 1);
   const Sym3<S> W = square(me, k);
-  const Mat3<S> B = acceleration_gradient(W, alpha);
+  Mat3<S>& B = s.outer[k].B;
+  B = acceleration_gradient(W, alpha);
   Vec3<S> a;
   if (s.up) {
     me[k].A = transposed(s.node.placement.R, carried_acceleration<K>(s, k));
@@ -189,7 +190,7 @@ JOUNCE_INLINE void acceleration(const SeriesNode<S, P>& s, int k, const S* f_ext
     }
     a += s.template joint<K>(k + 1).v * double(k + 1);
   }
-  s.outer[k] = {a, B};
+  s.outer[k].a = a;
   const RigidInertia<P>& J = s.node.inertia;
   me[k].F = {J.I * alpha + gyroscopic(J.I, W) + cross(J.h, a), a * J.m + B * J.h};
   if (f_ext && s.node.body >= 0) me[k].F -= external_wrench(s.node, f_ext) * kFactorial.inverse[k];

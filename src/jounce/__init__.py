@@ -12,7 +12,7 @@ A frozen `Model` and plain arrays in, fresh arrays out::
 import typing as _typing
 
 from jounce import lie, trajectories
-from jounce._core import core_info, get_cmake_dir, get_include, get_library
+from jounce._core import core_info, get_cmake_dir, get_include, get_library, model_address
 from jounce.derivatives import (
     BodyAccelerationDerivatives,
     BodyTwistDerivatives,
@@ -197,6 +197,7 @@ __all__ = [
     "load_xacro",
     "mass_matrix",
     "mass_matrix_derivatives",
+    "model_address",
     "models",
     "momentum",
     "neutral",

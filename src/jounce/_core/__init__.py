@@ -172,7 +172,19 @@ def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -
 
 
 def model_address(model: Any) -> int:
-    """Address of a model's ``jounce_model``, for callers of `get_library`; keep the model alive."""
+    """Address of a model's ``jounce_model``, for callers of the library that `get_library` names.
+
+    Args:
+        model: the robot, which must outlive the use of the address.
+
+    Returns:
+        The pointer as an integer.
+
+    Raises:
+        ArgumentTypeError: it is no model.
+    """
+    if not isinstance(model, Tree):
+        raise errors.ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
     return int(_module.model_address(model))
 
 
