@@ -14,7 +14,7 @@ import platform
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from jounce import errors
 
@@ -93,7 +93,19 @@ _available_variants = _available()
 _variant = _choose(_available_variants)
 _module: Any = importlib.import_module(f"{__name__}._core_{_variant}")
 _module.use_errors(errors)
-Tree: Any = _module.Tree
+
+if TYPE_CHECKING:
+
+    class Tree:
+        """What the kernels know of a model: its tree of elementary joints, and names."""
+
+        nq: int
+        nv: int
+
+        def __init__(self, *arguments: Any) -> None: ...
+
+else:
+    Tree = _module.Tree
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -54,7 +54,7 @@ from typing import NamedTuple, ParamSpec
 
 import numpy as np
 
-from jounce._types import AnyArray, ArrayLike
+from jounce._types import AnyArray, Array, ArrayLike
 from jounce.errors import REPRESENTATIONS, ArgumentError, unknown_representation
 from jounce.lie._checks import array
 from jounce.lie.algebra import hat
@@ -275,7 +275,7 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
     out = np.zeros((*batch, twists.shape[-2] + 1, 4, 4), R.dtype)
     out[..., :3, :3] = R
     out[..., :3, 3] = p
-    out *= _factorials(out.shape[-3])[:, None, None]
+    out *= factorials(out.shape[-3])[:, None, None]
     out[..., 0, 3, 3] = 1
     return out
 
@@ -352,16 +352,17 @@ def _product(A: AnyArray, x: AnyArray) -> AnyArray:
     return np.stack(terms, axis=-2)
 
 
-def _factorials(orders: int) -> AnyArray:
+def factorials(orders: int) -> Array:
+    """0!, 1!, ..., (orders - 1)!."""
     return np.cumprod(np.maximum(np.arange(float(orders)), 1.0))
 
 
 def _taylor(derivatives: AnyArray) -> AnyArray:
-    return derivatives / _factorials(derivatives.shape[-2])[:, None]
+    return derivatives / factorials(derivatives.shape[-2])[:, None]
 
 
 def _derivatives(taylor: AnyArray, batch: tuple[int, ...]) -> AnyArray:
-    scaled: AnyArray = taylor * _factorials(taylor.shape[-2])[:, None]
+    scaled: AnyArray = taylor * factorials(taylor.shape[-2])[:, None]
     return np.array(np.broadcast_to(scaled, (*batch, *scaled.shape[-2:])))
 
 

@@ -34,7 +34,7 @@ from jounce.model.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_n
 __all__ = ["Frame", "Model", "node_of", "require_model"]
 
 
-class Model(_core.Tree):  # type: ignore[misc]
+class Model(_core.Tree):
     """A tree of rigid bodies, immutable and safe to share between threads.
 
     Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
@@ -93,6 +93,12 @@ class Model(_core.Tree):  # type: ignore[misc]
     frames: Mapping[str, Frame]
     visuals: tuple[Any, ...]
     nodes: Nodes
+    _body_nodes: Index
+    _sizes: Integers
+    _offsets: Integers
+    _body_index: dict[str, int]
+    _joint_index: dict[str, int]
+    _named: _Named
 
     def __init__(
         self,

@@ -11,11 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._types import Array
-
-
-def factorials(orders: int) -> Array:
-    """0!, 1!, ..., (orders - 1)!."""
-    return np.cumprod(np.maximum(np.arange(float(orders)), 1.0))
+from jounce.lie.twists import factorials
 
 
 def to_derivatives(x: Array, batch: tuple[int, ...]) -> Array:

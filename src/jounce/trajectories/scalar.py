@@ -11,7 +11,8 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
-from jounce.trajectories import _checks, _taylor
+from jounce.lie.twists import factorials
+from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve, Segment
 
 __all__ = ["Circle", "HalfCosine", "Polynomial", "Sinusoid"]
@@ -212,6 +213,6 @@ def _sine(angle: Array, rate: Array, orders: int, quarters: int = 0) -> Array:
     """
     s, c = np.sin(angle), np.cos(angle)
     cycle = np.stack([s, c, -s, -c])
-    scale = rate ** np.arange(orders)[:, None] / _taylor.factorials(orders)[:, None]
+    scale = rate ** np.arange(orders)[:, None] / factorials(orders)[:, None]
     out: Array = cycle[(np.arange(orders) + quarters) % 4] * scale[:, :, None]
     return out

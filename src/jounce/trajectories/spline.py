@@ -8,7 +8,8 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, MissingExtraError
-from jounce.trajectories import _checks, _taylor
+from jounce.lie.twists import factorials
+from jounce.trajectories import _checks
 from jounce.trajectories.curve import Segment
 
 __all__ = ["BSpline"]
@@ -125,7 +126,7 @@ class BSpline(Segment):
         out = np.zeros((orders, self.size, t.size))
         for k in range(min(orders, self.degree + 1)):
             out[k] = self._spline(t, nu=k).T
-        out /= _taylor.factorials(orders)[:, None, None]
+        out /= factorials(orders)[:, None, None]
         return out
 
 
