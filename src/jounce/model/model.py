@@ -11,14 +11,12 @@ import numpy as np
 from jounce import _core
 from jounce._types import AnyArray, Array, ArrayLike, Index, Integers, Mask
 from jounce.errors import (
-    WORLD_IS_NO_BODY,
-    ArgumentError,
     ArgumentTypeError,
     ModelError,
-    UnknownNameError,
     unknown_name,
 )
 from jounce.model import inertia as inertia_
+from jounce.model._checks import bool_mask, find_index, numbers, unique_index
 from jounce.model.joints import (
     COORDINATE_FIELDS,
     RATE_FIELDS,
@@ -115,14 +113,14 @@ class Model(_core.Tree):
         self._set("nodes", nodes)
         self._set("bodies", tuple(bodies))
         self._set("name", name)
-        self._set("gravity", frozen(_array("gravity", gravity, (3,))))
+        self._set("gravity", frozen(numbers("gravity", gravity, (3,))))
         self._set("visuals", tuple(visuals))
         self._set("body_names", tuple(body.name for body in bodies))
         self._set("joint_names", tuple(joint.name for joint in joints))
         self._set("joints", joints)
         self._set("parents", frozen(np.array([b.parent for b in bodies], np.int64)))
-        self._set("_body_index", _unique("body", self.body_names))
-        self._set("_joint_index", _unique("joint", self.joint_names))
+        self._set("_body_index", unique_index("body", self.body_names))
+        self._set("_joint_index", unique_index("joint", self.joint_names))
         self._set("frames", all_frames(bodies, frames or {}))
         self._set_joint_arrays(joints, nodes)
         self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
@@ -186,7 +184,7 @@ class Model(_core.Tree):
         unknown = isinstance(joint, str) and joint not in self._joint_index
         if unknown and joint == "root_joint" and self._has_free_root():
             return 0
-        return _index("joint", joint, self._joint_index, self.joint_names)
+        return find_index("joint", joint, self._joint_index, self.joint_names)
 
     def _has_free_root(self) -> bool:
         """Whether the first joint is a free one at the root, which answers to "root_joint"."""
@@ -194,7 +192,7 @@ class Model(_core.Tree):
 
     def body_index(self, body: str | int) -> int:
         """Index of a body by name (an index is checked and returned)."""
-        return _index("body", body, self._body_index, self.body_names)
+        return find_index("body", body, self._body_index, self.body_names)
 
     def frame(self, body: str | int) -> Frame:
         """The frame of a body (name or index) or a named frame fixed to one."""
@@ -256,7 +254,7 @@ class Model(_core.Tree):
         model = Model.__new__(Model)
         model.__dict__.update(self.__dict__)
         if gravity is not None:
-            model._set("gravity", frozen(_array("gravity", gravity, (3,))))
+            model._set("gravity", frozen(numbers("gravity", gravity, (3,))))
         if inertias is not None:
             model._replace_inertias(inertias)
         if changes or actuated is not None:
@@ -266,7 +264,7 @@ class Model(_core.Tree):
 
     def _replace_inertias(self, inertias: ArrayLike) -> None:
         """Set the inertias of a copy that is not finished yet."""
-        rows = frozen(_array("inertias", inertias, (self.n_bodies, 10)))
+        rows = frozen(numbers("inertias", inertias, (self.n_bodies, 10)))
         for name, mass in zip(self.body_names, rows[:, 0].tolist(), strict=True):
             if mass < 0:
                 raise ModelError(f"body {name!r}: mass {mass:g} is negative")
@@ -285,13 +283,13 @@ class Model(_core.Tree):
         joints = self.joints
         for field, value in changes.items():
             counts = self._counts(field)
-            values = _array(field, value, (int(counts.sum()),), scalar=True, finite=False)
+            values = numbers(field, value, (int(counts.sum()),), scalar=True, finite=False)
             self._set_values(field, values)
             joints = gathered(joints, field, values, counts)
         check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
         if actuated is not None:
             counts = self._sizes[:, 1]
-            mask = _mask("actuated", actuated, int(counts.sum()))
+            mask = bool_mask("actuated", actuated, int(counts.sum()))
             self._set("actuated", frozen(mask))
             joints = gathered(joints, "actuated", mask, counts)
         left = iter(joints)
@@ -418,65 +416,6 @@ def _named(model: Model) -> _Named:
     body = np.array([frame.body for _, frame in extra], np.int32)
     pose = np.array([frame.placement for _, frame in extra], float).reshape(-1, 4, 4)
     return _Named(joints, index, body, pose)
-
-
-def _array(
-    name: str,
-    value: ArrayLike,
-    shape: tuple[int, ...],
-    *,
-    scalar: bool = False,
-    finite: bool = True,
-) -> Array:
-    try:
-        array = np.array(value, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be numbers, got {value!r}") from None
-    if scalar and array.ndim == 0:
-        array = np.full(shape, array)
-    if array.shape != shape:
-        expected = "be one number or have" if scalar else "have"
-        raise ArgumentError(f"{name} must {expected} shape {shape}, got {array.shape}")
-    if finite and not np.all(np.isfinite(array)):
-        raise ArgumentError(f"{name} must be finite, got {array}")
-    return array
-
-
-def _mask(name: str, value: ArrayLike, size: int) -> Mask:
-    try:
-        mask = np.array(value)
-    except ValueError:
-        raise ArgumentError(f"{name} must be a bool array, got {value!r}") from None
-    if mask.dtype != bool or mask.shape != (size,):
-        raise ArgumentError(
-            f"{name} must be a bool array of shape ({size},), "
-            f"got {mask.dtype} of shape {mask.shape}"
-        )
-    return mask
-
-
-def _unique(kind: str, names: Sequence[str]) -> dict[str, int]:
-    index = {name: k for k, name in enumerate(names)}
-    if len(index) != len(names):
-        twice = next(name for k, name in enumerate(names) if index[name] != k)
-        raise ModelError(f"two {kind}s are named {twice!r}")
-    return index
-
-
-def _index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str]) -> int:
-    if isinstance(key, str):
-        try:
-            return index[key]
-        except KeyError:
-            raise unknown_name(kind, key, names) from None
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-        if 0 <= key < len(names):
-            return int(key)
-        expected = f"{kind} index must be between 0 and {len(names) - 1}, got {key}"
-        raise UnknownNameError(
-            f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
-        )
-    raise UnknownNameError(f"{kind} must be a name or an index, got {key!r}")
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -1,0 +1,79 @@
+"""Checks of what a model is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike, Mask
+from jounce.errors import (
+    WORLD_IS_NO_BODY,
+    ArgumentError,
+    ModelError,
+    UnknownNameError,
+    unknown_name,
+)
+
+
+def numbers(
+    name: str,
+    value: ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    scalar: bool = False,
+    finite: bool = True,
+) -> Array:
+    """An array of this shape, or an error that names the argument."""
+    try:
+        array = np.array(value, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be numbers, got {value!r}") from None
+    if scalar and array.ndim == 0:
+        array = np.full(shape, array)
+    if array.shape != shape:
+        expected = "be one number or have" if scalar else "have"
+        raise ArgumentError(f"{name} must {expected} shape {shape}, got {array.shape}")
+    if finite and not np.all(np.isfinite(array)):
+        raise ArgumentError(f"{name} must be finite, got {array}")
+    return array
+
+
+def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
+    """A bool array of this size, or an error that names the argument."""
+    try:
+        mask = np.array(value)
+    except ValueError:
+        raise ArgumentError(f"{name} must be a bool array, got {value!r}") from None
+    if mask.dtype != bool or mask.shape != (size,):
+        raise ArgumentError(
+            f"{name} must be a bool array of shape ({size},), "
+            f"got {mask.dtype} of shape {mask.shape}"
+        )
+    return mask
+
+
+def unique_index(kind: str, names: Sequence[str]) -> dict[str, int]:
+    """Positions by name; no name may come twice."""
+    index = {name: k for k, name in enumerate(names)}
+    if len(index) != len(names):
+        twice = next(name for k, name in enumerate(names) if index[name] != k)
+        raise ModelError(f"two {kind}s are named {twice!r}")
+    return index
+
+
+def find_index(kind: str, key: str | int, index: dict[str, int], names: Sequence[str]) -> int:
+    """Position of a body or joint by its name, or a checked index."""
+    if isinstance(key, str):
+        try:
+            return index[key]
+        except KeyError:
+            raise unknown_name(kind, key, names) from None
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if 0 <= key < len(names):
+            return int(key)
+        expected = f"{kind} index must be between 0 and {len(names) - 1}, got {key}"
+        raise UnknownNameError(
+            f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
+        )
+    raise UnknownNameError(f"{kind} must be a name or an index, got {key!r}")
