@@ -279,9 +279,10 @@ bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Bat
 int read_threads(PyObject* threads) {
   if (!threads) return 1;
   const long value = PyIndex_Check(threads) ? PyLong_AsLong(threads) : -1;
-  if (value < 0 || value > 1024) {
+  if (value < 0 || value > kMostThreads) {
     PyErr_Clear();
-    raise(kArgumentError, "threads must be 0 (all cores) or a number up to 1024, got %R", threads);
+    raise(kArgumentError, "threads must be 0 (all cores) or a number up to %d, got %R", kMostThreads,
+          threads);
     return 0;
   }
   return value == 0 ? hardware_threads() : int(value);

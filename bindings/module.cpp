@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "call.hpp"
+#include "jounce/batch/pool.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace nb = nanobind;
@@ -139,6 +140,7 @@ NB_MODULE(JOUNCE_MODULE, m) {
   tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
   tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
   m.attr("pack_width") = lanes<Wide>;
+  m.attr("most_threads") = kMostThreads;
   nb::list representations;
   for (const char* name : kRepresentations) representations.append(name);
   m.attr("representations") = nb::tuple(representations);

@@ -25,9 +25,7 @@ struct ArticulatedWork {
     Force<S> F0;
     Motion<S> x;
   };
-  struct Rate : ArticulatedRate<S> {
-    S u;
-  };
+  using Rate = SolvedRate<S>;
   Angles<S> angles;
   Row* row;
   Rate* rate;
@@ -90,12 +88,12 @@ struct BiasReduction : FactorVisitor {
   template <Kind K>
   JOUNCE_INLINE void eliminated(int i, int k, Row& me, Rate& rate, const Vec3<S>&) {
     const Node<P>& node = tree.nodes[i];
-    rate.u = along<K>(node, k, me.F0);
+    const S bias = along<K>(node, k, me.F0);
     if (prescribed(node.v + k)) {
+      rate.u = bias;
       me.F0 += rate.U * a[node.v + k];
     } else {
-      rate.u = tau[node.v + k] - rate.u;
-      me.F0 += rate.U * (rate.u * rate.inverse_D);
+      rate.release(tau[node.v + k] - bias, me.F0);
     }
   }
   JOUNCE_INLINE void leave(int i, Row& me) {
@@ -136,7 +134,7 @@ JOUNCE_INLINE void articulated_solve(const Tree<P>& tree, const S* a, const S* t
           y = a[at];
           if (tau_out) tau_out[at] = dot(rate.U, me.x) + rate.D * y + rate.u;
         } else {
-          y = (rate.u - dot(rate.U, me.x)) * rate.inverse_D;
+          y = rate.acceleration(me.x);
           if (tau_out) tau_out[at] = tau[at];
         }
         a_out[at] = y;

@@ -47,7 +47,7 @@ struct RootAxes {
   }
   template <Kind K, class Rate>
   JOUNCE_INLINE S along_screw(const Node<P>&, int, const Rate& rate) const {
-    return along<K>(rate.U.n, rate.U.f, rate.s);
+    return along<K>(rate.U, rate.s);
   }
   template <class Row>
   JOUNCE_INLINE Vec3<S> offset(int i, const Row&) const { return work.offset(tree, i); }

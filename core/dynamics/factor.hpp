@@ -34,6 +34,22 @@ struct ArticulatedRate {
   S D;  // of prescribed rates only
 };
 
+// A rate in the solution of one right-hand side: first it is let go, then it gets its acceleration.
+template <class S>
+struct SolvedRate : ArticulatedRate<S> {
+  S u;  // the force that is left to accelerate it
+
+  // What it passes on to F, the node's wrench with the parent at rest.
+  JOUNCE_INLINE void release(const S& force, Force<S>& F) {
+    u = force;
+    F += this->U * (u * this->inverse_D);
+  }
+  // With the acceleration x of its node by the parent and the rates before it.
+  JOUNCE_INLINE S acceleration(const Motion<S>& x) const {
+    return (u - dot(this->U, x)) * this->inverse_D;
+  }
+};
+
 // Which joints' accelerations are given: none, all that a mask says.
 struct NoneMask {
   JOUNCE_INLINE bool operator()(int) const { return false; }

@@ -12,8 +12,8 @@
 // A free root is solved as one 6x6 block.
 #pragma once
 
-#include "jounce/vec/columns.hpp"
 #include "jounce/dynamics/base_factor.hpp"
+#include "jounce/spatial/columns.hpp"
 
 namespace jounce {
 
@@ -31,24 +31,17 @@ struct InverseMassMatrixWork : BaseFactorWork<S> {
         accelerations(arena.take<S>(6 * std::size_t(kBlock) * tree.depth)) {}
 };
 
-// A wrench seen from a point that sees its origin at d.
-template <class V, class S>
-JOUNCE_INLINE Vec3<V> shifted_moment(const Vec3<V>& n, const Vec3<V>& f, const Vec3<S>& d) {
-  return n - cross(f, d);
-}
-
 // Equation (1) for one rate, columns [begin, end); then the wrenches are shifted by d.
 template <Kind K, class S>
 JOUNCE_INLINE void inward_columns(const Motion<S>& s, const Force<S>& U, const S& inverse_D,
                                   const Vec3<S>& d, int begin, int end, const SixRows<S>& F, S* N) {
   const Motion<S> scaled{s.w * -inverse_D, s.v * -inverse_D};
   for_columns<S>(begin, end, [&](auto c) {
-    const auto n = F.angular(c), f = F.linear(c);
-    const auto x = along<K>(n, f, scaled);
+    auto column = wrench(F, c);
+    const auto x = along<K>(column, scaled);
     c.store(N, x);
-    const auto force = f + Vec3{x * U.f.x, x * U.f.y, x * U.f.z};
-    F.set_angular(c, shifted_moment(n + Vec3{x * U.n.x, x * U.n.y, x * U.n.z}, force, d));
-    F.set_linear(c, force);
+    column += U * x;
+    store(shifted(d, column), F, c);
   });
 }
 
@@ -58,19 +51,17 @@ template <Kind K, class S>
 JOUNCE_INLINE void outward_columns(const Motion<S>& s, const Force<S>& U, const S& inverse_D,
                                    const Vec3<S>& d, bool keep, int begin, int end,
                                    const SixRows<S>& up, const SixRows<S>& me, S* N) {
-  const Force<S> scaled = U * inverse_D;
   // U^T (w, v + w x d) = (n + d x f)^T w + f^T v
-  const Vec3<S> n = scaled.n + cross(d, scaled.f);
+  const Force<S> seen_from_parent = shifted(d, U * inverse_D);
   for_columns<S>(begin, end, [&](auto c) {
-    const auto w = up.angular(c), v = up.linear(c);
-    const auto x = c.load(N) - (dot(w, n) + dot(v, scaled.f));
+    const auto parent = motion(up, c);
+    const auto x = c.load(N) - dot(seen_from_parent, parent);
     c.store(N, x);
     if (!keep) return;
-    auto angular = w, linear = v + cross(w, d);
-    if constexpr (rotates(K)) angular += Vec3{x * s.w.x, x * s.w.y, x * s.w.z};
-    if constexpr (moves(K)) linear += Vec3{x * s.v.x, x * s.v.y, x * s.v.z};
-    me.set_angular(c, angular);
-    me.set_linear(c, linear);
+    auto own = moved(parent, d);
+    if constexpr (rotates(K)) own.w += s.w * x;
+    if constexpr (moves(K)) own.v += s.v * x;
+    store(own, me, c);
   });
 }
 
@@ -80,8 +71,8 @@ JOUNCE_INLINE void outward_root_columns(const Motion<S>& s, int begin, int end,
                                         const SixRows<S>& me, const S* N) {
   for_columns<S>(begin, end, [&](auto c) {
     const auto x = c.load(N);
-    me.set_angular(c, Vec3{x * s.w.x, x * s.w.y, x * s.w.z});
-    me.set_linear(c, Vec3{x * s.v.x, x * s.v.y, x * s.v.z});
+    me.set_angular(c, s.w * x);
+    me.set_linear(c, s.v * x);
   });
 }
 
@@ -181,8 +172,7 @@ struct InverseMassInward : FactorVisitor {
     inward_columns<K>(rate.s, rate.U, rate.inverse_D, d, r + 1, node.v_end, F, row);
     row[r] = rate.inverse_D;
     for (int c = node.v_end; c < nv; ++c) row[c] = S(0.0);
-    F.set_angular(Columns<S, S>{r}, shifted_moment(U_over_D.n, U_over_D.f, d));
-    F.set_linear(Columns<S, S>{r}, U_over_D.f);
+    store(shifted(d, U_over_D), F, Columns<S, S>{r});
   }
 };
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "jounce/kinematics/base_frame.hpp"
-#include "jounce/vec/columns.hpp"
+#include "jounce/spatial/columns.hpp"
 
 namespace jounce {
 
@@ -33,23 +33,10 @@ template <Kind K, class S, class P>
 JOUNCE_INLINE void project_wrenches(const MassMatrixWork<S>& work, const Node<P>& node,
                                     const Pose<S>& at, int begin, int end, int nv, S* rows) {
   for_columns<S>(begin, end, [&](auto c) {
-    const auto f = work.wrenches.linear(c);
     using V = typename decltype(c)::Value;
-    const auto d = work.origin.from(at.p, c);
-    const auto n = work.wrenches.angular(c) + cross(d, f);
-    if constexpr (K == Kind::revolute) c.store(rows, dot(n, at.R.z));
-    if constexpr (K == Kind::prismatic) c.store(rows, dot(f, at.R.z));
-    if constexpr (K == Kind::helical) c.store(rows, dot(n, at.R.z) + dot(f, at.R.z) * V(node.pitch));
-    if constexpr (is_group(K)) {
-      c.store(rows, dot(n, at.R.x));
-      c.store(rows + nv, dot(n, at.R.y));
-      c.store(rows + 2 * nv, dot(n, at.R.z));
-    }
-    if constexpr (K == Kind::free) {
-      c.store(rows + 3 * nv, dot(f, at.R.x));
-      c.store(rows + 4 * nv, dot(f, at.R.y));
-      c.store(rows + 5 * nv, dot(f, at.R.z));
-    }
+    const Force<V> F = shifted(work.origin.from(at.p, c), wrench(work.wrenches, c));
+    const Force<V> own{transposed(at.R, F.n), transposed(at.R, F.f)};  // along the node's axes
+    for (int k = 0; k < rates(K); ++k) c.store(rows + k * nv, along<K>(node, k, own));
   });
 }
 
@@ -87,8 +74,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
         }
         rows[k * nv + at] += tree.armature[at];
         for (int c = tree.sparse ? nv : node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
-        work.wrenches.set_angular(Columns<S, S>{at}, F.n);
-        work.wrenches.set_linear(Columns<S, S>{at}, F.f);
+        store(F, work.wrenches, Columns<S, S>{at});
         work.origin.set(Columns<S, S>{at}, pose.p);
       }
     });

@@ -16,7 +16,7 @@
 #include <algorithm>
 
 #include "jounce/kinematics/base_frame.hpp"
-#include "jounce/vec/columns.hpp"
+#include "jounce/spatial/columns.hpp"
 
 namespace jounce {
 
@@ -132,14 +132,12 @@ JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>&
       Motion<S> s = base_frame_screw<K>(node, k, work.base.in_root[i].R);
       if (i != at) s = moved(s, d);
       const Force<S> x = I * s;
-      A.set_angular(c, x.n);
-      A.set_linear(c, x.f);
+      store(x, A, c);
       work.origin.set(c, p);
       if (!dA) continue;
       Force<S> dx = work.rate[i] * s;
       dx += I * bracket(moved(work.twist[i], d), s);
-      dA->set_angular(c, dx.n);
-      dA->set_linear(c, dx.f);
+      store(dx, *dA, c);
     }
   });
 }
@@ -172,15 +170,14 @@ JOUNCE_INLINE void finish(int begin, int end, const Mat3<S>& R, const Center<S>&
                           const SixRows<S>& A, const SixRows<S>* dA, const CentroidalWork<S>& work) {
   for_columns<S>(begin, end, [&](auto c) {
     const auto d = work.origin.from(to.c, c);
-    const auto f = A.linear(c);
-    const auto n = A.angular(c) + cross(d, f);
-    A.set_angular(c, R * n);
-    A.set_linear(c, R * f);
+    const auto column = shifted(d, wrench(A, c));
+    A.set_angular(c, R * column.n);
+    A.set_linear(c, R * column.f);
     if (!dA) return;
-    const auto df = dA->linear(c);
-    const auto dn = dA->angular(c) + cross(d, df) - cross(to.dc, f);
-    dA->set_angular(c, R * dn);
-    dA->set_linear(c, R * df);
+    auto rate = shifted(d, wrench(*dA, c));
+    rate.n -= cross(to.dc, column.f);
+    dA->set_angular(c, R * rate.n);
+    dA->set_linear(c, R * rate.f);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "jounce/batch/pool.hpp"
 #include "jounce/batch/schedule.hpp"
 #include "jounce/jounce.h"
 #include "jounce/kernels/list.hpp"
@@ -22,7 +23,6 @@ const Kernel* seen(const jounce_kernel* kernel) { return reinterpret_cast<const 
 const Model* seen(const jounce_model* model) { return reinterpret_cast<const Model*>(model); }
 const jounce_kernel* shown(const Kernel* kernel) { return reinterpret_cast<const jounce_kernel*>(kernel); }
 
-constexpr int kMostThreads = 1024;
 bool is_order(int order) { return order >= -1 && order <= kMostOrder; }
 
 template <class Argument>

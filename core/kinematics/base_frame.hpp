@@ -100,10 +100,10 @@ JOUNCE_INLINE Force<S> times_screw(const ArticulatedInertia<S>& j, const Motion<
   return j * s;
 }
 template <Kind K, class A, class S>
-JOUNCE_INLINE A along(const Vec3<A>& n, const Vec3<A>& f, const Motion<S>& s) {
-  if constexpr (!moves(K)) return dot(n, s.w);
-  if constexpr (!rotates(K)) return dot(f, s.v);
-  return dot(n, s.w) + dot(f, s.v);
+JOUNCE_INLINE A along(const Force<A>& x, const Motion<S>& s) {
+  if constexpr (!moves(K)) return dot(x.n, s.w);
+  if constexpr (!rotates(K)) return dot(x.f, s.v);
+  return dot(x, s);
 }
 
 }  // namespace jounce

@@ -78,23 +78,24 @@ template <Kind K, class S, class Rate>
 JOUNCE_INLINE void inward_free(const Rate& rate, const SixRows<S>& F, int width, S* row) {
   const Force<S> U = rate.U * rate.inverse_D;
   for_columns<S>(0, width, [&](auto c) {
-    const auto n = F.angular(c), f = F.linear(c);
-    const auto u = -c.load(row) - along<K>(n, f, rate.s);
+    auto column = wrench(F, c);
+    const auto u = -c.load(row) - along<K>(column, rate.s);
     c.store(row, u);
-    F.set_angular(c, n + Vec3{u * U.n.x, u * U.n.y, u * U.n.z});
-    F.set_linear(c, f + Vec3{u * U.f.x, u * U.f.y, u * U.f.z});
+    column += U * u;
+    store(column, F, c);
   });
 }
 template <Kind K, class S, class Rate>
 JOUNCE_INLINE void inward_prescribed(const Rate& rate, const SixRows<S>& F, int width, int unit,
                                      S* row) {
   for_columns<S>(0, width, [&](auto c) {
-    c.store(row, c.load(row) + along<K>(F.angular(c), F.linear(c), rate.s));
+    c.store(row, c.load(row) + along<K>(wrench(F, c), rate.s));
   });
   if (unit < 0) return;
   const Columns<S, S> c{unit};
-  F.set_angular(c, F.angular(c) + rate.U.n);
-  F.set_linear(c, F.linear(c) + rate.U.f);
+  Force<S> column = wrench(F, c);
+  column += rate.U;
+  store(column, F, c);
 }
 
 // Equation (2) at a prescribed rate: `up` holds the accelerations before it, whose origin sees the
@@ -103,16 +104,16 @@ template <Kind K, class S, class Rate>
 JOUNCE_INLINE void outward_prescribed(const Rate& rate, const Vec3<S>& d, const SixRows<S>& up,
                                       const SixRows<S>& me, int width, int unit, S* row) {
   for_columns<S>(0, width, [&](auto c) {
-    const auto w = up.angular(c), v = up.linear(c) + cross(w, d);
-    c.store(row, c.load(row) + dot(w, rate.U.n) + dot(v, rate.U.f));
-    me.set_angular(c, w);
-    me.set_linear(c, v);
+    const auto x = moved(motion(up, c), d);
+    c.store(row, c.load(row) + dot(rate.U, x));
+    store(x, me, c);
   });
   if (unit < 0) return;
   const Columns<S, S> c{unit};
   row[unit] += rate.D;
-  me.set_angular(c, me.angular(c) + rate.s.w);
-  me.set_linear(c, me.linear(c) + rate.s.v);
+  Motion<S> x = motion(me, c);
+  x += rate.s;
+  store(x, me, c);
 }
 
 // Equation (1) from the leaves to the root. Without a mask, a free root takes J^-1 from N = M^-1.
@@ -142,11 +143,11 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, Mask prescribed, const S* N
     }
     const Vec3<S> d = work.offset(tree, i);
     for_columns<S>(0, block.width, [&](auto c) {
-      const auto n = F.angular(c), f = F.linear(c), zero = n - n;
-      up.set_angular(c, up.angular(c) + shifted_moment(n, f, d));
-      up.set_linear(c, up.linear(c) + f);
-      F.set_angular(c, zero);
-      F.set_linear(c, zero);
+      using V = typename decltype(c)::Value;
+      auto sum = wrench(up, c);
+      sum += shifted(d, wrench(F, c));
+      store(sum, up, c);
+      store(Force<V>::zero(), F, c);
     });
   }
 }

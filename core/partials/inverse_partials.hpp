@@ -23,7 +23,7 @@
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/kinematics/base_frame.hpp"
-#include "jounce/vec/columns.hpp"
+#include "jounce/spatial/columns.hpp"
 
 namespace jounce {
 
@@ -166,9 +166,9 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   t3 += dual_bracket(rate.s, me.f);
   const Vec3<S> t4 = me.Y * rate.s.w + cross(me.momentum.n, rate.s.w) +
                      cross(me.momentum.f, rate.s.v) * 2.0;
-  work.t1.set_angular(c, t1.n); work.t1.set_linear(c, t1.f);
-  work.t2.set_angular(c, t2.n); work.t2.set_linear(c, t2.f);
-  work.t3.set_angular(c, t3.n); work.t3.set_linear(c, t3.f);
+  store(t1, work.t1, c);
+  store(t2, work.t2, c);
+  store(t3, work.t3, c);
   work.t4.set(c, t4);
   work.origin.set(c, p);
 }
@@ -234,16 +234,15 @@ JOUNCE_INLINE void pair_columns(const PartialsWork<S>& work, int j, const Vec3<S
   for_columns<S>(begin, end, [&](auto c) {
     using V = typename decltype(c)::Value;
     const auto d = work.origin.from(p, c);
-    const auto f1 = work.t1.linear(c), f2 = work.t2.linear(c), f3 = work.t3.linear(c);
-    const auto n1 = work.t1.angular(c) + cross(d, f1);
-    const auto n2 = work.t2.angular(c) + cross(d, f2);
-    const auto n3 = work.t3.angular(c) + cross(d, f3);
+    const auto F1 = shifted(d, wrench(work.t1, c));
+    const auto F2 = shifted(d, wrench(work.t2, c));
+    const auto F3 = shifted(d, wrench(work.t3, c));
     const auto t4 = work.t4.get(c);
-    c.store(M, along<K>(n1, f1, rate.s));
-    c.store(dv, along<K>(n2, f2, rate.s));
-    c.store(dq, along<K>(n3, f3, rate.s));
-    below_q.store(c, V(dot(t4, rate.psi.w) + dot(n1, rate.psi2.w) + dot(f1, rate.psi2.v)));
-    below_v.store(c, V(dot(t4, rate.s.w) + dot(n1, rate.sum.w) + dot(f1, rate.sum.v)));
+    c.store(M, along<K>(F1, rate.s));
+    c.store(dv, along<K>(F2, rate.s));
+    c.store(dq, along<K>(F3, rate.s));
+    below_q.store(c, V(dot(t4, rate.psi.w) + dot(F1.n, rate.psi2.w) + dot(F1.f, rate.psi2.v)));
+    below_v.store(c, V(dot(t4, rate.s.w) + dot(F1.n, rate.sum.w) + dot(F1.f, rate.sum.v)));
   });
 }
 

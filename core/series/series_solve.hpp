@@ -22,9 +22,7 @@ struct SeriesSolveWork {
     Force<S> F0, carried;         // bias of the increment, and its part before the elimination
     Motion<S> x;
   };
-  struct Rate : ArticulatedRate<S> {
-    S u;
-  };
+  using Rate = SolvedRate<S>;
   SeriesWork<S> series;
   S* force;  // [k][nv]: coefficients of tau
   Row* row;
@@ -86,10 +84,10 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, Ser
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int j = rates(K) - 1; j >= 0; --j) {
-        auto& rate = work.rate[s.node.v + j];
-        if (prescribed(s.node.v + j)) continue;
-        rate.u = tau[s.node.v + j] - along<K>(s.node, j, s.me[k].F) - along<K>(s.node, j, me.F0);
-        me.F0 += rate.U * (rate.u * rate.inverse_D);
+        const int at = s.node.v + j;
+        if (prescribed(at)) continue;
+        const S bias = along<K>(s.node, j, s.me[k].F);
+        work.rate[at].release(tau[at] - bias - along<K>(s.node, j, me.F0), me.F0);
       }
       if (s.up) pass_wrench<K>(s, k, s.up[k].F);
     });
@@ -119,8 +117,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
       for (int j = 0; j < rates(K); ++j) {
         const int at = s.node.v + j;
         if (prescribed(at)) continue;
-        const auto& rate = work.rate[at];
-        const S y = (rate.u - dot(rate.U, me.x)) * rate.inverse_D;
+        const S y = work.rate[at].acceleration(me.x);
         rates_next[at] = y * over_next;
         add_rate<K>(s.node, j, y, me.x);
       }

@@ -75,14 +75,14 @@ JOUNCE_INLINE auto to_child(const Pose<A>& t, const Force<B>& x) -> Force<Produc
 }
 
 // The same motion about a point that lies at d from the old one.
-template <class S>
-JOUNCE_INLINE Motion<S> moved(const Motion<S>& m, const Vec3<S>& d) {
+template <class A, class B>
+JOUNCE_INLINE auto moved(const Motion<A>& m, const Vec3<B>& d) -> Motion<Product<A, B>> {
   return {m.w, m.v + cross(m.w, d)};
 }
 
 // A wrench seen from a point that sees its origin at d.
-template <class S>
-JOUNCE_INLINE Force<S> shifted(const Vec3<S>& d, const Force<S>& x) {
+template <class A, class B>
+JOUNCE_INLINE auto shifted(const Vec3<A>& d, const Force<B>& x) -> Force<Product<A, B>> {
   return {x.n + cross(d, x.f), x.f};
 }
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from jounce import errors
 
 __all__ = [
+    "MOST_THREADS",
     "Tree",
     "core_info",
     "get_cmake_dir",
@@ -93,6 +94,9 @@ _available_variants = _available()
 _variant = _choose(_available_variants)
 _module: Any = importlib.import_module(f"{__name__}._core_{_variant}")
 _module.use_errors(errors)
+
+MOST_THREADS: int = _module.most_threads
+"""How many threads a call may ask for."""
 
 if TYPE_CHECKING:
 

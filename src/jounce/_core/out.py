@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jounce._core import MOST_THREADS
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 
@@ -28,7 +29,6 @@ _OWN_AXES: dict[str, tuple[str | int, ...]] = {
     "f_ext": ("n_bodies", 6),
     "dt": (),
 }
-_MOST_THREADS = 1024
 
 
 class Given:
@@ -46,7 +46,7 @@ class Given:
         function itself will say what.
         """
         try:
-            if not 0 <= index(self.threads) <= _MOST_THREADS:
+            if not 0 <= index(self.threads) <= MOST_THREADS:
                 return None
             return np.broadcast_shapes(*self._leading_axes())
         except (TypeError, ValueError):
