@@ -107,7 +107,7 @@ def test_algorithm_1_is_the_time_derivative_of_the_cores_twist(model):
             close(got.V[k], expected[k, 0], of_order(k))
             close(got.S[k], expected[k, 1], of_order(k))
             if k:
-                close(ali.screw_derivative(got.S, got.V, k), expected[k, 1], of_order(k))
+                close(ali.screw_rate(got.S, got.V, k), expected[k, 1], of_order(k))
 
 
 def test_remark_1_derivatives_of_the_pose():
@@ -214,7 +214,7 @@ def test_appendix_e_inertia_momentum_gravity_and_wrenches(model):
         for k, expected in enumerate(cauchy(oracle, r + 1)):
             close(M[k], expected[..., :6], of_order(k))
             close(coadjoint[k], expected[..., 6:12], of_order(k))
-            close(ali.momentum_derivative(M, V, k), expected[..., 12], of_order(k))
+            close(ali.momentum_rate(M, V, k), expected[..., 12], of_order(k))
             close(ali.gravity_wrench(M, tree.G, k), expected[..., 13], of_order(k))
             close(W[k], expected[..., 14], of_order(k))
             bias = ali.momentum_bias(M, V, k) + (M[0] @ V[k][..., None])[..., 0]
@@ -241,8 +241,8 @@ def test_appendix_e_inertias_and_wrenches_are_those_of_the_core(model):
             W.append(ali.applied_wrench(coadjoint, V, s.W_b, W, k))
             close(W[k][bodies[body]], loads[k], of_order(k))
             if k:
-                close(ali.inertia_derivative(M, V, k), M[k], 0.0)
-                close(ali.coadjoint_derivative(coadjoint, V, k), coadjoint[k], 0.0)
+                close(ali.inertia_rate(M, V, k), M[k], 0.0)
+                close(ali.coadjoint_rate(coadjoint, V, k), coadjoint[k], 0.0)
 
 
 def test_appendix_e_twist_bias_is_the_rest_of_the_twist(model):
@@ -284,7 +284,7 @@ def test_proposition_1_order_0_is_algorithm_2(model):
 def test_proposition_1_order_1_is_algorithm_2(model):
     """Eq. 6, 7 with S' for S^T ad^T."""
     for s in states(model, 1):
-        x = ali.equations_of_motion_derivative(model, s.C_1, s.V_1, s.joints, s.W_b)
+        x = ali.equations_of_motion_rate(model, s.C_1, s.V_1, s.joints, s.W_b)
         got = ali.inverse_dynamics(model, *s.paper)
         total = x.M_bar @ nu(s, 2) + x.h + x.g + x.tau_ext
         close(total, np.concatenate([got.W_prop[1], got.tau[1]]))
@@ -297,7 +297,7 @@ def test_proposition_1_order_1_is_algorithm_2(model):
 def test_proposition_1_order_1_terms_are_time_derivatives(model):
     """Each term of eq. 7: h~' = M' nu' + h', g', tau_ext' along the motion."""
     for s in states(model, 1):
-        x = ali.equations_of_motion_derivative(model, s.C_1, s.V_1, s.joints, s.W_b)
+        x = ali.equations_of_motion_rate(model, s.C_1, s.V_1, s.joints, s.W_b)
         W_later = s.W_b[0] + 1j * STEP * s.W_b[1]
 
         def terms(C, V, q, W_later=W_later):

@@ -33,7 +33,7 @@ def test_table_5a_is_algorithm_1():
         M = ali.inertia_derivatives(ali.spatial_inertia(tree.M_b, expected.C), expected.V, 2)
         close(got.M[:, 1:], np.stack(M))
         for k in range(3):
-            close(got.Pi[k, 1:], ali.momentum_derivative(M, expected.V, k))
+            close(got.Pi[k, 1:], ali.momentum_rate(M, expected.V, k))
         for j in range(2, 8):
             close(got.C[j], jc.body_pose(model, s.q, f"B{j}_com"))
 
@@ -148,7 +148,7 @@ def test_erratum_euler_poincare_needs_the_transpose():
     tree = ali.initialize(model)
     C, _, V = ali.forward_kinematics(tree, s.C_1, s.V_1, s.joints)
     M = ali.inertia_derivatives(ali.spatial_inertia(tree.M_b, C), V, 1)
-    Pi_dot = ali.momentum_derivative(M, V, 1)
+    Pi_dot = ali.momentum_rate(M, V, 1)
     ad, Pi = lie.ad(V[0]), (M[0] @ V[0][..., None])
     right = (M[0] @ V[1][..., None] - np.swapaxes(ad, -1, -2) @ Pi)[..., 0]
     printed = (M[0] @ V[1][..., None] - ad @ Pi)[..., 0]

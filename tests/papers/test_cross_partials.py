@@ -33,7 +33,7 @@ def test_partials_of_inverse_dynamics(robot):
         along = core.dq @ s.direction[0] + core.dv @ s.direction[1]
         agree(
             along,
-            {"kim, Table 5": kim.inverse_dynamics_derivative(system, s.q, s.v, s.a, p)},
+            {"kim, Table 5": kim.inverse_dynamics_sensitivity(system, s.q, s.v, s.a, p)},
         )
 
 
@@ -52,7 +52,7 @@ def test_partials_of_forward_dynamics(robot):
         agree(core.dtau, {"singh, FDSVA": x.dtau})
         p = kim.parameter(model, q=s.direction[0], q_dot=s.direction[1])
         along = core.dq @ s.direction[0] + core.dv @ s.direction[1]
-        agree(along, {"kim, Table 6": kim.forward_dynamics_derivative(system, s.q, s.v, tau, p)})
+        agree(along, {"kim, Table 6": kim.forward_dynamics_sensitivity(system, s.q, s.v, tau, p)})
 
 
 def test_parts_of_the_partials_of_inverse_dynamics(robot):
@@ -62,7 +62,7 @@ def test_parts_of_the_partials_of_inverse_dynamics(robot):
     for s in states:
         g = singh.first_pass(model, s.q, s.v, s.a)
         dM = jc.mass_matrix_derivatives(model, s.q)
-        agree(dM, {"mueller, before eq. 86": mueller.mass_matrix_partials(model, s.q)})
+        agree(dM, {"mueller, before eq. 86": mueller.mass_matrix_derivatives(model, s.q)})
         agree(np.einsum("ijk,j->ik", dM, s.a), {"singh, eq. 25": singh.mass_dq(g)})
         still = jc.inverse_dynamics_derivatives(model, s.q, zero, zero).dq
         moving = jc.inverse_dynamics_derivatives(model, s.q, s.v, zero).dq

@@ -63,11 +63,11 @@ def test_corollary_2_gives_columns_of_the_jacobian(name):
     for i in range(len(links.parent)):
         own = range(model.nv)[links.rates(i)]
         units = [kim.parameter(model, q=e) for e in np.eye(model.nv)[own]]
-        dh = [kim.joint_derivative(links, i, x.q, x.v, unit)[0] for unit in units]
+        dh = [kim.joint_sensitivity(links, i, x.q, x.v, unit)[0] for unit in units]
         S = kim.joint(links, i, x.q, x.v)[1]
         close(*np.broadcast_arrays(np.stack(np.broadcast_arrays(*dh), axis=-1), S))
         others = kim.parameter(model, q=np.where(np.isin(range(model.nv), own), 0, x.v))
-        assert not any(y.any() for y in kim.joint_derivative(links, i, x.q, x.v, others))
+        assert not any(y.any() for y in kim.joint_sensitivity(links, i, x.q, x.v, others))
 
 
 @pytest.mark.parametrize("kind", ["q", "q_dot", *GEOMETRY])
@@ -82,7 +82,7 @@ def test_equation_64_by_complex_step(name, kind):
         T_later, S_later, S_dot_later = kim.joint(later, i, q_later, v_later)
         dh = lie.vee(np.linalg.inv(T) @ imaginary(T_later))
         expected = dh, imaginary(S_later), imaginary(S_dot_later)
-        found = kim.joint_derivative(links, i, x.q, x.v, x.p)
+        found = kim.joint_sensitivity(links, i, x.q, x.v, x.p)
         for got, stepped in zip(found, expected, strict=True):
             close_each(*np.broadcast_arrays(got, stepped), floor=1.0)
 
@@ -112,18 +112,18 @@ def test_tables_5_6_and_7_are_the_complex_steps_of_tables_2_3_and_4(name, kinds)
     links, x = kim.system(model), batch(name, kinds)
     later, *state, a, tau, f = at_step(model, *x)
     close_each(
-        kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, x.p, x.f),
+        kim.inverse_dynamics_sensitivity(links, x.q, x.v, x.a, x.p, x.f),
         imaginary(kim.inverse_dynamics(later, *state, a, f).tau),
         floor=1.0,
     )
     close_each(
-        kim.forward_dynamics_derivative(links, x.q, x.v, x.tau, x.p, x.f),
+        kim.forward_dynamics_sensitivity(links, x.q, x.v, x.tau, x.p, x.f),
         imaginary(kim.forward_dynamics(later, *state, tau, f).q_ddot),
         floor=1.0,
     )
     rng = np.random.default_rng(len(kinds[0]))
     for joints, _ in (pick_joints(model, rng) for _ in range(4)):
-        da, dtau = kim.hybrid_dynamics_derivative(links, *x[:4], joints, x.p, x.f)
+        da, dtau = kim.hybrid_dynamics_sensitivity(links, *x[:4], joints, x.p, x.f)
         expected = kim.hybrid_dynamics(later, *state, a, tau, joints, f)
         close_each(da, imaginary(expected.q_ddot), floor=1.0)
         close_each(dtau, imaginary(expected.tau), floor=1.0)
@@ -179,7 +179,7 @@ def test_table_5_is_the_complex_step_of_alis_recursion(name):
             drawn.append((p, through_ali(moved, q, v, a, f, nodes_of_bodies)))
         p, later = zip(*drawn, strict=True)
         close_each(kim.inverse_dynamics(links, x.q, x.v, x.a, x.f).tau, np.real(later))
-        found = kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, stacked(p), x.f)
+        found = kim.inverse_dynamics_sensitivity(links, x.q, x.v, x.a, stacked(p), x.f)
         close_each(found, imaginary(later))
 
 
@@ -223,7 +223,7 @@ def test_tables_5_6_and_7_are_the_complex_steps_of_muellers_equations(name, kind
             rows.append(imaginary(mueller.inverse_dynamics(in_mueller(model, moved), *later, f)))
         return np.stack(rows)
 
-    found = kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, x.p, x.f)
+    found = kim.inverse_dynamics_sensitivity(links, x.q, x.v, x.a, x.p, x.f)
     close_each(found, by_p(x.a, x.p.q_ddot))
     M = np.stack([mueller.mass_matrix(model, q) for q in x.q])
     for joints, known in (
@@ -236,11 +236,11 @@ def test_tables_5_6_and_7_are_the_complex_steps_of_muellers_equations(name, kind
         free = (x.p.tau - rest)[:, ~known, None]
         expected[:, ~known] = np.linalg.solve(M[:, ~known][:, :, ~known], free)[..., 0]
         if known.any():
-            da, dtau = kim.hybrid_dynamics_derivative(links, *x[:4], joints, x.p, x.f)
+            da, dtau = kim.hybrid_dynamics_sensitivity(links, *x[:4], joints, x.p, x.f)
             forces = rest + apply(M, np.where(known, 0.0, da))
             close_each(dtau, np.where(known, forces, x.p.tau))
         else:
-            da = kim.forward_dynamics_derivative(links, x.q, x.v, x.tau, x.p, x.f)
+            da = kim.forward_dynamics_sensitivity(links, x.q, x.v, x.tau, x.p, x.f)
         close_each(da, expected)
 
 
@@ -251,10 +251,10 @@ def test_tables_5_and_6_by_acceleration_and_force_are_the_cores_mass_matrix(name
     """M times a random direction, and its inverse times one, in every state."""
     model, x = robot(name), batch(name)
     p = kim.parameter(model, q_ddot=x.tau)
-    got = kim.inverse_dynamics_derivative(model, x.q, x.v, x.a, p, x.f)
+    got = kim.inverse_dynamics_sensitivity(model, x.q, x.v, x.a, p, x.f)
     close_each(got, apply(jc.mass_matrix(model, x.q), x.tau))
     p = kim.parameter(model, tau=x.a)
-    got = kim.forward_dynamics_derivative(model, x.q, x.v, x.tau, p, x.f)
+    got = kim.forward_dynamics_sensitivity(model, x.q, x.v, x.tau, p, x.f)
     close_each(got, apply(jc.inverse_mass_matrix(model, x.q), x.a))
 
 
@@ -271,7 +271,7 @@ def test_table_5_by_inertia_gravity_and_armature_is_exact_in_the_core(name):
         ({"armature": rotors}, model.replace(armature=model.armature + rotors)),
     ):
         p = kim.parameter(model, **change)
-        got = kim.inverse_dynamics_derivative(model, x.q, x.v, x.a, p, x.f)
+        got = kim.inverse_dynamics_sensitivity(model, x.q, x.v, x.a, p, x.f)
         step = jc.inverse_dynamics(later, x.q, x.v, x.a, x.by_state)
         close_each(got, step - tau, floor=np.abs(tau).max())
 
@@ -286,10 +286,10 @@ def test_tables_5_6_and_7_by_state_are_the_cores_partials(name):
     hybrid = jc.hybrid_dynamics_derivatives(model, *x[:4], known, x.by_state)
     for kind, along, by in (("q", dq, "dq"), ("q_dot", dv, "dv")):
         p = kim.parameter(model, **{kind: along})
-        tau = kim.inverse_dynamics_derivative(links, x.q, x.v, x.a, p, x.f)
+        tau = kim.inverse_dynamics_sensitivity(links, x.q, x.v, x.a, p, x.f)
         close_each(tau, apply(getattr(inverse, by), along))
-        a = kim.forward_dynamics_derivative(links, x.q, x.v, x.tau, p, x.f)
+        a = kim.forward_dynamics_sensitivity(links, x.q, x.v, x.tau, p, x.f)
         close_each(a, apply(getattr(forward, by), along))
-        a, tau = kim.hybrid_dynamics_derivative(links, *x[:4], joints, p, x.f)
+        a, tau = kim.hybrid_dynamics_sensitivity(links, *x[:4], joints, p, x.f)
         close_each(a, apply(getattr(hybrid, f"a_{by}"), along))
         close_each(tau, apply(getattr(hybrid, f"tau_{by}"), along))

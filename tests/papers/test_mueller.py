@@ -283,4 +283,4 @@ def test_wrong_names_are_refused():
     with pytest.raises(ValueError, match="frame must be"):
         mueller.joint_screws(model, "world")
     with pytest.raises(ValueError, match="order must not be negative"):
-        mueller.jacobian_partials(model, q, 0, -1)
+        mueller.jacobian_derivatives(model, q, 0, -1)

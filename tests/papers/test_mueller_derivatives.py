@@ -74,10 +74,10 @@ def test_second_rate_of_the_hybrid_jacobian(name):
 
 def checked_partials(model, q, body, order, twist):
     """The partials, after comparison with the complex step through those of one order less."""
-    found = mueller.jacobian_partials(model, q, body, order, twist)
+    found = mueller.jacobian_derivatives(model, q, body, order, twist)
 
     def lower(q):
-        return mueller.jacobian_partials(model, q, body, order - 1, twist)
+        return mueller.jacobian_derivatives(model, q, body, order - 1, twist)
 
     direction = np.random.default_rng(order).standard_normal(model.nv)
     expected = along(lower, model, q, direction)
@@ -119,7 +119,7 @@ def small_partials(seed, order, twist):
     """Coordinates of the chain, and the partials that agree with the step through lower ones."""
     q = jc.random_configuration(SMALL, seed)
     if order == 0:
-        return q, mueller.jacobian_partials(SMALL, q, 2, 0, twist)
+        return q, mueller.jacobian_derivatives(SMALL, q, 2, 0, twist)
     return q, checked_partials(SMALL, q, 2, order, twist)
 
 
@@ -144,7 +144,7 @@ def test_single_partials_are_entries_of_the_tensor(name, twist):
         steps = jc.jacobian_derivatives(model, q, body, 3, twist)
         value = mueller.jacobian_partial(model, q, body, j, tuple(alpha), twist)
         close(value, steps[(slice(None), j, *alpha)], floor=1.0)
-        zeroth = mueller.jacobian_partials(model, q, body, 0, twist)
+        zeroth = mueller.jacobian_derivatives(model, q, body, 0, twist)
         close(zeroth, jc.jacobian(model, q, body, twist))
 
 
@@ -170,10 +170,10 @@ def test_partials_are_the_taylor_coefficients_of_the_jacobian(twist):
 
 
 @every_model
-def test_mass_matrix_partials(name):
+def test_mass_matrix_derivatives(name):
     for model, q, v, *_ in states(name):
         expected = along(lambda x, m=model: mueller.mass_matrix(m, x), model, q, v)
-        close(mueller.mass_matrix_partials(model, q) @ v, expected)
+        close(mueller.mass_matrix_derivatives(model, q) @ v, expected)
 
 
 @pytest.mark.parametrize("name", [*MODELS, "chain"])

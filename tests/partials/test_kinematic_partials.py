@@ -60,7 +60,7 @@ def test_partials_of_any_order_are_those_of_mueller(case, twist):
     body = deepest(model)
     for order in (0, 1, 2, 3):
         got = jc.jacobian_derivatives(model, q, body, order, twist)
-        exact = [mueller.jacobian_partials(model, x, body, order, twist) for x in q]
+        exact = [mueller.jacobian_derivatives(model, x, body, order, twist) for x in q]
         assert relative(got, np.array(exact)) < EXACT
 
 
@@ -76,7 +76,7 @@ def test_higher_partials_are_derivatives_of_lower_ones(case, twist, order, state
 
     def derivative(q):
         moved = oracle.integrate(model, q.astype(complex), 1j * oracle.STEP * directions)
-        lower = [mueller.jacobian_partials(model, x, body, order, twist) for x in moved]
+        lower = [mueller.jacobian_derivatives(model, x, body, order, twist) for x in moved]
         return np.stack(lower, axis=-1).imag / oracle.STEP
 
     got = jc.jacobian_derivatives(model, case.q[:states], body, order + 1, twist) @ directions.T

@@ -100,7 +100,7 @@ def test_hybrid_dynamics_is_kim_table_7():
     d = jc.hybrid_dynamics_derivatives(model, q, v, a, tau, mask)
     for name, k in (("q", 0), ("q_dot", 1), ("q_ddot", 2), ("tau", 3)):
         columns = [
-            kim.hybrid_dynamics_derivative(
+            kim.hybrid_dynamics_sensitivity(
                 model, q, v, a, tau, chosen, kim.parameter(model, **{name: e})
             )
             for e in np.eye(model.nv)

@@ -12,10 +12,10 @@ from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.papers.ali.derivatives import (
     applied_wrench,
-    coadjoint_derivative,
     coadjoint_derivatives,
+    coadjoint_rate,
     gravity_wrench,
-    inertia_derivative,
+    inertia_rate,
     momentum_bias,
     spatial_inertia,
 )
@@ -25,7 +25,7 @@ from jounce.papers.ali.kinematics import (
     add,
     positions,
     propagate,
-    screw_derivative,
+    screw_rate,
     twist_bias,
     with_base,
 )
@@ -133,9 +133,9 @@ def hybrid_dynamics(
     W_A, tau = [], []
     for k in range(len(tau_bar)):
         W_app.append(applied_wrench(Ad_star, V, W_b, W_app, k))
-        S.append(screw_derivative(S, V, k + 1))
-        M.append(inertia_derivative(M, V, k + 1))
-        Ad_star.append(coadjoint_derivative(Ad_star, V, k + 1))
+        S.append(screw_rate(S, V, k + 1))
+        M.append(inertia_rate(M, V, k + 1))
+        Ad_star.append(coadjoint_rate(Ad_star, V, k + 1))
         own = momentum_bias(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
         V_bias = twist_bias(S, np.stack(q), k + 1)
         given = tau_bar[k] + ext[k] - _tau_tilde(S, W, k)

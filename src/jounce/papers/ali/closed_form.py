@@ -113,7 +113,7 @@ def equations_of_motion(
     return EquationsOfMotion(M_bar, h, g, tau_ext)
 
 
-def equations_of_motion_derivative(
+def equations_of_motion_rate(
     model: Model | Tree,
     C_1: ArrayLike,
     V_1: ArrayLike,

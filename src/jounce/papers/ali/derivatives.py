@@ -22,7 +22,7 @@ def spatial_inertia(M_b: AnyArray, C: AnyArray) -> AnyArray:
     return transposed(Ad_inverse) @ M_b @ Ad_inverse
 
 
-def inertia_derivative(M: Series, V: Series, r: int) -> AnyArray:
+def inertia_rate(M: Series, V: Series, r: int) -> AnyArray:
     """Derivative of order r >= 1 of the spatial inertia, (N, 6, 6) (ali, E2).
 
     M^(r) = - sum over k < r of binomial(r-1, k) (M^(r-1-k) ad(V^(k)) + ad(V^(k))^T M^(r-1-k)).
@@ -38,11 +38,11 @@ def inertia_derivatives(M: AnyArray, V: Series, r: int) -> list[AnyArray]:
     """The spatial inertia and its derivatives of order 1 to r (ali, E2)."""
     series = [M]
     for order in range(1, r + 1):
-        series.append(inertia_derivative(series, V, order))
+        series.append(inertia_rate(series, V, order))
     return series
 
 
-def momentum_derivative(M: Series, V: Series, r: int) -> AnyArray:
+def momentum_rate(M: Series, V: Series, r: int) -> AnyArray:
     """Pi^(r) = sum over k = 0..r of binomial(r, k) M^(r-k) V^(k), (N, 6) (ali, E3)."""
     return momentum_bias(M, V, r) + apply(M[0], V[r])
 
@@ -65,11 +65,11 @@ def coadjoint_derivatives(C: AnyArray, V: Series, r: int) -> list[AnyArray]:
     """
     series = [transposed(lie.Ad(lie.inverse(C)))]
     for order in range(1, r + 1):
-        series.append(coadjoint_derivative(series, V, order))
+        series.append(coadjoint_rate(series, V, order))
     return series
 
 
-def coadjoint_derivative(Ad_star: Series, V: Series, r: int) -> AnyArray:
+def coadjoint_rate(Ad_star: Series, V: Series, r: int) -> AnyArray:
     """One more order r >= 1 of `coadjoint_derivatives`, from the lower ones."""
     return -add(comb(r - 1, k) * transposed(lie.ad(V[k])) @ Ad_star[r - 1 - k] for k in range(r))
 

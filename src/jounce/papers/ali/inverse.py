@@ -14,7 +14,7 @@ from jounce.papers.ali.derivatives import (
     coadjoint_derivatives,
     gravity_wrench,
     inertia_derivatives,
-    momentum_derivative,
+    momentum_rate,
     spatial_inertia,
 )
 from jounce.papers.ali.kinematics import Series, add, forward_kinematics, with_base
@@ -65,7 +65,7 @@ def inverse_dynamics(
     Q: list[AnyArray] = []
     for k in range(r + 1):
         W_app.append(applied_wrench(Ad_star, V, W_b, W_app, k))
-        own = momentum_derivative(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
+        own = momentum_rate(M, V, k + 1) - W_app[k] - gravity_wrench(M, tree.G, k)
         W.append(accumulate(tree, own))
         Q.append(generalized_force(S, W, k))
     rotors = (tree.armature[:, None] * with_base(q)[2 : r + 3])[..., 0]

@@ -54,7 +54,7 @@ def forward_kinematics(
     S, V = [S_0], []
     for r1 in range(len(V_1)):
         V.append(propagate(tree, V_1[r1], S_0 * q[r1 + 1] + twist_bias(S, q, r1)))
-        S.append(screw_derivative(S, V, r1 + 1))
+        S.append(screw_rate(S, V, r1 + 1))
     return Kinematics(C, np.stack(S), np.stack(V))
 
 
@@ -79,7 +79,7 @@ def positions(tree: Tree, C_1: ArrayLike, q: AnyArray) -> tuple[AnyArray, AnyArr
     return F @ tree.A, apply(lie.Ad(F), tree.Y)
 
 
-def screw_derivative(S: Series, V: Series, r1: int) -> AnyArray:
+def screw_rate(S: Series, V: Series, r1: int) -> AnyArray:
     """S^(r1) = sum over r2 < r1 of binomial(r1-1, r2) ad(V^(r2)) S^(r1-1-r2) (ali, Algorithm 1).
 
     Args:

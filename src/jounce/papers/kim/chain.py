@@ -242,7 +242,7 @@ class JointDerivative(NamedTuple):
     """(6, n_i)."""
 
 
-def joint_derivative(
+def joint_sensitivity(
     links: System, i: int, q: AnyArray, q_dot: AnyArray, p: Parameter
 ) -> JointDerivative:
     """Derivatives of a joint by p: three of the quantities of eq. 64.
@@ -267,7 +267,7 @@ def joint_derivative(
         X, s = lie.Ad(lie.inverse(B)), screws(links, k)
         E = _motion(links, k, q, s)
         S, v = X @ s, q_dot[..., links.v_slice[k]]
-        e, ds = _step_derivative(links, k, q, E, s, p)
+        e, ds = _step_sensitivity(links, k, q, E, s, p)
         dS = X @ ds - lie.ad(dh) @ S
         columns.insert(0, dS)
         rates.insert(0, -lie.ad(dw) @ S - lie.ad(w) @ dS)
@@ -282,7 +282,7 @@ def _side_by_side(columns: list[AnyArray]) -> AnyArray:
     return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns], axis=-1)
 
 
-def _step_derivative(
+def _step_sensitivity(
     links: System, k: int, q: AnyArray, E: AnyArray, s: AnyArray, p: Parameter
 ) -> tuple[AnyArray, AnyArray]:
     """(P E)^-1 d(P E)/dp and ds/dp of step k, for its placement P, motion E and screws s."""

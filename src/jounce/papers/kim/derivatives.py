@@ -16,7 +16,7 @@ from jounce import lie
 from jounce._types import AnyArray, ArrayLike
 from jounce.model import Model
 from jounce.papers.joints import apply, transposed
-from jounce.papers.kim.chain import Parameter, System, joint_derivative, system
+from jounce.papers.kim.chain import Parameter, System, joint_sensitivity, system
 from jounce.papers.kim.dynamics import (
     HybridDynamics,
     Velocities,
@@ -40,7 +40,7 @@ class VelocityDerivatives(NamedTuple):
     """(n, 6)."""
 
 
-def inverse_dynamics_derivative(
+def inverse_dynamics_sensitivity(
     model: Model | System,
     q: ArrayLike,
     q_dot: ArrayLike,
@@ -84,7 +84,7 @@ def inverse_dynamics_derivative(
     return dtau
 
 
-def forward_dynamics_derivative(
+def forward_dynamics_sensitivity(
     model: Model | System,
     q: ArrayLike,
     q_dot: ArrayLike,
@@ -108,7 +108,7 @@ def forward_dynamics_derivative(
         (nv,) dq_ddot/dp.
     """
     zero = np.zeros_like(tau)
-    return hybrid_dynamics_derivative(model, q, q_dot, zero, tau, (), p, F_ext)[0]
+    return hybrid_dynamics_sensitivity(model, q, q_dot, zero, tau, (), p, F_ext)[0]
 
 
 class HybridDerivative(NamedTuple):
@@ -120,7 +120,7 @@ class HybridDerivative(NamedTuple):
     """(nv,)."""
 
 
-def hybrid_dynamics_derivative(
+def hybrid_dynamics_sensitivity(
     model: Model | System,
     q: ArrayLike,
     q_dot: ArrayLike,
@@ -247,7 +247,7 @@ def velocity_derivatives(
     """
     q, q_dot = np.asarray(q), np.asarray(q_dot)
     n = len(links.parent)
-    dh, dS, dS_dot = zip(*(joint_derivative(links, i, q, q_dot, p) for i in range(n)), strict=True)
+    dh, dS, dS_dot = zip(*(joint_sensitivity(links, i, q, q_dot, p) for i in range(n)), strict=True)
     dtype = np.result_type(x.V, p.I, p.q_dot, *dS)
     lead = np.broadcast_shapes(x.V.shape[1:-1], p.q_dot.shape[:-1], *(h.shape[:-1] for h in dh))
     dV, deta = np.zeros((n + 1, *lead, 6), dtype), np.zeros((n, *lead, 6), dtype)

@@ -82,7 +82,7 @@ from jounce.papers.mueller.lagrange import (
     kinetic_energy_gradient,
     lagrange_equations,
     mass_matrix,
-    mass_matrix_partials,
+    mass_matrix_derivatives,
     motion_equations,
 )
 from jounce.papers.mueller.momentum import (
@@ -115,8 +115,8 @@ from jounce.papers.mueller.newton_euler import (
     spatial_inertia_rate,
 )
 from jounce.papers.mueller.partials import (
+    jacobian_derivatives,
     jacobian_partial,
-    jacobian_partials,
 )
 from jounce.papers.mueller.recursions import (
     Motion,
@@ -204,8 +204,8 @@ __all__ = [
     "inverse_kinematics",
     "is_inward",
     "jacobian",
+    "jacobian_derivatives",
     "jacobian_partial",
-    "jacobian_partials",
     "jerks",
     "joint_frames",
     "joint_screws",
@@ -215,7 +215,7 @@ __all__ = [
     "linear",
     "linearized_equations",
     "mass_matrix",
-    "mass_matrix_partials",
+    "mass_matrix_derivatives",
     "matrix_A",
     "matrix_D",
     "matrix_L",

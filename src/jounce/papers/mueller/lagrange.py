@@ -48,7 +48,7 @@ __all__ = [
     "kinetic_energy_gradient",
     "lagrange_equations",
     "mass_matrix",
-    "mass_matrix_partials",
+    "mass_matrix_derivatives",
     "motion_equations",
 ]
 
@@ -189,7 +189,7 @@ def lagrange_equations(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -> A
     return conjugate_momentum_rate(model, q, v, a) - kinetic_energy_gradient(model, q, v)
 
 
-def mass_matrix_partials(model: Model, q: AnyArray) -> AnyArray:
+def mass_matrix_derivatives(model: Model, q: AnyArray) -> AnyArray:
     """Partial derivatives of the mass matrix, (nv, nv, nv): entry [i, j, k] is dM_ij/dq_k (eq. 5).
 
     Bodies beyond i, j and k contribute [J_i, J_k]^T M J_j + J_i^T M [J_j, J_k], each bracket only
@@ -208,7 +208,7 @@ def christoffel_from_mass_matrix(model: Model, q: AnyArray) -> AnyArray:
 
     Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2.
     """
-    dM = mass_matrix_partials(model, q)
+    dM = mass_matrix_derivatives(model, q)
     out: AnyArray = (dM.transpose(0, 2, 1) + dM - dM.transpose(2, 0, 1)) / 2
     return out
 

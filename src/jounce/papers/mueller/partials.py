@@ -23,7 +23,7 @@ from jounce.papers.mueller.geometry import column_nodes, node_of_body
 from jounce.papers.mueller.kinematics import check, system_jacobian
 from jounce.papers.mueller.screws import angular, bracket
 
-__all__ = ["jacobian_partial", "jacobian_partials"]
+__all__ = ["jacobian_derivatives", "jacobian_partial"]
 
 
 def jacobian_partial(
@@ -88,7 +88,7 @@ def _subsets(size: int) -> list[tuple[int, ...]]:
     return [s for m in range(size + 1) for s in combinations(range(size), m)]
 
 
-def jacobian_partials(
+def jacobian_derivatives(
     model: Model, q: AnyArray, body: str | int, order: int, twist: str = "body"
 ) -> AnyArray:
     """All partial derivatives of one order of a body's Jacobian, (6, nv, nv, ..., nv).
@@ -111,8 +111,8 @@ def jacobian_partials(
     if order < 0:
         raise ArgumentError(f"order must not be negative, got {order}")
     if twist == "mixed":
-        first = jacobian_partials(model, q, body, order, "body")
-        second = jacobian_partials(model, q, body, order, "hybrid")
+        first = jacobian_derivatives(model, q, body, order, "body")
+        second = jacobian_derivatives(model, q, body, order, "hybrid")
         return np.concatenate([first[:3], second[3:]])
     J = system_jacobian(model, q, twist)[node_of_body(model, body)]
     node = column_nodes(model)
