@@ -14,7 +14,6 @@ from jounce.io._common import (
     MIMIC_CHOICES,
     ROOT_JOINT,
     check_choice,
-    collector_paused,
     displacement,
     warn,
 )
@@ -23,6 +22,7 @@ from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_
 from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, Source, parse, read_source
 from jounce.model import Model, inertia
+from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,13 +17,64 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
+from jounce.model.joints import Joint
+from jounce.model.nodes import IDENTITY
 
-__all__ = ["Place", "added_at", "checked_parameters", "checked_pose", "parameters_of", "place_of"]
+__all__ = [
+    "MASSLESS",
+    "Link",
+    "Place",
+    "added_at",
+    "checked_parameters",
+    "checked_pose",
+    "parameters_of",
+    "place_of",
+]
 
 Place = tuple[str, int]
 """File and line of the call that added something."""
 
 _PACKAGE = str(Path(__file__).parent.parent)
+
+
+class Link:
+    """A link as a builder was told: before fixed joints are merged and bodies are sorted."""
+
+    __slots__ = ("joints", "name", "parameters", "parent", "place", "placement")
+
+    def __init__(
+        self,
+        name: str,
+        parent: str | None,
+        placement: Array,
+        joints: tuple[Joint, ...],
+        parameters: Sequence[float],
+        place: Place | None = None,
+    ) -> None:
+        self.name = name
+        self.parent = parent
+        self.placement = placement
+        self.joints = joints
+        self.parameters = parameters
+        self.place = place
+
+    def moved(self, **changes: Any) -> Link:
+        """Return a link with other values."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return Link(**{**values, **changes})
+
+    def without_leaders(self, gone: AbstractSet[str]) -> Link:
+        """Return the link with joints that follow none of these."""
+        if not any(joint.mimic and joint.mimic.joint in gone for joint in self.joints):
+            return self
+        joints = (
+            replace(joint, mimic=None) if joint.mimic and joint.mimic.joint in gone else joint
+            for joint in self.joints
+        )
+        return self.moved(joints=tuple(joints))
+
+
+MASSLESS = (0.0,) * 10
 
 
 def place_of(frame: FrameType) -> Place:
@@ -36,7 +89,7 @@ def added_at(place: Place | None) -> str:
     return f" (added in {place[0]}, line {place[1]})"
 
 
-def _plain(what: str, value: Any) -> Any:
+def _plain(kind: str, name: str, what: str, value: Any) -> Any:
     """Plain floats, nested like the value; what cannot be is an error that names it."""
     if value.__class__ is tuple:
         try:
@@ -46,33 +99,35 @@ def _plain(what: str, value: Any) -> Any:
     try:
         return np.asarray(value, float).tolist()
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} must be numbers, got {value!r}") from None
+        raise ModelError(f"{kind} {name!r}: {what} must be numbers, got {value!r}") from None
 
 
 def checked_pose(kind: str, name: str, value: ArrayLike) -> Array:
     """The 4x4 matrix of a pose, read-only; a rotation that is rounded is made the nearest one."""
-    what = f"{kind} {name!r}: placement"
-    rows = _plain(what, value)
+    rows = _plain(kind, name, "placement", value)
     if _is_triple(rows):
-        x, y, z = [1.0, 0.0, 0.0, rows[0]], [0.0, 1.0, 0.0, rows[1]], [0.0, 0.0, 1.0, rows[2]]
-        last = [0.0, 0.0, 0.0, 1.0]
-    elif rows.__class__ is list and len(rows) == 4 and np.shape(rows) == (4, 4):
-        x, y, z, last = rows
+        array = IDENTITY.copy()
+        array[:3, 3] = rows
+        finite = all(map(math.isfinite, rows))
+        error = 0.0
     else:
-        raise ModelError(f"{what} must be a 4x4 pose or 3 numbers, got shape {np.shape(rows)}")
-    array = np.array((x, y, z, last), float)
-    if last != [0.0, 0.0, 0.0, 1.0] or not all(map(math.isfinite, (*x, *y, *z))):
-        raise ModelError(f"{what} must be finite with last row (0, 0, 0, 1), got\n{array}")
-    error = max(
-        abs(_dot(x, x) - 1.0),
-        abs(_dot(y, y) - 1.0),
-        abs(_dot(z, z) - 1.0),
-        abs(_dot(x, y)),
-        abs(_dot(y, z)),
-        abs(_dot(z, x)),
-    )
-    if error > 1e-6 or _triple(x, y, z) < 0:
-        raise ModelError(f"{what}: the 3x3 part is not a rotation:\n{array[:3, :3]}")
+        array = np.array(rows, float)
+        if array.shape != (4, 4):
+            raise ModelError(
+                f"{kind} {name!r}: placement must be a 4x4 pose or 3 numbers, "
+                f"got shape {array.shape}"
+            )
+        x, y, z, last = rows
+        finite = last == [0.0, 0.0, 0.0, 1.0] and all(map(math.isfinite, (*x, *y, *z)))
+        error = _distance_from_rotation(x, y, z)
+    if not finite:
+        raise ModelError(
+            f"{kind} {name!r}: placement must be finite with last row (0, 0, 0, 1), got\n{array}"
+        )
+    if error > 1e-6:
+        raise ModelError(
+            f"{kind} {name!r}: placement: the 3x3 part is not a rotation:\n{array[:3, :3]}"
+        )
     if error > 1e-15:  # the nearest rotation
         u, _, vt = np.linalg.svd(array[:3, :3])
         array[:3, :3] = u @ vt
@@ -85,22 +140,28 @@ def _is_triple(value: Any) -> bool:
     return value.__class__ is not float and len(value) == 3 and value[0].__class__ is float
 
 
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _triple(a: Sequence[float], b: Sequence[float], c: Sequence[float]) -> float:
-    """Determinant of the matrix with these rows."""
-    return (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        + a[1] * (b[2] * c[0] - b[0] * c[2])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
+def _distance_from_rotation(
+    first: Sequence[float], second: Sequence[float], third: Sequence[float]
+) -> float:
+    """How far the dot products of the rows of a matrix are from those of a rotation's."""
+    a, b, c, _ = first
+    d, e, f, _ = second
+    g, h, i, _ = third
+    determinant = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    return max(
+        abs(a * a + b * b + c * c - 1.0),
+        abs(d * d + e * e + f * f - 1.0),
+        abs(g * g + h * h + i * i - 1.0),
+        abs(a * d + b * e + c * f),
+        abs(d * g + e * h + f * i),
+        abs(g * a + h * b + i * c),
+        0.0 if determinant > 0 else 1.0,
     )
 
 
 def checked_parameters(body: str, parameters: ArrayLike) -> Sequence[float]:
     """The ten inertial parameters of a body."""
-    ten = _plain(f"body {body!r}: parameters", parameters)
+    ten = _plain("body", body, "parameters", parameters)
     if np.shape(ten) != (10,):
         ten = [math.nan]
     return _possible(body, ten, parameters)
@@ -118,9 +179,9 @@ def parameters_of(
     body: str, mass: ArrayLike, com: ArrayLike, inertia: ArrayLike | None
 ) -> Sequence[float]:
     """The ten parameters from mass, center of mass and inertia about it (Huygens-Steiner)."""
-    m: Any = mass if mass.__class__ is float else _plain(f"body {body!r}: mass", mass)
-    c = _plain(f"body {body!r}: com", com)
-    about_com = (0.0, 0.0, 0.0) if inertia is None else _plain(f"body {body!r}: inertia", inertia)
+    m: Any = mass if mass.__class__ is float else _plain("body", body, "mass", mass)
+    c = _plain("body", body, "com", com)
+    about_com = (0.0, 0.0, 0.0) if inertia is None else _plain("body", body, "inertia", inertia)
     six = _six(body, about_com)
     if six is None or m.__class__ is not float or not _is_triple(c):
         raise ModelError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.model import inertia as inertia_
-from jounce.model._checks import numbers
+from jounce.model._checks import collector_paused, numbers
 from jounce.model._links import (
+    MASSLESS,
+    Link,
     Place,
     added_at,
     checked_parameters,
@@ -28,37 +30,12 @@ from jounce.model.poses import neutral_coordinates
 __all__ = ["ModelBuilder"]
 
 
-class _Link:
-    """A link as added: before fixed joints are merged and bodies are sorted."""
-
-    __slots__ = ("joints", "name", "parameters", "parent", "place", "placement")
-
-    def __init__(
-        self,
-        name: str,
-        parent: str | None,
-        placement: Array,
-        joints: tuple[Joint, ...],
-        parameters: Sequence[float],
-        place: Place | None = None,
-    ) -> None:
-        self.name = name
-        self.parent = parent
-        self.placement = placement
-        self.joints = joints
-        self.parameters = parameters
-        self.place = place
-
-
 class _Frame(NamedTuple):
     """A frame as added."""
 
     body: str | None
     placement: Array
     place: Place | None
-
-
-_MASSLESS = (0.0,) * 10
 
 
 class ModelBuilder:
@@ -97,7 +74,7 @@ class ModelBuilder:
                 (0, 0, -9.81).
             name: name of the robot; by default the model's, else "robot".
         """
-        self._links: dict[str, _Link] = {}
+        self._links: dict[str, Link] = {}
         self._joint_names: set[str] = set()
         self._frames: dict[str, _Frame] = {}
         self._visuals: list[Any] = []
@@ -120,10 +97,10 @@ class ModelBuilder:
         names = model.body_names
         for name, frame in model.frames.items():
             carrier = names[frame.body] if frame.body >= 0 else None
-            self._links[name] = _Link(name, carrier, frame.placement, (), _MASSLESS)
+            self._links[name] = Link(name, carrier, frame.placement, (), MASSLESS)
         for body, parameters in zip(model.bodies, model.inertias.tolist(), strict=True):
             parent = names[body.parent] if body.parent >= 0 else None
-            link = _Link(body.name, parent, body.placement, body.joints, parameters)
+            link = Link(body.name, parent, body.placement, body.joints, parameters)
             self._links[body.name] = link  # in place of the body's own frame
         self._joint_names.update(model.joint_names)
         self._fixed_inertia = model.fixed_inertia
@@ -173,11 +150,8 @@ class ModelBuilder:
             ten = checked_parameters(name, parameters)
         pose = IDENTITY if placement is None else checked_pose("body", name, placement)
         joints = _joints(name, joint, joint_options)
-        for item in joints:
-            if item.name in self._joint_names:
-                raise ModelError(f"body {name!r}: two joints are named {item.name!r}")
-        self._joint_names.update(item.name for item in joints)
-        self._links[name] = _Link(name, parent, pose, joints, ten, place_of(sys._getframe(1)))
+        self._add_joint_names(name, [item.name for item in joints])
+        self._links[name] = Link(name, parent, pose, joints, ten, place_of(sys._getframe(1)))
         return self
 
     def add_frame(
@@ -203,11 +177,15 @@ class ModelBuilder:
         Args:
             warn: issue one `ModelWarning` that names bodies with inertias that no body has.
         """
+        with collector_paused():
+            return self._build(warn)
+
+    def _build(self, warn: bool) -> Model:
         links = self._depth_first()
         rows = np.array([link.parameters for link in links]).reshape(-1, 10)
         rows.setflags(write=False)
         if warn:
-            inertia_.warn_of_violations([link.name for link in links], rows, stacklevel=2)
+            inertia_.warn_of_violations([link.name for link in links], rows, stacklevel=3)
         bodies, frames, fixed = _merged(links, rows)
         for name, frame in self._frames.items():
             if frame.body is not None and frame.body not in frames:
@@ -219,13 +197,41 @@ class ModelBuilder:
         model = Model(self.name, self.gravity, bodies, frames, self._visuals, fixed_inertia=fixed)
         return model.replace(poses=self._whole_poses(model)) if self._poses else model
 
+    def _rewrite(self, pieces: Callable[[Link], Iterable[Link]]) -> None:
+        """Put other links in the place of each; who followed a joint that is gone follows none."""
+        before = self._joint_names
+        links = [piece for link in self._links.values() for piece in pieces(link)]
+        self._joint_names = {joint.name for link in links for joint in link.joints}
+        gone = before - self._joint_names
+        self._links = {link.name: link.without_leaders(gone) for link in links}
+
+    def _add_all(self, other: ModelBuilder, visuals: Iterable[Any]) -> None:
+        """Add the links of another builder, which have other names, and shapes on them."""
+        self._links.update(other._links)
+        self._joint_names |= other._joint_names
+        self._visuals.extend(visuals)
+
+    def _add_poses(self, poses: Mapping[str, Mapping[str, Array]]) -> None:
+        """Add positions of joints by the names of poses."""
+        for name, parts in poses.items():
+            self._poses.setdefault(name, {}).update(parts)
+
+    def _add_fixed_inertia(self, at: str | None, parameters: Array) -> None:
+        """Add the inertia of what is fixed to a link, in its frame, or to the world."""
+        if at is None:
+            self._fixed_inertia = self._fixed_inertia + parameters
+        elif parameters.any():
+            link = self._links[at]
+            self._links[at] = link.moved(parameters=np.add(link.parameters, parameters).tolist())
+
     def _whole_poses(self, model: Model) -> dict[str, Array]:
-        """The poses with the joints that were added since at their neutral positions."""
+        """The poses of the joints that are still there, with those added since at neutral."""
         whole = dict.fromkeys(self._poses, neutral_coordinates(model.nodes))
         for name, parts in self._poses.items():
             whole[name] = whole[name].copy()
             for joint, part in parts.items():
-                whole[name][model.q_slice(joint)] = part
+                if joint in self._joint_names:
+                    whole[name][model.q_slice(joint)] = part
         return whole
 
     def _check_name(self, kind: str, name: object) -> None:
@@ -234,14 +240,20 @@ class ModelBuilder:
         if name in self._links or name in self._frames:
             raise ModelError(f"two bodies or frames are named {name!r}")
 
-    def _depth_first(self) -> list[_Link]:
-        children: dict[str | None, list[_Link]] = {}
+    def _add_joint_names(self, body: str, names: list[str]) -> None:
+        for k, name in enumerate(names):
+            if name in self._joint_names or name in names[:k]:
+                raise ModelError(f"body {body!r}: two joints are named {name!r}")
+        self._joint_names.update(names)
+
+    def _depth_first(self) -> list[Link]:
+        children: dict[str | None, list[Link]] = {}
         for link in self._links.values():
             if link.parent is not None and link.parent not in self._links:
                 reason = _no_body("parent", link.parent, self._links)
                 raise ModelError(f"body {link.name!r}: {reason}{added_at(link.place)}")
             children.setdefault(link.parent, []).append(link)
-        order: list[_Link] = []
+        order: list[Link] = []
         stack = children.get(None, [])[::-1]
         while stack:
             link = stack.pop()
@@ -260,7 +272,7 @@ class ModelBuilder:
 _WORLD = Frame(-1, IDENTITY)
 
 
-def _merged(links: Sequence[_Link], rows: Array) -> tuple[list[Body], dict[str, Frame], Array]:
+def _merged(links: Sequence[Link], rows: Array) -> tuple[list[Body], dict[str, Frame], Array]:
     """Bodies that move, frames of all links, and the inertia of what is fixed to the world."""
     bodies: list[Body] = []
     frames: dict[str, Frame] = {}
@@ -273,7 +285,7 @@ def _merged(links: Sequence[_Link], rows: Array) -> tuple[list[Body], dict[str, 
             frames[link.name] = Frame(len(bodies) - 1, IDENTITY)
             continue
         frames[link.name] = Frame(base.body, pose)
-        if link.parameters is _MASSLESS:
+        if link.parameters is MASSLESS:
             continue
         moved = inertia_.transform(parameters, pose)
         if base.body >= 0:
@@ -314,13 +326,24 @@ def _joints(
     if isinstance(joint, str):
         name = options.pop("joint_name", "") or f"{body}_joint"
         try:
-            chain: tuple[Joint, ...] = (Joint(joint, name, **options),)
+            joint = Joint(joint, name, **options)
         except TypeError as error:
             raise ModelError(f"body {body!r}: {error}") from None
     elif options:
         raise ModelError(f"body {body!r}: options {sorted(options)} need a joint type by name")
-    else:
-        chain = tuple(joint) if isinstance(joint, Iterable) else (joint,)
+    if not isinstance(joint, Joint):
+        return _chain(body, tuple(joint) if isinstance(joint, Iterable) else (joint,))
+    if joint.type == "fixed":
+        return ()
+    if not isinstance(joint.name, str):
+        raise ModelError(f"body {body!r}: a joint's name must be a string, got {joint.name!r}")
+    joint = joint.named(f"{body}_joint")
+    check_joint(joint)
+    return (joint,)
+
+
+def _chain(body: str, chain: tuple[Any, ...]) -> tuple[Joint, ...]:
+    """Several joints, checked and with names."""
     for item in chain:
         if not isinstance(item, Joint):
             raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
@@ -330,10 +353,8 @@ def _joints(
         return ()
     if any(item.type == "fixed" for item in chain):
         raise ModelError(f"body {body!r}: a fixed joint cannot be one of several joints")
-    if len(chain) == 1:
-        chain = (chain[0].named(f"{body}_joint"),)
-    else:
-        chain = tuple(item.named(f"{body}_joint{k}") for k, item in enumerate(chain))
-    for item in chain:
+    one = len(chain) == 1
+    named = tuple(x.named(f"{body}_joint{'' if one else k}") for k, x in enumerate(chain))
+    for item in named:
         check_joint(item)
-    return chain
+    return named

@@ -160,15 +160,17 @@ class Joint:
             name=name,
             axis=axis if axis is _Z else _unit(_plain(axis)),
             axis2=axis2 if axis2 is _X else _unit(_plain(axis2)),
-            pitch=_plain(pitch),
+            pitch=pitch if pitch.__class__ is float else _plain(pitch),
             anchor=anchor if anchor is _ORIGIN else _plain(anchor),
-            armature=_plain(armature),
-            damping=_plain(damping),
-            friction=_plain(friction),
-            lower=_plain(lower),
-            upper=_plain(upper),
-            velocity_limit=_plain(velocity_limit),
-            effort_limit=_plain(effort_limit),
+            armature=armature if armature.__class__ is float else _plain(armature),
+            damping=damping if damping.__class__ is float else _plain(damping),
+            friction=friction if friction.__class__ is float else _plain(friction),
+            lower=lower if lower.__class__ is float else _plain(lower),
+            upper=upper if upper.__class__ is float else _plain(upper),
+            velocity_limit=velocity_limit
+            if velocity_limit.__class__ is float
+            else _plain(velocity_limit),
+            effort_limit=effort_limit if effort_limit.__class__ is float else _plain(effort_limit),
             actuated=actuated,
             mimic=mimic,
         )
@@ -193,8 +195,6 @@ _JOINT_DEFAULTS: dict[str, float] = {
 
 def _plain(value: Any) -> Any:
     """Return a float or a tuple of floats; what is neither is left to the checks of the model."""
-    if value.__class__ is float:
-        return value
     try:
         if isinstance(value, np.ndarray):
             value = value.tolist()
@@ -256,7 +256,7 @@ def _decomposed(joint: Joint) -> list[Elementary]:
         raise ModelError(
             f"joint {joint.name!r}: unknown type {kind!r}, expected one of {', '.join(JOINT_TYPES)}"
         )
-    anchor = _vector(joint, "anchor")
+    anchor = _ORIGIN if joint.anchor is _ORIGIN else _vector(joint, "anchor")
     if kind in ("spherical", "free"):
         return [Elementary(ELEMENTARY.index(kind), (0.0, 0.0, 1.0), anchor)]
     axis = _axis(joint, "axis")
@@ -378,23 +378,21 @@ def check_values(joints: Sequence[Joint], field: str, values: Array, counts: Int
 
 def check_joint(joint: Joint) -> None:
     """Refuse a joint that no model can have; the same checks as those of the model, for one."""
-    sizes = [_SIZES[element.kind] for element in elementary_joints(joint)]
+    elements = elementary_joints(joint)
     values = vars(joint)
-    own: dict[str, Sequence[float]] = {}
-    for field, default in _JOINT_DEFAULTS.items():
-        value = values[field]
-        if value != default:
-            count = sum(size[field in RATE_FIELDS] for size in sizes)
-            own[field] = _numbers_of(joint, field, value, count)
-    for field, numbers in own.items():
-        for x in numbers:
+    given = [field for field, default in _JOINT_DEFAULTS.items() if values[field] != default]
+    sizes = [_SIZES[element.kind] for element in elements] if given else []
+    for field in given:
+        count = sum(size[field in RATE_FIELDS] for size in sizes)
+        for x in _numbers_of(joint, field, values[field], count):
             negative = field in RATE_FIELDS and x < 0
             if negative or x != x or (field in _FINITE_FIELDS and math.isinf(x)):
                 raise ModelError(f"joint {joint.name!r}: {field} {_rule(field)}, got {x}")
     lower, upper = values["lower"], values["upper"]
     if not (lower.__class__ is upper.__class__ is float and lower <= upper):
         counts = np.array([sum(size[0] for size in sizes)])
-        check_limits([joint], *(spread([joint], x, counts) for x in COORDINATE_FIELDS), counts)
+        low, high = (spread([joint], field, counts) for field in COORDINATE_FIELDS)
+        check_limits([joint], low, high, counts)
 
 
 def _numbers_of(joint: Joint, field: str, value: Any, count: int) -> Sequence[float]:

@@ -18,7 +18,9 @@ from jounce.errors import (
 )
 from jounce.model import inertia as inertia_
 from jounce.model._checks import bool_mask, find_index, numbers, unique_index
+from jounce.model._edits import Edits
 from jounce.model._links import checked_pose
+from jounce.model._repr import describe
 from jounce.model.joints import (
     COORDINATE_FIELDS,
     RATE_FIELDS,
@@ -35,7 +37,7 @@ from jounce.model.poses import checked_poses
 __all__ = ["Frame", "Model", "node_of", "require_model"]
 
 
-class Model(_core.Tree):
+class Model(_core.Tree, Edits):
     """A tree of rigid bodies, immutable and safe to share between threads.
 
     Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
@@ -201,6 +203,23 @@ class Model(_core.Tree):
     def v_slice(self, joint: str | int) -> slice:
         """Where the rates of a joint sit in v, a and tau."""
         return self._slice(joint, 1)
+
+    def q_indices(self, joint_names: Sequence[str | int]) -> Integers:
+        """Where the coordinates of several joints sit in q, in the order of the joints."""
+        return self._indices(joint_names, 0)
+
+    def v_indices(self, joint_names: Sequence[str | int]) -> Integers:
+        """Where the rates of several joints sit in v, a and tau, in the order of the joints.
+
+        >>> import jounce as jc
+        >>> jc.models.chain(4).v_indices(["joint3", "joint1"])
+        array([3, 1])
+        """
+        return self._indices(joint_names, 1)
+
+    def _indices(self, joint_names: Sequence[str | int], column: int) -> Integers:
+        parts = [self._slice(joint, column) for joint in joint_names]
+        return np.array([k for part in parts for k in range(part.start, part.stop)], np.int64)
 
     def _slice(self, joint: str | int, column: int) -> slice:
         k = self.joint_index(joint)
@@ -399,36 +418,7 @@ class Model(_core.Tree):
         """Show sizes, conventions and the tree."""
         if "nodes" not in self.__dict__:
             return "Model (not initialized)"
-        gravity = ", ".join(f"{g:g}" for g in self.gravity)
-        lines = [
-            f"Model {self.name!r}: {_count(self.n_bodies, 'body', 'bodies')}, "
-            f"{_count(len(self.joints), 'joint', 'joints')}, "
-            f"nq = {self.nq}, nv = {self.nv}, gravity ({gravity})",
-            "  q: 1-DoF joints one number; spherical quaternion (x, y, z, w); "
-            "free quaternion (x, y, z, w), position",
-            "  v: rates; spherical angular velocity in the child frame; "
-            "free body-fixed twist (angular, linear)",
-            *self._tree_lines(40),
-        ]
-        return "\n".join(lines)
-
-    def _tree_lines(self, most: int) -> list[str]:
-        depth = np.zeros(self.n_bodies, int)
-        lines, k = [], 0
-        for i, body in enumerate(self.bodies):
-            depth[i] = depth[body.parent] + 1 if body.parent >= 0 else 1
-            if i >= most:
-                continue
-            joints = []
-            for joint in body.joints:
-                q = self.q_slice(k)
-                joints.append(f"{joint.name} ({joint.type}, q[{q.start}:{q.stop}])")
-                k += 1
-            indent = "  " * min(int(depth[i]), 30)
-            lines.append(f"{indent}{i} {body.name}: {', '.join(joints)}")
-        if self.n_bodies > most:
-            lines.append(f"  ... {self.n_bodies - most} more bodies")
-        return lines
+        return describe(self)
 
 
 def require_model(model: object) -> None:
@@ -461,7 +451,3 @@ def _named(model: Model) -> _Named:
     body = np.array([frame.body for _, frame in extra], np.int32)
     pose = np.array([frame.placement for _, frame in extra], float).reshape(-1, 4, 4)
     return _Named(joints, index, body, pose)
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"

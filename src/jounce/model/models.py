@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce import lie
 from jounce.errors import ArgumentError
+from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
@@ -101,25 +102,30 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     if not isinstance(base, str) or base not in ("fixed", "free"):
         raise ArgumentError(f"base must be 'fixed' or 'free', got {base!r}")
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
-    turns = lie.exp(np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching]))
-    for i in range(n):
-        free = base == "free" and i == 0
-        placement = np.eye(4)
-        if i:
-            placement[:3, :3] = turns[(i - 1) % branching]
-            placement[:3, 3] = (0, 0, -0.5)
-        builder.add_body(
-            f"body{i}",
-            f"body{(i - 1) // branching}" if i else None,
-            joint="free" if free else "revolute",
-            joint_name="root_joint" if free else f"joint{i}",
-            placement=placement,
-            mass=1.0,
-            com=(0.02, 0.01, -0.25),
-            inertia=(0.021, 0.02, 0.002),
-            **({} if free else {"axis": _AXES[(1, 0, 2)[i % 3]]}),
-        )
-    return builder.build()
+    placements = np.zeros((branching, 4, 4))
+    angles = np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching])
+    placements[:, :3, :3] = lie.exp(angles)
+    placements[:, :, 3] = (0, 0, -0.5, 1)
+    solid: dict[str, Any] = {
+        "mass": 1.0,
+        "com": (0.02, 0.01, -0.25),
+        "inertia": (0.021, 0.02, 0.002),
+    }
+    axes = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    with collector_paused():
+        if base == "free":
+            builder.add_body("body0", joint="free", joint_name="root_joint", **solid)
+        for i in range(1 if base == "free" else 0, n):
+            builder.add_body(
+                f"body{i}",
+                f"body{(i - 1) // branching}" if i else None,
+                joint="revolute",
+                joint_name=f"joint{i}",
+                placement=placements[(i - 1) % branching] if i else None,
+                axis=axes[i % 3],
+                **solid,
+            )
+        return builder.build()
 
 
 def mixed_tree(seed: int = 0) -> Model:
