@@ -14,15 +14,11 @@ from jounce.errors import ArgumentError, ModelWarning
 
 __all__ = [
     "MIMIC_CHOICES",
-    "ROOT_JOINT",
     "check_choice",
     "displacement",
     "warn",
 ]
 
-
-ROOT_JOINT = "root_joint"
-"""Name of the joint that base="free" adds."""
 
 MIMIC_CHOICES = ("independent", "locked")
 

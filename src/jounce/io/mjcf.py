@@ -13,12 +13,13 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import MissingExtraError, ModelError
-from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
+from jounce.io._common import displacement, warn
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._xml import Source, read_source, root_tag
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
+from jounce.model.roots import Base, root_joint
 
 __all__ = ["body_names", "joint_names", "load_mjcf"]
 
@@ -28,7 +29,7 @@ _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
 
 def load_mjcf(
     source: str | bytes | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     gravity: ArrayLike | None = None,
     strict: bool = False,
@@ -52,7 +53,9 @@ def load_mjcf(
         source: path of the file, or the XML text itself.
         base: "fixed": the file as it is; a free joint in it stays a free joint. "free": a free
             joint named "root_joint" connects the root body to the world, at the world's origin
-            when q is neutral, unless a root body has a free joint already.
+            when q is neutral, unless a root body has a free joint already. Any other joint type
+            ("planar"), or a `Joint`, connects it likewise, at the body's own pose when q is
+            neutral.
         gravity: acceleration of gravity, m/s^2; by default that of the file.
         strict: refuse what is otherwise a warning.
 
@@ -69,7 +72,7 @@ def load_mjcf(
     Warns:
         ModelWarning: once per file, naming what is left out.
     """
-    check_choice("base", base, ("fixed", "free"))
+    joint = root_joint(base)
     text = read_source(source)
     root = root_tag(text)
     if root not in ("mujoco", None):
@@ -79,7 +82,7 @@ def load_mjcf(
     if strict and findings:
         raise ModelError(f"{text.name}: the model cannot hold {'; '.join(findings)}")
     try:
-        model = _build(compiled, base, gravity)
+        model = _build(compiled, joint, gravity)
     except ModelError as error:
         raise ModelError(f"{text.name}: {error}") from None
     if findings:
@@ -158,23 +161,23 @@ def _decoded(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
-def _build(compiled: Any, base: str, gravity: ArrayLike | None) -> Model:
+def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
     names = body_names(compiled)
     joints = _joints(compiled, joint_names(compiled))
-    freed = _body_to_free(compiled, names, joints) if base == "free" else -1
+    freed = -1 if base.type == "fixed" else _body_to_free(compiled, names, joints, base)
     parameters = _parameters(compiled)
     builder = ModelBuilder(gravity=gravity, name=_model_name(compiled))
     for i in range(1, compiled.nbody):
         placement = _pose(compiled.body_pos[i], compiled.body_quat[i])
         own = joints[i]
         if i == freed:
-            own = [Joint("free", ROOT_JOINT)]
+            own = [base]
         if own and own[0].type == "free":
             placement = np.eye(4)  # qpos is the pose in the world
-        else:
+        elif i != freed:
             own, placement = _absorb_references(own, _references(compiled, i), placement)
         parent = int(compiled.body_parentid[i])
         builder.add_body(
@@ -282,21 +285,25 @@ def _absorb_references(
     return moved, placement @ shift
 
 
-def _body_to_free(compiled: Any, names: Sequence[str], joints: Sequence[Sequence[Joint]]) -> int:
-    """The root body that base="free" lets go, or -1 if one floats already."""
+def _body_to_free(
+    compiled: Any, names: Sequence[str], joints: Sequence[Sequence[Joint]], base: Joint
+) -> int:
+    """The root body that `base` lets go, or -1 if one is to float and one floats already."""
     roots = [i for i in range(1, compiled.nbody) if compiled.body_parentid[i] == 0]
-    if any(joint.type == "free" for i in roots for joint in joints[i]):
+    if base.type == "free" and any(joint.type == "free" for i in roots for joint in joints[i]):
         return -1
     moving = {int(compiled.body_rootid[i]) for i in compiled.jnt_bodyid}
     fixed = [i for i in roots if not joints[i] and compiled.body_mocapid[i] < 0]
     candidates = [i for i in fixed if i in moving] or fixed
     if len(candidates) != 1:
         raise ModelError(
-            'base="free" needs one root body that is fixed to the world, the file has '
+            f'base="{base.type}" needs one root body that is fixed to the world, the file has '
             f"{len(candidates)}{_listed([names[i] for i in candidates or roots])}"
         )
-    if any(joint.name == ROOT_JOINT for own in joints for joint in own):
-        raise ModelError(f'base="free" adds a joint named {ROOT_JOINT!r}, the file has one too')
+    if any(joint.name == base.name for own in joints for joint in own):
+        raise ModelError(
+            f'base="{base.type}" adds a joint named {base.name!r}, the file has one too'
+        )
     return candidates[0]
 
 

@@ -12,7 +12,6 @@ from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
 from jounce.io._common import (
     MIMIC_CHOICES,
-    ROOT_JOINT,
     check_choice,
     displacement,
     warn,
@@ -25,6 +24,7 @@ from jounce.model import Model, inertia
 from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
+from jounce.model.roots import Base, root_joint
 
 __all__ = ["load_urdf"]
 
@@ -34,7 +34,7 @@ _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 
 def load_urdf(
     source: str | bytes | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     mimic: str = "independent",
     strict: bool = False,
@@ -52,7 +52,8 @@ def load_urdf(
         source: path of the file, or the XML text itself.
         base: "fixed": the root link is fixed to the world. "free": a free joint named
             "root_joint" connects it to the world, unless the root is a massless link that only
-            carries a floating joint.
+            carries a floating joint. Any other joint type ("planar"), or a `Joint`,
+            connects it likewise.
         mimic: "independent": a joint with `<mimic>` is a joint like any other, and
             ``model.joints[k].mimic`` says what it follows. "locked": it is fixed where it is
             while the joint that it follows is at zero.
@@ -76,20 +77,20 @@ def load_urdf(
 
 
 def from_source(
-    source: Source, base: str, *, mimic: str, strict: bool, gravity: ArrayLike
+    source: Source, base: Base, *, mimic: str, strict: bool, gravity: ArrayLike
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
-    check_choice("base", base, ("fixed", "free"))
+    root = root_joint(base)
     check_choice("mimic", mimic, MIMIC_CHOICES)
     with collector_paused():
-        model, findings = _load(parse(source), base, mimic == "locked", strict, gravity)
+        model, findings = _load(parse(source), root, mimic == "locked", strict, gravity)
     if findings:
         warn(f"{source.name}: {'. '.join(findings)}. strict=True refuses such a file.")
     return model
 
 
 def _load(
-    doc: Document, base: str, lock: bool, strict: bool, gravity: ArrayLike
+    doc: Document, base: Joint, lock: bool, strict: bool, gravity: ArrayLike
 ) -> tuple[Model, list[str]]:
     """Return the model, and what is doubtful about it."""
     robot = read_robot(doc, strict)
@@ -137,16 +138,16 @@ def _inertial_parameters(
     return parameters, check.impossible_inertias(inertials, masses, own)
 
 
-def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: str) -> Joint:
+def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: Joint) -> Joint:
     """Return the joint between the world and the root link."""
-    if base == "fixed" or _floats_already(robot, root):
+    if base.type == "free" and _floats_already(robot, root):
         return Joint("fixed")
     for record in robot.joints:
-        if record.name == ROOT_JOINT and record.type != "fixed":
+        if record.name == base.name and "fixed" not in (base.type, record.type):
             raise doc.error(
-                record.element, f'base="free" adds a joint named {ROOT_JOINT!r} as well'
+                record.element, f'base="{base.type}" adds a joint named {base.name!r} as well'
             )
-    return Joint("free", ROOT_JOINT)
+    return base
 
 
 def _floats_already(robot: Robot, root: LinkRecord) -> bool:

@@ -13,6 +13,7 @@ from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
+from jounce.model.roots import Base, root_joint
 
 __all__ = ["aerial_manipulator", "chain", "mixed_tree", "random_tree", "tree"]
 
@@ -75,19 +76,19 @@ def aerial_manipulator(branches: int = 2, bodies: int = 3) -> Model:
     return builder.build()
 
 
-def chain(n: int, base: str = "fixed") -> Model:
+def chain(n: int, base: Base = "fixed") -> Model:
     """A chain of n equal links with revolute joints about y, x, z in turn.
 
     Each link is 0.5 m long and weighs 1 kg.
 
     Args:
         n: number of links.
-        base: "fixed", or "free" for a first link that moves freely.
+        base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
     """
     return tree(n, 1, base)
 
 
-def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
+def tree(n: int, branching: int = 2, base: Base = "fixed") -> Model:
     """A tree of n equal links, each with `branching` children (the last ones with fewer).
 
     Links are named in breadth-first order: the parent of "body7" is "body3" for branching 2.
@@ -95,12 +96,11 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     Args:
         n: number of links.
         branching: number of children per link.
-        base: "fixed", or "free" for a first link that moves freely.
+        base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
     """
     _at_least("n", n, 1)
     _at_least("branching", branching, 1)
-    if not isinstance(base, str) or base not in ("fixed", "free"):
-        raise ArgumentError(f"base must be 'fixed' or 'free', got {base!r}")
+    root = root_joint(base)
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
     placements = np.zeros((branching, 4, 4))
     angles = np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching])
@@ -113,9 +113,9 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     }
     axes = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     with collector_paused():
-        if base == "free":
-            builder.add_body("body0", joint="free", joint_name="root_joint", **solid)
-        for i in range(1 if base == "free" else 0, n):
+        if root.type != "fixed":
+            builder.add_body("body0", joint=root, **solid)
+        for i in range(0 if root.type == "fixed" else 1, n):
             builder.add_body(
                 f"body{i}",
                 f"body{(i - 1) // branching}" if i else None,
