@@ -21,7 +21,7 @@ from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
 
-__all__ = ["body_names", "joint_names", "load_mjcf"]
+__all__ = ["body_names", "from_compiled", "joint_names", "load_mjcf"]
 
 
 _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
@@ -78,13 +78,25 @@ def load_mjcf(
     if root not in ("mujoco", None):
         raise ModelError(f"{text.name}:1: <{root}>: expected <mujoco> as root element")
     compiled, remarks = _compile(text)
+    return from_compiled(text.name, compiled, remarks, joint, gravity, strict)
+
+
+def from_compiled(
+    name: str,
+    compiled: Any,
+    remarks: list[str],
+    base: Joint,
+    gravity: ArrayLike | None,
+    strict: bool,
+) -> Model:
+    """Make a robot of a `mujoco.MjModel`; see `load_mjcf`. The name is for messages."""
     findings = left_out(compiled, body_names(compiled), joint_names(compiled))
     if strict and findings:
-        raise ModelError(f"{text.name}: the model cannot hold {'; '.join(findings)}")
+        raise ModelError(f"{name}: the model cannot hold {'; '.join(findings)}")
     try:
-        model = _build(compiled, joint, gravity)
+        model = _build(compiled, base, gravity)
     except ModelError as error:
-        raise ModelError(f"{text.name}: {error}") from None
+        raise ModelError(f"{name}: {error}") from None
     if findings:
         remarks.insert(
             0,
@@ -92,7 +104,7 @@ def load_mjcf(
             "strict=True refuses such a file.",
         )
     if remarks:
-        warn(f"{text.name}: {' '.join(remarks)}")
+        warn(f"{name}: {' '.join(remarks)}")
     return model
 
 
