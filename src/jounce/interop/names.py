@@ -101,6 +101,9 @@ NOTES = {
     "createdata": _NO_DATA,
     "mjdata": _NO_DATA,
     "frames": "A model has them: model.frames.",
+    "buildreducedmodel": "A model does it: model.lock({name: value}).",
+    "appendmodel": "A model does it: model.attach(other, at=frame).",
+    "referenceconfigurations": "A model has them: model.poses.",
 }
 """What else to say about a word."""
 

@@ -32,7 +32,9 @@ def root_joint(base: Base) -> Joint:
         joint = Joint(base, ROOT_JOINT)
     else:
         types = ", ".join(map(repr, JOINT_TYPES))
-        meant = ["free"] if base in ("floating", "freeflyer") else close_names(base, JOINT_TYPES)
+        meant = (
+            ["free"] if str(base) in ("floating", "freeflyer") else close_names(base, JOINT_TYPES)
+        )
         hint = did_you_mean(map(repr, meant))
         raise ArgumentError(f"base must be one of {types}, or a jounce.Joint, got {base!r}{hint}")
     check_joint(joint)
