@@ -437,3 +437,7 @@ def test_indices_serve_any_order(all_joints):
     assert all_joints.q_indices([]).tolist() == []
     with pytest.raises(jc.UnknownNameError, match="unknown joint"):
         all_joints.q_indices(["nobody"])
+    for call in (all_joints.q_indices, all_joints.v_indices, all_joints.reorder):
+        for wrong in ("joint1", None, 3):
+            with pytest.raises(jc.ArgumentTypeError, match="joint_names must be a list of names"):
+                call(wrong)

@@ -127,13 +127,17 @@ def test_one_number_counts_for_all_joints(robot):
 
 
 def test_replace_takes_little_of_the_work_of_building(count_calls):
-    """A new gravity takes as many steps for any robot."""
+    """A new gravity and new inertias take as many steps for any robot."""
     small, large = jc.models.tree(100), jc.models.tree(1000)
     build = count_calls(lambda: jc.models.tree(1000))
     for change in ({"damping": 0.1}, {"inertias": 2 * large.inertias}):
         assert count_calls(lambda change=change: large.replace(**change)) < build / 8
     first, second = (count_calls(lambda m=m: m.replace(gravity=(0, 0, 0))) for m in (small, large))
     assert first == second
+    first, second = (
+        count_calls(lambda m=m, i=2 * m.inertias: m.replace(inertias=i)) for m in (small, large)
+    )
+    assert first == second < 60
 
 
 def variants(model):

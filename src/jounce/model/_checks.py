@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,10 +13,13 @@ from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import (
     WORLD_IS_NO_BODY,
     ArgumentError,
+    ArgumentTypeError,
     ModelError,
     UnknownNameError,
     unknown_name,
 )
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -54,6 +58,13 @@ def numbers(
     if finite and not np.all(np.isfinite(array)):
         raise ArgumentError(f"{name} must be finite, got {array}")
     return array
+
+
+def name_list(name: str, value: Iterable[T]) -> list[T]:
+    """Several names or indices, or an error that names the argument."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ArgumentTypeError(f"{name} must be a list of names, got {value!r}")
+    return list(value)
 
 
 def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:

@@ -13,7 +13,7 @@ from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError, ModelWarning
 from jounce.model import inertia as inertia_
-from jounce.model._checks import numbers
+from jounce.model._checks import name_list, numbers
 from jounce.model._links import MASSLESS, Link, parameters_of
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import ELEMENTARY, SIZES, Joint, elementary_joints
@@ -239,7 +239,8 @@ def subtree(model: Model, body: str | int) -> Model:
 
 def reorder(model: Model, joint_names: Sequence[str]) -> Model:
     """See `Model.reorder`."""
-    wanted = [model.joint_names[model.joint_index(name)] for name in joint_names]
+    listed = name_list("joint_names", joint_names)
+    wanted = [model.joint_names[model.joint_index(name)] for name in listed]
     _require_each_once(model, wanted)
     owner = {joint.name: k for k, body in enumerate(model.bodies) for joint in body.joints}
     order: list[int] = []

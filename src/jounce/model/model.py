@@ -17,7 +17,7 @@ from jounce.errors import (
     unknown_name,
 )
 from jounce.model import inertia as inertia_
-from jounce.model._checks import bool_mask, find_index, numbers, unique_index
+from jounce.model._checks import bool_mask, find_index, name_list, numbers, unique_index
 from jounce.model._edits import Edits
 from jounce.model._links import checked_pose
 from jounce.model._repr import describe
@@ -218,7 +218,7 @@ class Model(_core.Tree, Edits):
         return self._indices(joint_names, 1)
 
     def _indices(self, joint_names: Sequence[str | int], column: int) -> Integers:
-        parts = [self._slice(joint, column) for joint in joint_names]
+        parts = [self._slice(joint, column) for joint in name_list("joint_names", joint_names)]
         return np.array([k for part in parts for k in range(part.start, part.stop)], np.int64)
 
     def _slice(self, joint: str | int, column: int) -> slice:
