@@ -11,11 +11,12 @@ from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.io._common import MIMIC_CHOICES, check_choice
 from jounce.io._xml import Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
+from jounce.io._save import save
 from jounce.io.urdf import from_source, load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
 
-__all__ = ["load", "load_mjcf", "load_urdf", "load_xacro"]
+__all__ = ["load", "load_mjcf", "load_urdf", "load_xacro", "save"]
 
 
 def __dir__() -> list[str]:
@@ -73,8 +74,7 @@ def load(
             )
         return load_mjcf(path, base=base, strict=strict, **options)
     _check_format(source, root, suffix)
-    options.setdefault("gravity", (0.0, 0.0, -9.81))
-    return from_source(source, base, mimic=mimic, strict=strict, **options)
+    return from_source(source, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
 def _check_format(source: Source, root: str | None, suffix: str) -> None:

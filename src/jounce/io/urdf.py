@@ -18,6 +18,7 @@ from jounce.io._common import (
     displacement,
     warn,
 )
+from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
@@ -38,7 +39,7 @@ def load_urdf(
     *,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike | None = None,
 ) -> Model:
     """Load a robot from a URDF file or from its text.
 
@@ -59,7 +60,8 @@ def load_urdf(
         strict: refuse what is otherwise a warning (inertias that no body can have, mimic joints
             without a leader), unknown elements and attributes, and whatever the specification
             requires but robots in use leave out (limits, a robot's name).
-        gravity: acceleration of gravity, m/s^2.
+        gravity: acceleration of gravity, m/s^2; by default (0, 0, -9.81), or what `jounce.save`
+            wrote.
 
     Returns:
         The robot.
@@ -76,7 +78,7 @@ def load_urdf(
 
 
 def from_source(
-    source: Source, base: str, *, mimic: str, strict: bool, gravity: ArrayLike
+    source: Source, base: str, *, mimic: str, strict: bool, gravity: ArrayLike | None
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
     check_choice("base", base, ("fixed", "free"))
@@ -89,7 +91,7 @@ def from_source(
 
 
 def _load(
-    doc: Document, base: str, lock: bool, strict: bool, gravity: ArrayLike
+    doc: Document, base: str, lock: bool, strict: bool, gravity: ArrayLike | None
 ) -> tuple[Model, list[str]]:
     """Return the model, and what is doubtful about it."""
     robot = read_robot(doc, strict)
@@ -99,12 +101,15 @@ def _load(
     parameters, impossible = _inertial_parameters(doc, robot.links)
     if strict and impossible:
         raise check.refuse_inertias(doc, impossible)
-    joint = _root_joint(doc, robot, root, base)
-    builder = ModelBuilder(gravity=gravity, name=robot.name)
+    header = read_header(doc)
+    joint = _root_joint(doc, robot, root, base, header)
+    builder = ModelBuilder(gravity=header.gravity if gravity is None else gravity, name=robot.name)
     builder.add_visuals(visuals(doc, robot.shapes, colors))
     try:
         builder.add_body(root.name, None, joint, parameters=parameters[root.name])
-        _add_joints(builder, robot.joints, parameters, {j.name for j in lost}, lock)
+        _add_joints(doc, builder, robot.joints, parameters, {j.name for j in lost}, lock)
+        for name, placement in header.frames.items():
+            builder.add_frame(name, None, placement)
         model = builder.build(warn=False)
     except ModelError as error:
         raise ModelError(f"{doc.name}: {error}") from None
@@ -137,16 +142,19 @@ def _inertial_parameters(
     return parameters, check.impossible_inertias(inertials, masses, own)
 
 
-def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: str) -> Joint:
+def _root_joint(
+    doc: Document, robot: Robot, root: LinkRecord, base: str, header: Header
+) -> Joint:
     """Return the joint between the world and the root link."""
     if base == "fixed" or _floats_already(robot, root):
         return Joint("fixed")
+    joint = header.root or Joint("free", ROOT_JOINT)
     for record in robot.joints:
-        if record.name == ROOT_JOINT and record.type != "fixed":
+        if record.name == joint.name and record.type != "fixed":
             raise doc.error(
-                record.element, f'base="free" adds a joint named {ROOT_JOINT!r} as well'
+                record.element, f'base="free" adds a joint named {joint.name!r} as well'
             )
-    return Joint("free", ROOT_JOINT)
+    return joint
 
 
 def _floats_already(robot: Robot, root: LinkRecord) -> bool:
@@ -156,6 +164,7 @@ def _floats_already(robot: Robot, root: LinkRecord) -> bool:
 
 
 def _add_joints(
+    doc: Document,
     builder: ModelBuilder,
     joints: Sequence[JointRecord],
     parameters: dict[str, Array],
@@ -165,28 +174,35 @@ def _add_joints(
     """Add all links but the root; `parameters` holds those of every link by its name."""
     placements = poses([joint.origin for joint in joints])
     locked = check.locked_positions(joints) if lock else {}
+    chains = read_chains(doc, joints, placements, parameters, locked)
+    inside = {name for chain in chains.values() for name in chain.rest}
     for record, placement in zip(joints, placements, strict=True):
-        if record.name in locked:
-            joint = Joint("fixed")
-            moved = displacement(record.type, record.axis, locked[record.name])
-            placement = placement @ moved
-        elif record.type == "fixed":
-            joint = Joint("fixed")
-        else:
-            joint = Joint(
-                record.type,
-                record.name,
-                axis=record.axis,
-                damping=record.limits.damping,
-                friction=record.limits.friction,
-                lower=record.limits.lower,
-                upper=record.limits.upper,
-                velocity_limit=record.limits.velocity,
-                effort_limit=record.limits.effort,
-                mimic=None if record.name in lost else record.mimic,
-            )
-        builder.add_body(
-            record.child, record.parent, joint, placement, parameters=parameters[record.child]
-        )
-        if joint.type == "fixed" and record.name not in parameters:
+        if record.name in inside:
+            continue
+        own: Joint | tuple[Joint, ...] = Joint("fixed")
+        child = record.child
+        if record.name in chains:
+            _, child, own, placement = chains[record.name]
+        elif record.name in locked:
+            placement = placement @ displacement(record.type, record.axis, locked[record.name])
+        elif record.type != "fixed":
+            own = restored(doc, record, _joint(record, record.name in lost))
+        builder.add_body(child, record.parent, own, placement, parameters=parameters[child])
+        is_frame = own == Joint("fixed") and record.name not in parameters
+        if is_frame and not is_no_frame(record):
             builder.add_frame(record.name, record.parent, placement)
+
+
+def _joint(record: JointRecord, lost: bool) -> Joint:
+    return Joint(
+        record.type,
+        record.name,
+        axis=record.axis,
+        damping=record.limits.damping,
+        friction=record.limits.friction,
+        lower=record.limits.lower,
+        upper=record.limits.upper,
+        velocity_limit=record.limits.velocity,
+        effort_limit=record.limits.effort,
+        mimic=None if lost else record.mimic,
+    )
