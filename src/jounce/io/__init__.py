@@ -1,4 +1,7 @@
-"""Load models from files; the packages that a format needs are imported only when it is used."""
+"""Load models from files and save them.
+
+The packages that a format needs are imported only when it is used.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Any
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.io._common import MIMIC_CHOICES, check_choice
+from jounce.io._save import save
 from jounce.io._xml import Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
-from jounce.io._save import save
+from jounce.io.srdf import with_srdf
 from jounce.io.urdf import from_source, load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
@@ -31,6 +35,7 @@ def load(
     strict: bool = False,
     gravity: ArrayLike | None = None,
     arguments: Mapping[str, str] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Load a robot from a model file: URDF (.urdf), xacro (.xacro) or MJCF (.xml).
 
@@ -45,6 +50,7 @@ def load(
         gravity: acceleration of gravity, m/s^2; by default what the file says, or
             (0, 0, -9.81).
         arguments: values for ``$(arg name)`` in a xacro file.
+        srdf: an SRDF file; its group states become ``model.poses``, by name.
 
     Returns:
         The robot.
@@ -55,6 +61,19 @@ def load(
         MissingExtraError: a package that the format needs is missing.
         ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
     """
+    model = _load(path, base, mimic, strict, gravity, arguments)
+    return model if srdf is None else with_srdf(model, srdf, strict)
+
+
+def _load(
+    path: str | os.PathLike[str],
+    base: str,
+    mimic: str,
+    strict: bool,
+    gravity: ArrayLike | None,
+    arguments: Mapping[str, str] | None,
+) -> Model:
+    """Load a robot from the file of its tree; see `load`."""
     check_choice("mimic", mimic, MIMIC_CHOICES)
     options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
     if not isinstance(path, (str, os.PathLike)):

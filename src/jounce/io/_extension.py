@@ -97,7 +97,7 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
 
 def to_attributes(values: Mapping[str, Any]) -> dict[str, str]:
     """Fields as attributes of an XML element."""
-    out = {}
+    out: dict[str, str] = {}
     for name, value in values.items():
         if name == "mimic":
             leader, multiplier, offset = value

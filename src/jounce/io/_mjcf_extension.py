@@ -14,10 +14,11 @@ from jounce.model.joints import Joint
 __all__ = ["EQUALITY", "TEXT", "Extension", "read_extension", "restored"]
 
 TEXT = "jounce"
-"""Name of the text: JSON, ``{"joints": [{"name", "parts", "fields", "placed"}, ...], "names": {}}``.
+"""Name of the text: JSON, ``{"joints": [...], "names": {...}}``.
 
-Each of the joints stands for those of MJCF that are its parts; "names" are bodies and sites that
-are called otherwise in MJCF.
+Each of the joints has a "name", "parts" (the joints of MJCF that it stands for), "fields" and
+"placed" if it is a free joint with a placement; "names" are those of bodies and sites that are
+called otherwise in MJCF.
 """
 
 EQUALITY = "jounce:"

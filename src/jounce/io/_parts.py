@@ -60,9 +60,9 @@ def split(joint: Joint, taken: set[str], whole: Sequence[str] = ()) -> list[Part
         return [Part(joint.name, joint.type, joint.axis, joint.anchor, values, joint.mimic)]
     if joint.type == "helical":
         values = {field: _values(joint, field) for field in fields}
-        advance = {field: (0.0,) for field in ("armature", "damping", "friction")}
-        advance |= {field: (math.inf,) for field in ("velocity_limit", "effort_limit", "upper")}
-        advance["lower"] = (-math.inf,)
+        advance: dict[str, tuple[float, ...]] = {"lower": (-math.inf,), "upper": (math.inf,)}
+        advance |= dict.fromkeys(("armature", "damping", "friction"), (0.0,))
+        advance |= dict.fromkeys(("velocity_limit", "effort_limit"), (math.inf,))
         name, follows = fresh(f"{joint.name}_advance", taken), Mimic(joint.name, joint.pitch)
         return [
             Part(joint.name, "revolute", joint.axis, joint.anchor, values, joint.mimic),
@@ -96,7 +96,7 @@ def numbers(values: Sequence[float] | Array) -> str:
     return " ".join(map(repr, np.asarray(values, float).ravel().tolist()))
 
 
-def moved_to(point: Sequence[float]) -> Array:
+def moved_to(point: Sequence[float] | Array) -> Array:
     """The pose of a frame at a point, without rotation."""
     pose = np.eye(4)
     pose[:3, 3] = point

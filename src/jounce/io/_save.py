@@ -56,6 +56,9 @@ def save(
             is replaced only when all of the new one is written.
         format: "urdf" or "mjcf"; by default the ending decides.
 
+    Returns:
+        Nothing; the file is there.
+
     Raises:
         ModelError: the format cannot hold the model, and the message names the bodies or joints;
             or the file cannot be written.
@@ -85,7 +88,7 @@ def save(
         warn(f"{name}: {'; '.join(remarks)}")
 
 
-def _format(target: object, format: str | None) -> str:
+def _format(target: Any, format: str | None) -> str:
     if format is not None:
         check_choice("format", format, tuple(_WRITERS))
     is_path = isinstance(target, (str, os.PathLike))

@@ -1,9 +1,11 @@
 """Read what `jounce.save` keeps in ``<jounce>`` elements of a URDF file.
 
 In ``<robot>``: the gravity, the joint of a free root (``<joint>``), frames that are fixed to the
-world (``<frame>``). In ``<joint>``: fields that URDF has no word for; ``frame="false"`` if the name
-of a fixed joint is not one of the model's frames; or ``body="..."`` at the first joint of a chain
-that stands for the joints of a body, which are listed inside.
+world (``<frame>``), ``world="true"`` if the root link is there because URDF wants one.
+
+In ``<joint>``: fields that URDF has no word for; ``frame="false"`` if the name of a fixed joint is
+not one of the model's frames; or ``body="..."`` at the first joint of a chain that stands for the
+joints of a body, which are listed inside.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ class Header(NamedTuple):
     gravity: tuple[float, ...] | None
     root: Joint | None
     frames: dict[str, Array]
+    world: bool
+    """Whether the root link stands for the world and is no frame of the model."""
 
 
 class Chain(NamedTuple):
@@ -49,13 +53,14 @@ def read_header(doc: Document) -> Header:
     """Read the extension of ``<robot>``."""
     header = doc.root.find(_TAG)
     if header is None:
-        return Header(None, None, {})
+        return Header(None, None, {}, False)
     gravity = doc.numbers(header, "gravity", 3) if header.get("gravity") is not None else None
     joint, frames = header.find("joint"), {}
     for element in header.findall("frame"):
         origin = read_origin(doc, element.find("origin"), False)
         frames[doc.text(element, "name")] = poses([origin])[0]
-    return Header(gravity, None if joint is None else _joint(doc, joint, "free"), frames)
+    root = None if joint is None else _joint(doc, joint, "free")
+    return Header(gravity, root, frames, header.get("world") == "true")
 
 
 def is_no_frame(record: JointRecord) -> bool:

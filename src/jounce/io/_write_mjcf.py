@@ -67,6 +67,7 @@ class _Writer:
         self.names: dict[str, str] = {}
         self.inertials = inertials(model)
         self.written: list[list[_Written]] = [self._joints(body) for body in model.bodies]
+        self.joints = [written for own in self.written for written in own]
         _check_chains(model, self.written)
 
     def write(self) -> None:
@@ -121,7 +122,7 @@ class _Writer:
         """Three slides and a ball: MuJoCo knows free joints at the root only."""
         self.remarks.append(f"slides and a ball stand for the free joint {joint.name!r}")
         values = split(joint, set())[0].limits
-        zero = {field: (0.0,) for field in _DYNAMICS}
+        zero = dict.fromkeys(_DYNAMICS, (0.0,))
         values = {**values, **zero, "lower": (-math.inf,), "upper": (math.inf,)}
         slides = [
             Part(
@@ -151,7 +152,7 @@ class _Writer:
 
     def _equalities(self) -> None:
         """An angle drives the advance of a helical joint: a constraint in MuJoCo, and soft."""
-        for joint, parts, _ in (written for own in self.written for written in own):
+        for joint, parts, _ in self.joints:
             if joint.type == "helical":
                 section = _section(self.root, "equality")
                 equality = ET.SubElement(section, "joint", name=EQUALITY + joint.name)
@@ -166,7 +167,7 @@ class _Writer:
     def _actuators(self) -> None:
         """A motor for each rate of a driven joint."""
         taken: set[str] = set()
-        for joint, parts, _ in (written for own in self.written for written in own):
+        for joint, parts, _ in self.joints:
             if not is_driven(joint):
                 continue
             for part in parts[:1] if joint.type == "helical" else parts:
@@ -182,9 +183,10 @@ class _Writer:
         """What MJCF has no word for, as a text that MuJoCo keeps but does not read."""
         entries = []
         unseen: dict[str, list[str]] = {}
-        for joint, parts, placed in (written for own in self.written for written in own):
-            whole = len(parts) == 1 and joint.type not in ("helical",)
-            plain = _as_read(parts[0], self.driven, is_driven(joint)) if whole else None
+        for joint, parts, placed in self.joints:
+            plain = None
+            if len(parts) == 1:
+                plain = _as_read(parts[0], self.driven, is_driven(joint))
             values = different_fields(joint, plain or Joint(joint.type))
             if plain is None:
                 values["type"] = joint.type
@@ -205,7 +207,7 @@ class _Writer:
     def _poses(self) -> None:
         for name, q in self.model.poses.items():
             qpos = []
-            for joint, parts, placed in (written for own in self.written for written in own):
+            for joint, parts, placed in self.joints:
                 qpos += _qpos(joint, parts, placed, q[self.model.q_slice(joint.name)])
             key = ET.SubElement(_section(self.root, "keyframe"), "key", name=name)
             key.set("qpos", numbers(qpos))
@@ -236,9 +238,9 @@ def _joint(part: Part) -> ET.Element:
         if getattr(read, field):
             element.set(word, repr(getattr(read, field)))
     if (read.lower, read.upper) != (-math.inf, math.inf):
-        element.set("range", numbers([read.lower, read.upper]))
+        element.set("range", f"{read.lower!r} {read.upper!r}")
     if read.effort_limit != math.inf:
-        element.set("actuatorfrcrange", numbers([-read.effort_limit, read.effort_limit]))
+        element.set("actuatorfrcrange", f"-{read.effort_limit!r} {read.effort_limit!r}")
     return element
 
 
@@ -258,7 +260,7 @@ def _as_read(part: Part, some_driven: bool, driven: bool) -> Joint:
         if lower < upper and (lower, upper) != (-math.inf, math.inf):
             known |= {"lower": max(lower, -UNLIMITED), "upper": min(upper, UNLIMITED)}
         effort = part.limits["effort_limit"][0]
-        if 0 < effort:
+        if effort > 0:
             known["effort_limit"] = effort
     kind = "revolute" if part.kind == "continuous" else part.kind
     known["actuated"] = driven if some_driven else None
@@ -297,7 +299,8 @@ def _qpos(joint: Joint, parts: Sequence[Part], placed: Array | None, q: Array) -
     elif joint.type == "free":
         pose = moved_to(q[4:])
         pose[:3, :3] = lie.quat_to_matrix(lie.quat_normalize(q[:4]))
-        pose = moved_to(joint.anchor) @ pose @ moved_to(-np.asarray(joint.anchor))
+        anchor = moved_to(joint.anchor)
+        pose = anchor @ pose @ lie.inverse(anchor)
         pose = pose if placed is None else placed @ pose
         quat = q[:4] if placed is None else lie.matrix_to_quat(pose[:3, :3])
         values = np.concatenate([pose[:3, 3], np.roll(quat, 1)])

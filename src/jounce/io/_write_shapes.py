@@ -44,9 +44,7 @@ def _urdf_geometry(shape: geometry.Shape) -> ET.Element | None:
         return ET.Element("sphere", radius=repr(float(shape.radius)))
     if isinstance(shape, (geometry.Cylinder, geometry.Capsule)):
         tag = "cylinder" if isinstance(shape, geometry.Cylinder) else "capsule"
-        return ET.Element(
-            tag, radius=repr(float(shape.radius)), length=repr(float(shape.length))
-        )
+        return ET.Element(tag, radius=repr(float(shape.radius)), length=repr(float(shape.length)))
     if isinstance(shape, geometry.Mesh):
         mesh = ET.Element("mesh", filename=_mesh_name(shape))
         if tuple(shape.scale) != (1.0, 1.0, 1.0):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -102,12 +102,14 @@ class _Writer:
         header = ET.Element("jounce")
         if model.gravity.tolist() != list(_EARTH):
             header.set("gravity", numbers(model.gravity))
+        if self.root not in model.frames:
+            header.set("world", "true")
         if self.free_root:
             joint = model.joints[0]
             values = different_fields(joint, Joint("free"))
             self._note(joint.name, values)
             if values or joint.name != ROOT_JOINT:
-                ET.SubElement(header, "joint", name=joint.name, **to_attributes(values))
+                ET.SubElement(header, "joint", {"name": joint.name, **to_attributes(values)})
             for name, placement in self.fixed_to_world.items():
                 frame = ET.SubElement(header, "frame", name=name)
                 _origin(frame, placement)
@@ -132,9 +134,7 @@ class _Writer:
         joint = self._joint(fresh(f"{name}_fixed", self.joints), "fixed", parent, name, placement)
         ET.SubElement(joint, "jounce", frame="false")
 
-    def _joint(
-        self, name: str, kind: str, parent: str, child: str, placement: Array
-    ) -> ET.Element:
+    def _joint(self, name: str, kind: str, parent: str, child: str, placement: Array) -> ET.Element:
         joint = ET.SubElement(self.robot, "joint", name=name, type=kind)
         _origin(joint, placement)
         ET.SubElement(joint, "parent", link=parent)
@@ -289,7 +289,9 @@ def _as_read(step: _Step) -> Joint:
     joint = Joint(kind, step.name, axis=axis)
     if kind in ("free", "planar"):
         return joint
-    known = {field: x[0] for field, x in step.part.limits.items() if field != "armature"}
+    known: dict[str, Any] = {
+        field: x[0] for field, x in step.part.limits.items() if field != "armature"
+    }
     if kind == "continuous":
         known |= {"lower": -math.inf, "upper": math.inf}
     return Joint(kind, step.name, axis=axis, mimic=step.part.mimic, **known)

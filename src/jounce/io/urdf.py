@@ -23,6 +23,7 @@ from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, Source, parse, read_source
+from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
@@ -106,14 +107,23 @@ def _load(
     builder = ModelBuilder(gravity=header.gravity if gravity is None else gravity, name=robot.name)
     builder.add_visuals(visuals(doc, robot.shapes, colors))
     try:
-        builder.add_body(root.name, None, joint, parameters=parameters[root.name])
-        _add_joints(doc, builder, robot.joints, parameters, {j.name for j in lost}, lock)
+        if header.world and joint.type == "fixed":
+            world = root.name  # which is no frame of the model
+        else:
+            world = ""
+            builder.add_body(root.name, None, joint, parameters=parameters[root.name])
+        names = {j.name for j in lost}
+        _add_joints(doc, builder, robot.joints, parameters, names, lock, world)
         for name, placement in header.frames.items():
             builder.add_frame(name, None, placement)
         model = builder.build(warn=False)
     except ModelError as error:
         raise ModelError(f"{doc.name}: {error}") from None
-    findings = [check.report(doc, impossible, most=10)] if impossible else []
+    model, findings = add_poses(doc, model)
+    if strict and findings:
+        raise ModelError(f"{doc.name}: {'. '.join(findings)}")
+    if impossible:
+        findings.insert(0, check.report(doc, impossible, most=10))
     if lost:
         findings.append(check.lost_report(doc, lost, most=10))
     return model, findings
@@ -142,9 +152,7 @@ def _inertial_parameters(
     return parameters, check.impossible_inertias(inertials, masses, own)
 
 
-def _root_joint(
-    doc: Document, robot: Robot, root: LinkRecord, base: str, header: Header
-) -> Joint:
+def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: str, header: Header) -> Joint:
     """Return the joint between the world and the root link."""
     if base == "fixed" or _floats_already(robot, root):
         return Joint("fixed")
@@ -170,8 +178,19 @@ def _add_joints(
     parameters: dict[str, Array],
     lost: set[str],
     lock: bool,
+    world: str,
 ) -> None:
-    """Add all links but the root; `parameters` holds those of every link by its name."""
+    """Add all links but the root.
+
+    Args:
+        doc: the file.
+        builder: takes the links.
+        joints: all joints of the file.
+        parameters: of every link, by its name.
+        lost: names of joints that follow a joint that does not exist.
+        lock: whether joints that follow others are fixed.
+        world: name of a root link that only stands for the world.
+    """
     placements = poses([joint.origin for joint in joints])
     locked = check.locked_positions(joints) if lock else {}
     chains = read_chains(doc, joints, placements, parameters, locked)
@@ -180,17 +199,17 @@ def _add_joints(
         if record.name in inside:
             continue
         own: Joint | tuple[Joint, ...] = Joint("fixed")
-        child = record.child
+        child, parent = record.child, None if record.parent == world else record.parent
         if record.name in chains:
             _, child, own, placement = chains[record.name]
         elif record.name in locked:
             placement = placement @ displacement(record.type, record.axis, locked[record.name])
         elif record.type != "fixed":
             own = restored(doc, record, _joint(record, record.name in lost))
-        builder.add_body(child, record.parent, own, placement, parameters=parameters[child])
+        builder.add_body(child, parent, own, placement, parameters=parameters[child])
         is_frame = own == Joint("fixed") and record.name not in parameters
         if is_frame and not is_no_frame(record):
-            builder.add_frame(record.name, record.parent, placement)
+            builder.add_frame(record.name, parent, placement)
 
 
 def _joint(record: JointRecord, lost: bool) -> Joint:
