@@ -118,7 +118,8 @@ class _Reader:
             norm = float(np.linalg.norm(q[:4]))
             if abs(norm - 1.0) > 1e-2:  # files carry rounded numbers
                 raise self.doc.error(element, f"expected a unit quaternion, got norm {norm:g}")
-            q[:4] = lie.quat_normalize(q[:4])
+            if abs(norm - 1.0) > 1e-15:  # a unit stays as it is
+                q[:4] = lie.quat_normalize(q[:4])
         return q
 
 
