@@ -180,13 +180,13 @@ def test_joints_that_mujoco_does_not_put_on_one_body(kinds):
         jc.save(builder.build(), io.StringIO(), format="mjcf")
 
 
-def test_trees_too_deep_for_the_parser_of_mujoco():
+def test_trees_too_deep_for_readers_of_mjcf():
     from jounce.io._write_mjcf import DEEPEST
 
     file = io.StringIO()
     jc.save(jc.models.chain(DEEPEST), file, format="mjcf")
     assert jc.load_mjcf(file.getvalue()).n_bodies == DEEPEST
-    with pytest.raises(jc.ModelError, match=rf"at most {DEEPEST} bodies.*'body{DEEPEST}'"):
+    with pytest.raises(jc.ModelError, match=rf"at most {DEEPEST} bodies inside.*'body{DEEPEST}'"):
         jc.save(jc.models.chain(DEEPEST + 1), file, format="mjcf")
 
 

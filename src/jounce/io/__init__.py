@@ -11,12 +11,13 @@ from typing import Any
 
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
+from jounce.io import mjcf, urdf
 from jounce.io._common import MIMIC_CHOICES, check_choice
 from jounce.io._save import save
-from jounce.io._xml import Source, read_source, root_tag
+from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
 from jounce.io.srdf import with_srdf
-from jounce.io.urdf import from_source, load_urdf
+from jounce.io.urdf import load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
 
@@ -36,6 +37,8 @@ def load(
     gravity: ArrayLike | None = None,
     arguments: Mapping[str, str] | None = None,
     srdf: str | os.PathLike[str] | None = None,
+    max_bytes: int = MAX_BYTES,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Load a robot from a model file: URDF (.urdf), xacro (.xacro) or MJCF (.xml).
 
@@ -51,6 +54,8 @@ def load(
             (0, 0, -9.81).
         arguments: values for ``$(arg name)`` in a xacro file.
         srdf: an SRDF file; its group states become ``model.poses``, by name.
+        max_bytes: largest size of the file; what is larger is refused before it is read.
+        folder: where files that an MJCF file names must be, see `jounce.load_mjcf`.
 
     Returns:
         The robot.
@@ -61,8 +66,8 @@ def load(
         MissingExtraError: a package that the format needs is missing.
         ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
     """
-    model = _load(path, base, mimic, strict, gravity, arguments)
-    return model if srdf is None else with_srdf(model, srdf, strict)
+    model = _load(path, base, mimic, strict, gravity, arguments, max_bytes, folder)
+    return model if srdf is None else with_srdf(model, srdf, strict, max_bytes)
 
 
 def _load(
@@ -72,6 +77,8 @@ def _load(
     strict: bool,
     gravity: ArrayLike | None,
     arguments: Mapping[str, str] | None,
+    max_bytes: int,
+    folder: str | os.PathLike[str] | None,
 ) -> Model:
     """Load a robot from the file of its tree; see `load`."""
     check_choice("mimic", mimic, MIMIC_CHOICES)
@@ -80,10 +87,11 @@ def _load(
         raise ArgumentTypeError(f"path must be the path of a model file, got {path!r:.60}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
-        return load_xacro(path, base, arguments=arguments, mimic=mimic, strict=strict, **options)
+        options |= {"arguments": arguments, "max_bytes": max_bytes}
+        return load_xacro(path, base, mimic=mimic, strict=strict, **options)
     if arguments:
         raise ArgumentError(f"arguments are for xacro files, got {os.fspath(path)!r}")
-    source = read_source(path)
+    source = read_source(path, max_bytes)
     root = root_tag(source)
     if root == "mujoco" and suffix != ".urdf":
         if mimic != MIMIC_CHOICES[0]:
@@ -91,9 +99,11 @@ def _load(
                 f"mimic={mimic!r} is for URDF and xacro files, but {os.fspath(path)!r} is MJCF: "
                 "its joints are independent, and the equalities between them are left out"
             )
-        return load_mjcf(path, base=base, strict=strict, **options)
+        return mjcf.from_source(
+            source, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder
+        )
     _check_format(source, root, suffix)
-    return from_source(source, base, mimic=mimic, strict=strict, gravity=gravity)
+    return urdf.from_source(source, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
 def _check_format(source: Source, root: str | None, suffix: str) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +11,16 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import MissingExtraError, ModelError
+from jounce.errors import ModelError
 from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
+from jounce.io._folder import Folder
+from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import Extension, read_extension, restored
+from jounce.io._mjcf_gate import admit
+from jounce.io._mjcf_keys import key_poses
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
-from jounce.io._xml import Source, read_source, root_tag
+from jounce.io._mjcf_tree import Tree
+from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
@@ -33,6 +37,8 @@ def load_mjcf(
     *,
     gravity: ArrayLike | None = None,
     strict: bool = False,
+    max_bytes: int = MAX_BYTES,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Load a robot from an MJCF file or from its text, as MuJoCo compiles it.
 
@@ -46,8 +52,13 @@ def load_mjcf(
     without such actuators all are but free joints. An actuator's armature and damping count as
     the joint's.
 
+    Meshes are read only where an inertia depends on one; others may be missing. Textures, height
+    fields and skins are never read. Counts that MuJoCo would not finish (`replicate`), numbers
+    that are not finite or beyond 1e50, and files outside of `folder` are refused.
+
     What is no part of a tree of rigid bodies (springs, tendons, equality constraints, fluids,
     gravity compensation) is left out with a warning. Contacts and shapes are left out without one.
+    Keyframes become ``model.poses``; unnamed ones are called "key0", "key1", ... by their number.
 
     Args:
         source: path of the file, or the XML text itself.
@@ -56,13 +67,16 @@ def load_mjcf(
             when q is neutral, unless a root body has a free joint already.
         gravity: acceleration of gravity, m/s^2; by default that of the file.
         strict: refuse what is otherwise a warning.
+        max_bytes: largest size of the file with all that it includes, and of each mesh.
+        folder: where includes and meshes must be; by default the project that the file belongs
+            to (the nearest folder above it with a ``package.xml``, ``.git``, ``pyproject.toml``
+            or ``__init__.py``), or the file's own folder if there is none.
 
     Returns:
         The robot.
 
     Raises:
-        ModelError: MuJoCo refuses the file, or there is not one root body to free; the message
-            names the file.
+        ModelError: the file is wrong; the message names file, line and element.
         MissingFileError: there is no such file.
         MissingExtraError: the mujoco package is missing.
         ArgumentError: `base` is none of the above.
@@ -70,19 +84,32 @@ def load_mjcf(
     Warns:
         ModelWarning: once per file, naming what is left out.
     """
+    text = read_source(source, max_bytes)
+    return from_source(
+        text, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder
+    )
+
+
+def from_source(
+    source: Source,
+    base: str,
+    *,
+    gravity: ArrayLike | None,
+    strict: bool,
+    max_bytes: int,
+    folder: str | os.PathLike[str] | None,
+) -> Model:
+    """Load a robot from bytes that were read already; see `load_mjcf`."""
     check_choice("base", base, ("fixed", "free"))
-    text = read_source(source)
-    root = root_tag(text)
-    if root not in ("mujoco", None):
-        raise ModelError(f"{text.name}:1: <{root}>: expected <mujoco> as root element")
-    compiled, remarks = _compile(text)
+    tree = admit(source, Folder(source.directory, folder, max_bytes), max_bytes)
+    root = tree.pieces[0]
+    if root.tag != "mujoco":
+        raise root.error("expected <mujoco> as root element")
+    compiled, remarks = compile_tree(tree, base == "free")
     findings = left_out(compiled, body_names(compiled), joint_names(compiled))
     if strict and findings:
-        raise ModelError(f"{text.name}: the model cannot hold {'; '.join(findings)}")
-    try:
-        model = _build(compiled, base, gravity)
-    except ModelError as error:
-        raise ModelError(f"{text.name}: {error}") from None
+        raise root.error(f"the model cannot hold {'; '.join(findings)}")
+    model = _build(tree, compiled, base, gravity)
     if findings:
         remarks.insert(
             0,
@@ -90,7 +117,7 @@ def load_mjcf(
             "strict=True refuses such a file.",
         )
     if remarks:
-        warn(f"{text.name}: {' '.join(remarks)}")
+        warn(f"{source.name}: {' '.join(remarks)}")
     return model
 
 
@@ -99,6 +126,11 @@ def body_names(compiled: Any) -> list[str]:
     names = [str(compiled.body(i).name) for i in range(compiled.nbody)]
     taken = set(names)
     return [name or _fresh(f"body{i}", taken) for i, name in enumerate(names)]
+
+
+def _body_names(compiled: Any, extension: Extension) -> list[str]:
+    """Names of the bodies as they were when the model was saved."""
+    return [extension.names.get(name, name) for name in body_names(compiled)]
 
 
 def joint_names(compiled: Any) -> list[str]:
@@ -121,50 +153,26 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-def _compile(source: Source) -> tuple[Any, list[str]]:
-    """Return MuJoCo's model and the remarks of its compiler."""
+def _build(tree: Tree, compiled: Any, base: str, gravity: ArrayLike | None) -> Model:
+    """Make our model of MuJoCo's; what does not fit is told at <worldbody>."""
+    place = next((piece for _, piece in tree.of("worldbody")), tree.pieces[0])
     try:
-        import mujoco
-    except ImportError:
-        raise MissingExtraError(
-            "reading MJCF files needs mujoco: pip install 'jounce[mjcf]'"
-        ) from None
-    remarks: list[str] = []
-    try:
-        with _warnings_to(mujoco, remarks):
-            if source.directory is not None:
-                return mujoco.MjModel.from_xml_path(source.name), remarks
-            return mujoco.MjModel.from_xml_string(source.data.decode("utf-8")), remarks
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{source.name}: the text is not valid UTF-8: {error}") from None
-    except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        reason = " ".join(str(error).split()).removeprefix("Error: ")
-        raise ModelError(f"{source.name}: MuJoCo refuses the model: {reason}") from None
+        extension = read_extension(tree)
+        model = _filled(compiled, base, gravity, extension).build(warn=False)
+        names = joint_names(compiled), _body_names(compiled, extension)
+        poses = key_poses(compiled, names, model, extension)
+        return model.replace(poses=poses) if poses else model
+    except ModelError as error:
+        raise place.error(str(error)) from None
 
 
-@contextmanager
-def _warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
-    """Collect MuJoCo's warnings, which otherwise go to the console and to a log file."""
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(
-        lambda text: remarks.append(f"MuJoCo remarks: {' '.join(_decoded(text).split())}")
-    )
-    try:
-        yield
-    finally:
-        mujoco.set_mju_user_warning(before)
-
-
-def _decoded(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode("utf-8", "replace")
-
-
-def _build(compiled: Any, base: str, gravity: ArrayLike | None) -> Model:
+def _filled(
+    compiled: Any, base: str, gravity: ArrayLike | None, extension: Extension
+) -> ModelBuilder:
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
-    extension = read_extension(compiled)
-    names = [extension.names.get(name, name) for name in body_names(compiled)]
+    names = _body_names(compiled, extension)
     joints = _joints(compiled, joint_names(compiled))
     freed = _body_to_free(compiled, names, joints) if base == "free" else -1
     parameters = _parameters(compiled)
@@ -189,7 +197,7 @@ def _build(compiled: Any, base: str, gravity: ArrayLike | None) -> Model:
             parameters=parameters[i],
         )
     _add_sites(builder, compiled, names, extension)
-    return builder.build(warn=False)
+    return builder
 
 
 _DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY

@@ -18,11 +18,12 @@ from jounce.io._common import (
     displacement,
     warn,
 )
+from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
-from jounce.io._xml import Document, Source, parse, read_source
+from jounce.io._xml import Document, parse
 from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
@@ -41,6 +42,7 @@ def load_urdf(
     mimic: str = "independent",
     strict: bool = False,
     gravity: ArrayLike | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Model:
     """Load a robot from a URDF file or from its text.
 
@@ -63,6 +65,7 @@ def load_urdf(
             requires but robots in use leave out (limits, a robot's name).
         gravity: acceleration of gravity, m/s^2; by default (0, 0, -9.81), or what `jounce.save`
             wrote.
+        max_bytes: largest size of the file; what is larger is refused before it is read.
 
     Returns:
         The robot.
@@ -75,7 +78,8 @@ def load_urdf(
     Warns:
         ModelWarning: once per file, listing the links and lines of impossible inertias.
     """
-    return from_source(read_source(source), base, mimic=mimic, strict=strict, gravity=gravity)
+    text = read_source(source, max_bytes)
+    return from_source(text, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
 def from_source(
