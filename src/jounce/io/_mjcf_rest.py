@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, Mask
+from jounce.io._mjcf_extension import EQUALITY
 
 __all__ = ["driven_joints", "left_out", "rotor_terms"]
 
@@ -120,7 +121,8 @@ def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> lis
     report("armature or damping of actuators on other than joints", _where(actuators, rotors))
     if not flags & (_NO_CONSTRAINT | _NO_EQUALITY):
         names = [str(compiled.eq(k).name) or f"equality{k}" for k in range(compiled.neq)]
-        report("equality constraints", _where(names, np.asarray(compiled.eq_active0) != 0))
+        acting = _where(names, np.asarray(compiled.eq_active0) != 0)
+        report("equality constraints", [n for n in acting if not n.startswith(EQUALITY)])
     if not flags & _NO_GRAVITY:
         report("gravity compensation", _where(bodies, np.asarray(compiled.body_gravcomp) != 0))
     if compiled.opt.density > 0 or compiled.opt.viscosity > 0:

@@ -15,6 +15,7 @@ from jounce.errors import ModelError
 from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
 from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
+from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._mjcf_tree import Tree
@@ -158,7 +159,8 @@ def _filled(compiled: Any, base: str, gravity: ArrayLike | None) -> ModelBuilder
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
-    names = body_names(compiled)
+    extension = read_extension(compiled)
+    names = [extension.names.get(name, name) for name in body_names(compiled)]
     joints = _joints(compiled, joint_names(compiled))
     freed = _body_to_free(compiled, names, joints) if base == "free" else -1
     parameters = _parameters(compiled)
@@ -169,9 +171,11 @@ def _filled(compiled: Any, base: str, gravity: ArrayLike | None) -> ModelBuilder
         if i == freed:
             own = [Joint("free", ROOT_JOINT)]
         if own and own[0].type == "free":
-            placement = np.eye(4)  # qpos is the pose in the world
+            own, placed = restored(own, extension)
+            placement = placement if placed else np.eye(4)  # qpos is the pose in the world
         else:
             own, placement = _absorb_references(own, _references(compiled, i), placement)
+            own, _ = restored(own, extension)
         parent = int(compiled.body_parentid[i])
         builder.add_body(
             names[i],
@@ -180,7 +184,7 @@ def _filled(compiled: Any, base: str, gravity: ArrayLike | None) -> ModelBuilder
             placement,
             parameters=parameters[i],
         )
-    _add_sites(builder, compiled, names)
+    _add_sites(builder, compiled, names, extension)
     return builder
 
 
@@ -300,11 +304,16 @@ def _listed(names: Sequence[str]) -> str:
     return f" (among {', '.join(map(repr, names))})" if names else ""
 
 
-def _add_sites(builder: ModelBuilder, compiled: Any, names: Sequence[str]) -> None:
+def _add_sites(
+    builder: ModelBuilder, compiled: Any, names: Sequence[str], extension: Extension
+) -> None:
     taken = set(names)
     for k in range(compiled.nsite):
         name = str(compiled.site(k).name) or f"site{k}"
-        name = _fresh(name if name not in taken else f"{name}_site", taken)
+        if name in extension.names:
+            name = extension.names[name]
+        else:
+            name = _fresh(name if name not in taken else f"{name}_site", taken)
         body = int(compiled.site_bodyid[k])
         pose = _pose(compiled.site_pos[k], compiled.site_quat[k])
         builder.add_frame(name, names[body] if body > 0 else None, pose)

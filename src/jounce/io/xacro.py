@@ -29,7 +29,7 @@ def load_xacro(
     arguments: Mapping[str, str] | None = None,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Model:
     """Expand a xacro file and load the URDF that comes out; see `jounce.load_urdf`.
@@ -44,7 +44,7 @@ def load_xacro(
         arguments: values for ``$(arg name)``; one that the file does not ask for is a warning.
         mimic: see `jounce.load_urdf`.
         strict: see `jounce.load_urdf`.
-        gravity: acceleration of gravity, m/s^2.
+        gravity: see `jounce.load_urdf`.
         max_bytes: largest size of the file.
 
     Returns:

@@ -14,6 +14,7 @@ from jounce.model import inertia as inertia_
 from jounce.model.joints import Joint
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import IDENTITY, Body, Frame
+from jounce.model.poses import neutral_coordinates
 
 __all__ = ["ModelBuilder"]
 
@@ -76,9 +77,9 @@ class ModelBuilder:
         """Start with nothing, or with all that a model has.
 
         Args:
-            model: its bodies, joints, inertias, frames and visuals are taken over, so that
+            model: its bodies, joints, inertias, frames, visuals and poses are taken over, so that
                 ``ModelBuilder(model).build() == model``. Bodies can be added to its bodies and to
-                its frames.
+                its frames; in its poses the joints of these are neutral.
             gravity: (3,) acceleration of gravity, m/s^2; by default the model's, else
                 (0, 0, -9.81).
             name: name of the robot; by default the model's, else "robot".
@@ -86,6 +87,7 @@ class ModelBuilder:
         self._links: dict[str, _Link] = {}
         self._frames: dict[str, tuple[str | None, Array]] = {}
         self._visuals: list[Any] = []
+        self._poses: dict[str, dict[str, Array]] = {}
         if model is not None:
             require_model(model)
             self._start_from(model)
@@ -107,6 +109,8 @@ class ModelBuilder:
             inertial = _Inertial(body.parameters)
             self._links[body.name] = _Link(body.name, parent, body.placement, body.joints, inertial)
         self._visuals.extend(model.visuals)
+        for pose, q in model.poses.items():
+            self._poses[pose] = {joint: q[model.q_slice(joint)] for joint in model.joint_names}
 
     def add_body(
         self,
@@ -198,7 +202,17 @@ class ModelBuilder:
                 raise ModelError(f"frame {name!r}: {_no_body('body', parent, frames)}")
             base = frames[parent] if parent is not None else _WORLD
             frames[name] = Frame(base.body, _compose(base.placement, placement))
-        return Model(self.name, self.gravity, bodies, frames, self._visuals)
+        model = Model(self.name, self.gravity, bodies, frames, self._visuals)
+        return model.replace(poses=self._whole_poses(model)) if self._poses else model
+
+    def _whole_poses(self, model: Model) -> dict[str, Array]:
+        """The poses with the joints that were added since at their neutral positions."""
+        whole = dict.fromkeys(self._poses, neutral_coordinates(model.nodes))
+        for name, parts in self._poses.items():
+            whole[name] = whole[name].copy()
+            for joint, part in parts.items():
+                whole[name][model.q_slice(joint)] = part
+        return whole
 
     def _check_name(self, kind: str, name: object) -> None:
         if not isinstance(name, str) or not name:

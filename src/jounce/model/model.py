@@ -28,6 +28,7 @@ from jounce.model.joints import (
     spread,
 )
 from jounce.model.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_nodes, frozen
+from jounce.model.poses import checked_poses
 
 __all__ = ["Frame", "Model", "node_of", "require_model"]
 
@@ -67,6 +68,7 @@ class Model(_core.Tree):
         effort_limit: (nv,) largest absolute generalized forces.
         frames: named frames fixed to bodies: bodies, merged links, sites.
         visuals: shapes for the viewer; they play no part in the dynamics.
+        poses: named configurations, each (nq,), for example of an SRDF file.
         nodes: the elementary joints that the recursions run over.
     """
 
@@ -90,6 +92,7 @@ class Model(_core.Tree):
     effort_limit: Array
     frames: Mapping[str, Frame]
     visuals: tuple[Any, ...]
+    poses: Mapping[str, Array]
     nodes: Nodes
     _body_nodes: Index
     _sizes: Integers
@@ -105,6 +108,7 @@ class Model(_core.Tree):
         bodies: Sequence[Body],
         frames: Mapping[str, Frame] | None = None,
         visuals: Iterable[Any] = (),
+        poses: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         if "nodes" in self.__dict__:
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
@@ -123,6 +127,7 @@ class Model(_core.Tree):
         self._set("_joint_index", unique_index("joint", self.joint_names))
         self._set("frames", all_frames(bodies, frames or {}))
         self._set_joint_arrays(joints, nodes)
+        self._set("poses", checked_poses(poses or {}, nodes))
         self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
         self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
         self._set("_named", _named(self))
@@ -216,6 +221,7 @@ class Model(_core.Tree):
         velocity_limit: ArrayLike | None = None,
         effort_limit: ArrayLike | None = None,
         actuated: ArrayLike | None = None,
+        poses: Mapping[str, ArrayLike] | None = None,
     ) -> Model:
         """Return a copy with other values; everything not named stays as it is.
 
@@ -233,6 +239,7 @@ class Model(_core.Tree):
             velocity_limit: (nv,) largest absolute rates.
             effort_limit: (nv,) largest absolute generalized forces.
             actuated: (nv,) mask of driven rates; a joint is driven as a whole.
+            poses: all named configurations, each (nq,).
 
         Raises:
             ArgumentError: a shape does not fit, or a value is one that no robot has; the message
@@ -259,6 +266,8 @@ class Model(_core.Tree):
             model._replace_inertias(inertias)
         if changes or actuated is not None:
             model._replace_joint_values(changes, actuated)
+        if poses is not None:
+            model._set("poses", checked_poses(poses, self.nodes))
         model._make_tree()
         return model
 
@@ -314,7 +323,8 @@ class Model(_core.Tree):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the model."""
-        return Model, (self.name, self.gravity, self.bodies, dict(self.frames), self.visuals)
+        frames, poses = dict(self.frames), dict(self.poses)
+        return Model, (self.name, self.gravity, self.bodies, frames, self.visuals, poses)
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same robot, number by number; see the class."""
@@ -335,12 +345,13 @@ class Model(_core.Tree):
         """What is no number."""
         joints = [(joint.name, joint.type, joint.mimic) for joint in self.joints]
         frames = {name: frame.body for name, frame in self.frames.items()}
-        return self.name, self.body_names, joints, frames
+        return self.name, self.body_names, joints, frames, self.poses.keys()
 
     def _numbers(self) -> list[AnyArray]:
         fields = ("gravity", "actuated", *RATE_FIELDS, *COORDINATE_FIELDS)
         placements = np.array([self.frames[name].placement for name in sorted(self.frames)])
-        return [*(getattr(self, field) for field in fields), *self.nodes, placements]
+        poses = [self.poses[name] for name in sorted(self.poses)]
+        return [*(getattr(self, field) for field in fields), *self.nodes, placements, *poses]
 
     def __copy__(self) -> Model:
         """Return the model itself: it is immutable."""
