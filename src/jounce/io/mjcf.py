@@ -17,6 +17,7 @@ from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
+from jounce.io._mjcf_keys import read_poses
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._mjcf_tree import Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
@@ -45,7 +46,8 @@ def load_mjcf(
     MuJoCo, and so do the frames of the bodies. A hinge's or slide's q is MuJoCo's `qpos`, its
     `ref` included; for the layout of ball and free joints see `jounce.interop.mujoco`. Bodies
     without joints (mocap bodies too) are merged into their parent; their names remain frames, and
-    sites become frames. Unnamed bodies are called "body<id>", unnamed joints after their body.
+    sites become frames. Keyframes become ``model.poses``, unnamed ones as "key<number>". Unnamed
+    bodies are called "body<id>", unnamed joints after their body.
 
     Joints are actuated if an actuator of the file drives them (itself, or by a tendon); in a file
     without such actuators all are but free joints. An actuator's armature and damping count as
@@ -150,12 +152,19 @@ def _build(tree: Tree, compiled: Any, base: str, gravity: ArrayLike | None) -> M
     """Make our model of MuJoCo's; what does not fit is told at <worldbody>."""
     place = next((piece for _, piece in tree.of("worldbody")), tree.pieces[0])
     try:
-        return _filled(compiled, base, gravity).build(warn=False)
+        builder, extension, freed = _filled(compiled, base, gravity)
+        model = builder.build(warn=False)
     except ModelError as error:
         raise place.error(str(error)) from None
+    if not compiled.nkey:
+        return model
+    return model.replace(poses=read_poses(model, compiled, joint_names(compiled), extension, freed))
 
 
-def _filled(compiled: Any, base: str, gravity: ArrayLike | None) -> ModelBuilder:
+def _filled(
+    compiled: Any, base: str, gravity: ArrayLike | None
+) -> tuple[ModelBuilder, Extension, int]:
+    """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
@@ -185,7 +194,7 @@ def _filled(compiled: Any, base: str, gravity: ArrayLike | None) -> ModelBuilder
             parameters=parameters[i],
         )
     _add_sites(builder, compiled, names, extension)
-    return builder
+    return builder, extension, freed
 
 
 _DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY
