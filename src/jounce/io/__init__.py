@@ -82,13 +82,12 @@ def _load(
 ) -> Model:
     """Load a robot from the file of its tree; see `load`."""
     check_choice("mimic", mimic, MIMIC_CHOICES)
-    options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path must be the path of a model file, got {path!r:.60}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
-        options |= {"arguments": arguments, "max_bytes": max_bytes}
-        return load_xacro(path, base, mimic=mimic, strict=strict, **options)
+        options: dict[str, Any] = {"arguments": arguments, "max_bytes": max_bytes}
+        return load_xacro(path, base, mimic=mimic, strict=strict, gravity=gravity, **options)
     if arguments:
         raise ArgumentError(f"arguments are for xacro files, got {os.fspath(path)!r}")
     source = read_source(path, max_bytes)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from jounce.errors import ModelError
 from jounce.io._extension import changed
-from jounce.io._mjcf_tree import Tree
 from jounce.model.joints import Joint
 
 __all__ = ["EQUALITY", "TEXT", "Extension", "read_extension", "restored"]
@@ -35,12 +34,17 @@ class Extension(NamedTuple):
     """Names of bodies and frames by those in the file."""
 
 
-def read_extension(tree: Tree) -> Extension:
-    """Find and read the text in a file, of which MuJoCo sees nothing."""
-    for _, piece in tree.of("text"):
-        if piece.element.get("name") == TEXT:
-            return _parsed(piece.element.get("data") or "")
+def read_extension(compiled: Any) -> Extension:
+    """Find and read the text of a `mujoco.MjModel`."""
+    names, texts = bytes(compiled.names), bytes(compiled.text_data)
+    for k in range(int(compiled.ntext)):
+        if _string(names, compiled.name_textadr[k]) == TEXT:
+            return _parsed(_string(texts, compiled.text_adr[k]))
     return Extension({}, {})
+
+
+def _string(data: bytes, start: int) -> str:
+    return data[start : data.index(b"\0", start)].decode("utf-8", "replace")
 
 
 def _parsed(text: str) -> Extension:

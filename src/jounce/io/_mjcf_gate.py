@@ -26,7 +26,7 @@ MOST_SAMPLES = 1_000_000
 """For buffers of sensors and actuators."""
 
 # Sections that say nothing about the robot's motion; some of them ask for memory.
-_DROPPED = ("custom", "size", "statistic", "visual")
+_DROPPED = ("size", "statistic", "visual")
 
 # Attributes that hold names, where "nan" or "1e999" is no number.
 _NAMES = frozenset(
@@ -85,9 +85,9 @@ def _numbers(tree: Tree) -> Iterator[ModelError]:
                 continue
             for word in text.split():
                 value = _number(word)
-                unlimited = math.isinf(value) and name.endswith("range")
-                if not (abs(value) <= LARGEST or unlimited):
-                    why = "is too large" if abs(value) > LARGEST else "is not a number"
+                limit = math.inf if name.endswith("range") else LARGEST
+                if not abs(value) <= limit:
+                    why = "is too large" if abs(value) > limit else "is not a number"
                     yield piece.error(f"attribute {name!r}: {word[:60]} {why}")
                     break
 
@@ -196,10 +196,12 @@ def edits(tree: Tree, attributes: Mapping[int, Mapping[str, str]]) -> Edits:
     Nothing that is only seen is read: textures are plain, height fields flat, skins left out.
     """
     out: dict[int, Mapping[str, str] | None] = dict(attributes)
-    for k, piece in tree.of("skin", "lengthrange", "compiler", *_DROPPED):
-        if piece.tag == "compiler":
-            out[k] = {name: x for name, x in piece.element.items() if name != "strippath"}
-        elif piece.tag in ("skin", "lengthrange") or piece.depth == 1:
+    for k, piece in tree.of("compiler"):
+        out[k] = {name: x for name, x in piece.element.items() if name != "strippath"}
+    for k, _ in tree.of("skin", "lengthrange", "numeric"):
+        out[k] = None
+    for k, piece in tree.of(*_DROPPED):
+        if piece.depth == 1:
             out[k] = None
     for k, piece in tree.of("texture", "hfield"):
         out[k] = _plain(piece)

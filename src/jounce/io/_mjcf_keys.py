@@ -1,4 +1,4 @@
-"""Read reference poses: the keyframes of an MJCF file."""
+"""Keyframes of an MJCF file as named configurations."""
 
 from __future__ import annotations
 
@@ -9,80 +9,87 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.errors import ModelError
+from jounce.io._common import ROOT_JOINT
 from jounce.io._mjcf_extension import Extension
-from jounce.io._parts import moved_to
 from jounce.model import Model
 from jounce.model.joints import Joint
+from jounce.model.poses import neutral_coordinates
 
-__all__ = ["key_poses"]
+__all__ = ["read_poses"]
 
-_SIZES = (7, 4, 1, 1)  # of qpos, by mjtJoint
-_FREE, _BALL = 0, 1
+_COORDINATES = (7, 4, 1, 1)  # of a free, ball, slide, hinge joint (mjtJoint)
 
 
-def key_poses(
-    compiled: Any,
-    names: tuple[Sequence[str], Sequence[str]],
-    model: Model,
-    extension: Extension,
+def read_poses(
+    model: Model, compiled: Any, joints: Sequence[str], extension: Extension, freed: int
 ) -> dict[str, Array]:
-    """The configurations of all keyframes; unnamed ones are called "key0", ... by their number.
+    """Return the keyframes by name, in the model's own layout; unnamed ones are "key<number>".
 
     Args:
+        model: made of `compiled`.
         compiled: the `mujoco.MjModel`.
-        names: of its joints and of its bodies, as `jounce.load_mjcf` calls them.
-        model: what was made of it. A free joint that only `base="free"` has is where its body is in
-            the file.
-        extension: which joints of the file are parts of one of the model.
+        joints: names of its joints.
+        extension: which joints of the model consist of several there.
+        freed: the body that base="free" let go, -1 if none: it stands where the file puts it.
     """
-    own = {name: k for k, name in enumerate(names[0])}
-    parts = {str(entry["name"]): entry["parts"] for entry in extension.joints.values()}
+    index = {name: k for k, name in enumerate(joints)}
+    parts = {str(x.get("name")): x["parts"] for x in extension.joints.values()}
+    placed = {str(x.get("name")) for x in extension.joints.values() if x.get("placed")}
     out: dict[str, Array] = {}
-    for k in range(int(compiled.nkey)):
-        name = str(compiled.key(k).name) or f"key{k}"
-        pieces = []
-        for body in model.bodies:
-            for joint in body.joints:
-                members = [own[part] for part in parts.get(joint.name, [joint.name]) if part in own]
-                values = [_piece(compiled, k, member) for member in members]
-                if not members:
-                    values = [_start(compiled, names[1].index(body.name))]
-                pieces.append(_coordinates(joint, values, body.placement))
-        out[name] = np.concatenate(pieces) if pieces else np.zeros(0)
+    for key in range(int(compiled.nkey)):
+        q = neutral_coordinates(model.nodes)
+        for joint in model.joints:
+            own = [index[name] for name in parts.get(joint.name, [joint.name]) if name in index]
+            if own:
+                body = int(compiled.jnt_bodyid[own[0]])
+                rest = _body_pose(compiled, body) if joint.name in placed else np.eye(4)
+                qpos = np.concatenate([_slice(compiled, key, k) for k in own])
+                q[model.q_slice(joint.name)] = _coordinates(joint, qpos, len(own), rest)
+            elif joint.name == ROOT_JOINT and freed >= 0:
+                q[model.q_slice(joint.name)] = _free(_body_pose(compiled, freed))
+        out[str(compiled.key(key).name) or f"key{key}"] = q
     return out
 
 
-def _piece(compiled: Any, key: int, joint: int) -> Array:
-    """Coordinates of a joint in a keyframe, with the quaternion (x, y, z, w) first."""
-    kind, start = int(compiled.jnt_type[joint]), int(compiled.jnt_qposadr[joint])
-    qpos = np.array(compiled.key_qpos[key, start : start + _SIZES[kind]])
-    if kind == _FREE:
-        qpos = np.concatenate([qpos[3:], qpos[:3]])
-    if kind in (_FREE, _BALL):
-        norm = float(np.linalg.norm(qpos[:4]))
-        if not norm > 0:
-            raise ModelError(f"keyframe {key} has a quaternion of zero length")
-        quaternion = qpos[:4] if abs(norm - 1.0) < 1e-15 else lie.quat_normalize(qpos[:4])
-        qpos[:4] = np.roll(quaternion, -1)
-    return qpos
+def _slice(compiled: Any, key: int, joint: int) -> Array:
+    start = int(compiled.jnt_qposadr[joint])
+    stop = start + _COORDINATES[int(compiled.jnt_type[joint])]
+    return np.array(compiled.key_qpos[key, start:stop])
 
 
-def _start(compiled: Any, body: int) -> Array:
-    """Pose of a body that is fixed to the world in the file."""
-    return np.concatenate([np.roll(compiled.body_quat[body], -1), compiled.body_pos[body]])
+def _body_pose(compiled: Any, body: int) -> Array:
+    return _pose(np.concatenate([compiled.body_pos[body], compiled.body_quat[body]]))
 
 
-def _coordinates(joint: Joint, values: Sequence[Array], placement: Array) -> Array:
-    """Coordinates of a joint from those of its parts."""
-    if joint.type == "helical":
-        return values[0]
-    if joint.type == "free" and len(values) > 1:  # slides and a ball
-        return np.concatenate([values[-1], *values[:-1]])
-    identity = np.array_equal(placement, np.eye(4)) and not any(joint.anchor)
-    if joint.type != "free" or identity:
-        return np.concatenate(values)
-    pose, anchor = moved_to(values[0][4:]), moved_to(joint.anchor)
-    pose[:3, :3] = lie.quat_to_matrix(values[0][:4])
-    pose = lie.inverse(placement @ anchor) @ pose @ anchor
+def _pose(qpos: Array) -> Array:
+    """Pose from MuJoCo's position and quaternion (w, x, y, z)."""
+    pose = np.eye(4)
+    pose[:3, :3] = lie.quat_to_matrix(_quaternion(qpos[3:]))
+    pose[:3, 3] = qpos[:3]
+    return pose
+
+
+def _quaternion(wxyz: Array) -> Array:
+    """Unit quaternion (x, y, z, w); like MuJoCo, the identity for zero."""
+    norm = np.linalg.norm(wxyz)
+    return np.roll(wxyz, -1) / norm if norm > 1e-10 else np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def _free(pose: Array) -> Array:
     return np.concatenate([lie.matrix_to_quat(pose[:3, :3]), pose[:3, 3]])
+
+
+def _coordinates(joint: Joint, qpos: Array, parts: int, rest: Array) -> Array:
+    """Coordinates of a joint from those of its parts; `rest` is where a free one is neutral."""
+    if joint.type == "helical":
+        return qpos[:1]
+    if joint.type == "spherical":
+        return _quaternion(qpos)
+    if joint.type != "free":
+        return qpos
+    still = np.array_equal(rest, np.eye(4)) and not any(joint.anchor)
+    if parts > 1 or still:
+        return np.concatenate([_quaternion(qpos[3:]), qpos[:3]])
+    anchor = np.eye(4)
+    anchor[:3, 3] = joint.anchor
+    return _free(lie.inverse(anchor) @ lie.inverse(rest) @ _pose(qpos) @ anchor)

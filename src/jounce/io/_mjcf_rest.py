@@ -10,7 +10,7 @@ import numpy as np
 from jounce._types import Array, Mask
 from jounce.io._mjcf_extension import EQUALITY
 
-__all__ = ["driven_joints", "left_out", "rotor_terms"]
+__all__ = ["driven_joints", "joint_spring", "left_out", "rotor_terms"]
 
 
 _FREE, _BALL = 0, 1  # mjtJoint
@@ -71,6 +71,22 @@ def rotor_terms(compiled: Any) -> tuple[Array, Array]:
             armature[dof] += gear**2 * _actuator(compiled, "armature", k)
             damping[dof] += gear**2 * _actuator(compiled, "damping", k)
     return armature, damping
+
+
+def joint_spring(compiled: Any, k: int) -> dict[str, float | tuple[float, ...]]:
+    """Return the linear spring of a joint as fields of `Joint`: `stiffness` and `springref`.
+
+    The force is -stiffness (q - springref); a ball joint's springref is a quaternion
+    (x, y, z, w), as in our q. Free joints and joints without a spring have none.
+    """
+    kind, start = int(compiled.jnt_type[k]), int(compiled.jnt_qposadr[k])
+    stiffness = float(np.ravel(compiled.jnt_stiffness[k])[0])
+    if kind == _FREE or stiffness == 0 or int(compiled.opt.disableflags) & _NO_SPRING:
+        return {}
+    if kind == _BALL:
+        rest = np.roll(compiled.qpos_spring[start : start + 4], -1)
+        return {"stiffness": stiffness, "springref": tuple(map(float, rest))}
+    return {"stiffness": stiffness, "springref": float(compiled.qpos_spring[start])}
 
 
 def _actuator(compiled: Any, field: str, k: int) -> float:

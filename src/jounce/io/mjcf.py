@@ -17,7 +17,7 @@ from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
-from jounce.io._mjcf_keys import key_poses
+from jounce.io._mjcf_keys import read_poses
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
 from jounce.io._mjcf_tree import Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
@@ -46,7 +46,8 @@ def load_mjcf(
     MuJoCo, and so do the frames of the bodies. A hinge's or slide's q is MuJoCo's `qpos`, its
     `ref` included; for the layout of ball and free joints see `jounce.interop.mujoco`. Bodies
     without joints (mocap bodies too) are merged into their parent; their names remain frames, and
-    sites become frames. Unnamed bodies are called "body<id>", unnamed joints after their body.
+    sites become frames. Keyframes become ``model.poses``, unnamed ones as "key<number>". Unnamed
+    bodies are called "body<id>", unnamed joints after their body.
 
     Joints are actuated if an actuator of the file drives them (itself, or by a tendon); in a file
     without such actuators all are but free joints. An actuator's armature and damping count as
@@ -58,7 +59,6 @@ def load_mjcf(
 
     What is no part of a tree of rigid bodies (springs, tendons, equality constraints, fluids,
     gravity compensation) is left out with a warning. Contacts and shapes are left out without one.
-    Keyframes become ``model.poses``; unnamed ones are called "key0", "key1", ... by their number.
 
     Args:
         source: path of the file, or the XML text itself.
@@ -128,11 +128,6 @@ def body_names(compiled: Any) -> list[str]:
     return [name or _fresh(f"body{i}", taken) for i, name in enumerate(names)]
 
 
-def _body_names(compiled: Any, extension: Extension) -> list[str]:
-    """Names of the bodies as they were when the model was saved."""
-    return [extension.names.get(name, name) for name in body_names(compiled)]
-
-
 def joint_names(compiled: Any) -> list[str]:
     """Names of the joints of a `mujoco.MjModel`; unnamed ones get that of their body."""
     bodies = body_names(compiled)
@@ -157,22 +152,24 @@ def _build(tree: Tree, compiled: Any, base: str, gravity: ArrayLike | None) -> M
     """Make our model of MuJoCo's; what does not fit is told at <worldbody>."""
     place = next((piece for _, piece in tree.of("worldbody")), tree.pieces[0])
     try:
-        extension = read_extension(tree)
-        model = _filled(compiled, base, gravity, extension).build(warn=False)
-        names = joint_names(compiled), _body_names(compiled, extension)
-        poses = key_poses(compiled, names, model, extension)
-        return model.replace(poses=poses) if poses else model
+        builder, extension, freed = _filled(compiled, base, gravity)
+        model = builder.build(warn=False)
     except ModelError as error:
         raise place.error(str(error)) from None
+    if not compiled.nkey:
+        return model
+    return model.replace(poses=read_poses(model, compiled, joint_names(compiled), extension, freed))
 
 
 def _filled(
-    compiled: Any, base: str, gravity: ArrayLike | None, extension: Extension
-) -> ModelBuilder:
+    compiled: Any, base: str, gravity: ArrayLike | None
+) -> tuple[ModelBuilder, Extension, int]:
+    """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
-    names = _body_names(compiled, extension)
+    extension = read_extension(compiled)
+    names = [extension.names.get(name, name) for name in body_names(compiled)]
     joints = _joints(compiled, joint_names(compiled))
     freed = _body_to_free(compiled, names, joints) if base == "free" else -1
     parameters = _parameters(compiled)
@@ -197,7 +194,7 @@ def _filled(
             parameters=parameters[i],
         )
     _add_sites(builder, compiled, names, extension)
-    return builder
+    return builder, extension, freed
 
 
 _DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY
