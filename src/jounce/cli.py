@@ -19,6 +19,7 @@ import jounce
 from jounce.errors import ModelError, ModelWarning, SingularError
 from jounce.lie.twists import REPRESENTATIONS
 from jounce.model import Model, inertia
+from jounce.model.joints import JOINT_TYPES
 
 __all__ = ["main"]
 
@@ -137,9 +138,10 @@ def _add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=Path, help="a .urdf, .xacro or .xml (MJCF) file")
     command.add_argument(
         "--base",
-        choices=("fixed", "free"),
+        choices=JOINT_TYPES,
         default="fixed",
-        help="whether the root is fixed to the world or moves freely (default: %(default)s)",
+        help="the joint between the world and the root (default: %(default)s)",
+        metavar="JOINT",
     )
 
 

@@ -10,12 +10,13 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError, close_names, did_you_mean
-from jounce.io._common import ROOT_JOINT, warn
+from jounce.io._common import warn
 from jounce.io._source import MAX_BYTES, read_source
 from jounce.io._xml import Document, Element, parse
 from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.poses import neutral_coordinates
+from jounce.model.roots import ROOT_JOINT
 
 __all__ = ["add_poses", "with_srdf"]
 
