@@ -56,7 +56,7 @@ def test_the_declared_python_versions_are_those_supported():
     assert not supported.contains("3.9.18")
 
 
-def test_numpy_alone_is_required():
-    assert [requirements.Requirement(x).name for x in PROJECT["dependencies"]] == ["numpy"]
+def test_numpy_and_lxml_are_required_and_nothing_else():
+    assert [requirements.Requirement(x).name for x in PROJECT["dependencies"]] == ["numpy", "lxml"]
     extras = PROJECT["optional-dependencies"]
     assert {"mjcf", "plot", "view", "cli", "test", "bench", "docs"} <= set(extras)

@@ -62,7 +62,7 @@ from jounce.errors import (
     SingularError,
     UnknownNameError,
 )
-from jounce.io import load, load_mjcf, load_urdf, load_xacro
+from jounce.io import load, load_mjcf, load_urdf, load_xacro, save
 from jounce.kinematics import (
     body_acceleration,
     body_accelerations,
@@ -204,6 +204,7 @@ __all__ = [
     "passive_forces",
     "potential_energy",
     "random_configuration",
+    "save",
     "total_mass",
     "trajectories",
     "twists",

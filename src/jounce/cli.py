@@ -155,7 +155,7 @@ def _info(options: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
     core = jounce.core_info()
-    extras = {"lxml": "urdf", "mujoco": "mjcf", "xacro": "xacro", "matplotlib": "plot"}
+    extras = {"mujoco": "mjcf", "xacro": "xacro", "matplotlib": "plot"}
     extras |= {"rich": "cli", "scipy": "trajectories"}
     lines = {
         "jounce": jounce.__version__,

@@ -87,7 +87,7 @@ _NO_SOLVER = (
 _NEXT = "It returns the next state, too."
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "save view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
+_PLANNED = "view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

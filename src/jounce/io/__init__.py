@@ -1,4 +1,7 @@
-"""Load models from files; the packages that a format needs are imported only when it is used."""
+"""Load models from files and save them.
+
+The packages that a format needs are imported only when it is used.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from typing import Any
 
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
+from jounce.io import mjcf, urdf
 from jounce.io._common import MIMIC_CHOICES, check_choice
-from jounce.io._xml import Source, read_source, root_tag
+from jounce.io._save import save
+from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
-from jounce.io.urdf import from_source, load_urdf
+from jounce.io.srdf import with_srdf
+from jounce.io.urdf import load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
 from jounce.model.roots import Base
 
-__all__ = ["load", "load_mjcf", "load_urdf", "load_xacro"]
+__all__ = ["load", "load_mjcf", "load_urdf", "load_xacro", "save"]
 
 
 def __dir__() -> list[str]:
@@ -31,6 +37,9 @@ def load(
     strict: bool = False,
     gravity: ArrayLike | None = None,
     arguments: Mapping[str, str] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
+    max_bytes: int = MAX_BYTES,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Load a robot from a model file: URDF (.urdf), xacro (.xacro) or MJCF (.xml).
 
@@ -45,6 +54,9 @@ def load(
         gravity: acceleration of gravity, m/s^2; by default what the file says, or
             (0, 0, -9.81).
         arguments: values for ``$(arg name)`` in a xacro file.
+        srdf: an SRDF file; its group states become ``model.poses``, by name.
+        max_bytes: largest size of the file; what is larger is refused before it is read.
+        folder: where files that an MJCF file names must be, see `jounce.load_mjcf`.
 
     Returns:
         The robot.
@@ -55,16 +67,31 @@ def load(
         MissingExtraError: a package that the format needs is missing.
         ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
     """
+    model = _load(path, base, mimic, strict, gravity, arguments, max_bytes, folder)
+    return model if srdf is None else with_srdf(model, srdf, strict, max_bytes)
+
+
+def _load(
+    path: str | os.PathLike[str],
+    base: Base,
+    mimic: str,
+    strict: bool,
+    gravity: ArrayLike | None,
+    arguments: Mapping[str, str] | None,
+    max_bytes: int,
+    folder: str | os.PathLike[str] | None,
+) -> Model:
+    """Load a robot from the file of its tree; see `load`."""
     check_choice("mimic", mimic, MIMIC_CHOICES)
-    options: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path must be the path of a model file, got {path!r:.60}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
-        return load_xacro(path, base, arguments=arguments, mimic=mimic, strict=strict, **options)
+        options: dict[str, Any] = {"arguments": arguments, "max_bytes": max_bytes}
+        return load_xacro(path, base, mimic=mimic, strict=strict, gravity=gravity, **options)
     if arguments:
         raise ArgumentError(f"arguments are for xacro files, got {os.fspath(path)!r}")
-    source = read_source(path)
+    source = read_source(path, max_bytes)
     root = root_tag(source)
     if root == "mujoco" and suffix != ".urdf":
         if mimic != MIMIC_CHOICES[0]:
@@ -72,10 +99,11 @@ def load(
                 f"mimic={mimic!r} is for URDF and xacro files, but {os.fspath(path)!r} is MJCF: "
                 "its joints are independent, and the equalities between them are left out"
             )
-        return load_mjcf(path, base=base, strict=strict, **options)
+        return mjcf.from_source(
+            source, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder
+        )
     _check_format(source, root, suffix)
-    options.setdefault("gravity", (0.0, 0.0, -9.81))
-    return from_source(source, base, mimic=mimic, strict=strict, **options)
+    return urdf.from_source(source, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
 def _check_format(source: Source, root: str | None, suffix: str) -> None:

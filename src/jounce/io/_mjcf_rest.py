@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, Mask
+from jounce.io._mjcf_extension import EQUALITY
 
-__all__ = ["driven_joints", "left_out", "rotor_terms"]
+__all__ = ["driven_joints", "joint_spring", "left_out", "rotor_terms"]
 
 
 _FREE, _BALL = 0, 1  # mjtJoint
@@ -72,6 +73,22 @@ def rotor_terms(compiled: Any) -> tuple[Array, Array]:
     return armature, damping
 
 
+def joint_spring(compiled: Any, k: int) -> dict[str, float | tuple[float, ...]]:
+    """Return the linear spring of a joint as fields of `Joint`: `stiffness` and `springref`.
+
+    The force is -stiffness (q - springref); a ball joint's springref is a quaternion
+    (x, y, z, w), as in our q. Free joints and joints without a spring have none.
+    """
+    kind, start = int(compiled.jnt_type[k]), int(compiled.jnt_qposadr[k])
+    stiffness = float(np.ravel(compiled.jnt_stiffness[k])[0])
+    if kind == _FREE or stiffness == 0 or int(compiled.opt.disableflags) & _NO_SPRING:
+        return {}
+    if kind == _BALL:
+        rest = np.roll(compiled.qpos_spring[start : start + 4], -1)
+        return {"stiffness": stiffness, "springref": tuple(map(float, rest))}
+    return {"stiffness": stiffness, "springref": float(compiled.qpos_spring[start])}
+
+
 def _actuator(compiled: Any, field: str, k: int) -> float:
     """An attribute that only newer versions of MuJoCo have."""
     values = getattr(compiled, f"actuator_{field}", None)
@@ -120,7 +137,8 @@ def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> lis
     report("armature or damping of actuators on other than joints", _where(actuators, rotors))
     if not flags & (_NO_CONSTRAINT | _NO_EQUALITY):
         names = [str(compiled.eq(k).name) or f"equality{k}" for k in range(compiled.neq)]
-        report("equality constraints", _where(names, np.asarray(compiled.eq_active0) != 0))
+        acting = _where(names, np.asarray(compiled.eq_active0) != 0)
+        report("equality constraints", [n for n in acting if not n.startswith(EQUALITY)])
     if not flags & _NO_GRAVITY:
         report("gravity compensation", _where(bodies, np.asarray(compiled.body_gravcomp) != 0))
     if compiled.opt.density > 0 or compiled.opt.viscosity > 0:

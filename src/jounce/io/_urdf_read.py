@@ -200,6 +200,8 @@ def _numbers(doc: Document, element: Element | None, strict: bool) -> dict[str, 
     for name in element.keys():  # noqa: SIM118 (an element is no dict)
         if name in known:
             values[name] = doc.number(element, name, UNLIMITED)
+            if abs(values[name]) == UNLIMITED:  # what `jounce.save` writes for no limit
+                values[name] = math.copysign(math.inf, values[name])
             if values[name] < 0 and name not in ("lower", "upper"):
                 raise doc.error(element, f"{name} must not be negative, got {values[name]:g}")
     return values

@@ -1,28 +1,25 @@
-"""Safe XML reading: files or text in, elements with exact line numbers and checked numbers out.
+"""Safe XML reading: bytes in, elements with exact line numbers and checked numbers out.
 
-Document types and entities are refused before parsing, nothing is fetched, and every problem
-becomes a `ModelError` that names the file, the line and the element.
+Entities are refused before parsing, nothing is fetched, and every problem becomes a `ModelError`
+that names the file, the line and the element.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import re
 import sys
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.parsers import expat
 
-from jounce.errors import ArgumentTypeError, MissingExtraError, MissingFileError, ModelError
+from jounce.errors import MissingExtraError, ModelError
+from jounce.io._source import Source, after_prolog
 
-__all__ = ["UNLIMITED", "Document", "Element", "Source", "parse", "read_source", "root_tag"]
+__all__ = ["LARGEST", "UNLIMITED", "Document", "Element", "label", "parse"]
 
 Element = Any
 """An element of lxml, which is imported only when a file is read."""
 
 _IN_NUMBERS = "+-.0123456789eE \t\r\n"
-_TAG = re.compile(rb"<([^\s/>!?]+)")
 
 LARGEST = 1e50
 """Larger magnitudes cannot be meant, and their products would overflow."""
@@ -31,130 +28,115 @@ UNLIMITED = sys.float_info.max
 """For numbers that are never multiplied, such as limits."""
 
 
-class Source(NamedTuple):
-    """The bytes of a model file, and what messages call it."""
+def parse(source: Source, strict: bool = False) -> Document:
+    """Parse a file without entities, declarations or network access.
 
-    data: bytes
-    name: str
-    directory: Path | None = None
-    encoding: str | None = None
-
-
-def read_source(source: str | bytes | os.PathLike[str]) -> Source:
-    """Read a path; a string that starts with "<" or spans several lines is the text itself.
+    Args:
+        source: what was read.
+        strict: refuse any document type, and make `Document.doubt` an error.
 
     Raises:
-        MissingFileError: there is no such file.
-        ModelError: it cannot be read.
-    """
-    if isinstance(source, bytes):
-        return Source(source, "<bytes>")
-    if isinstance(source, str) and _is_text(source):
-        try:
-            return Source(source.encode("utf-8"), "<string>", None, "utf-8")
-        except UnicodeEncodeError as error:
-            raise ModelError(f"<string>:1: the text is not valid Unicode: {error}") from None
-    if not isinstance(source, (str, os.PathLike)):
-        raise ArgumentTypeError(f"the model file must be a path or its text, got {source!r:.60}")
-    path = Path(source)
-    try:
-        return Source(path.read_bytes(), str(path), path.parent)
-    except FileNotFoundError:
-        raise MissingFileError(f"there is no model file {str(path)!r}") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ModelError(f"{path}: cannot read the model file: {reason}") from None
-
-
-def _is_text(source: str) -> bool:
-    return not source.strip() or source.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in source
-
-
-def _after_prolog(data: bytes) -> tuple[bytes, int]:
-    """Return the data (as ASCII-compatible bytes) and where its first real tag begins."""
-    if b"\0" in data[:4]:  # UTF-16 or UTF-32: markup is ASCII once the zeros are gone
-        data = data.replace(b"\0", b"")
-    position = 0
-    for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"):
-        if data.startswith(mark):
-            position = len(mark)
-    while True:
-        while data[position : position + 1].isspace():
-            position += 1
-        if data.startswith(b"<!--", position):
-            end = data.find(b"-->", position)
-        elif data.startswith(b"<?", position):
-            end = data.find(b"?>", position)
-        else:
-            return data, position
-        if end < 0:
-            return data, len(data)
-        position = data.index(b">", end) + 1
-
-
-def root_tag(source: Source) -> str | None:
-    """Return the name of the root element without parsing the rest; None if there is none."""
-    data, position = _after_prolog(source.data)
-    if data.startswith(b"<!DOCTYPE", position):
-        raise _doctype(source.name, data, position)
-    match = _TAG.match(data, position)
-    return match[1].decode("utf-8", "replace").rpartition(":")[2] if match else None
-
-
-def _doctype(name: str, data: bytes, position: int) -> ModelError:
-    line = data.count(b"\n", 0, position) + 1
-    return ModelError(
-        f"{name}:{line}: <!DOCTYPE>: document types and entities are not allowed in model files"
-    )
-
-
-def parse(source: Source) -> Document:
-    """Parse a file without entities, document types or network access.
-
-    Raises:
-        ModelError: it is not well-formed XML, or it declares a document type.
+        ModelError: it is not well-formed XML, or it declares entities.
         MissingExtraError: lxml is missing.
     """
     try:
         from lxml import etree
     except ImportError:
         raise MissingExtraError(
-            "reading URDF files needs lxml: pip install 'jounce[urdf]'"
+            "reading model files needs lxml, which is not installed: pip install lxml"
         ) from None
     if not source.data.strip():
         raise ModelError(f"{source.name}:1: the file is empty, expected XML")
-    data, position = _after_prolog(source.data)
+    data, position, doctype = after_prolog(source)
+    if doctype and strict:
+        line = data.count(b"\n", 0, data.index(b"<!DOCTYPE")) + 1
+        raise ModelError(f"{source.name}:{line}: <!DOCTYPE>: strict files have no document type")
     if data.startswith(b"<!DOCTYPE", position):
-        raise _doctype(source.name, data, position)
-    options = {
-        "resolve_entities": False,
-        "no_network": True,
-        "load_dtd": False,
-        "dtd_validation": False,
-        "remove_comments": True,
-        "remove_pis": True,
-        "collect_ids": False,
-        "encoding": source.encoding,
-    }
-    parser = etree.XMLParser(**options)
+        raise ModelError(f"{source.name}:1: <!DOCTYPE>: there are two document types")
+    root, faults = _tree(etree, source)
+    if any(_kind(fault) in _LIMITS for fault in faults):
+        _refuse_deep(source)
+        root, faults = _tree(etree, source, huge_tree=True)
+    if faults and all(_kind(fault) in _HARMLESS for fault in faults):
+        root, faults = _tree(etree, source, huge_tree=True, recover=True)
+    elif root is None:
+        raise _malformed(source.name, faults)
+    internal = root.getroottree().docinfo.internalDTD
+    if internal is not None and not doctype:
+        raise ModelError(f"{source.name}:1: <!DOCTYPE>: not allowed in model files")
+    return Document(_without_namespace(root), source, strict)
+
+
+# Undeclared prefixes (<drake:joint> without xmlns) and comments with "--" are common.
+_HARMLESS = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_HYPHEN_IN_COMMENT")
+
+# How libxml2 says that a comment, a text or the nesting is larger than it takes by default.
+_LIMITS = ("ERR_RESOURCE_LIMIT", "ERR_COMMENT_NOT_FINISHED", "ERR_CDATA_NOT_FINISHED")
+
+MOST_LEVELS = 1000
+"""Deeper nesting is refused; with less, no parser runs out of stack."""
+
+
+def _tree(etree: Any, source: Source, **options: bool) -> tuple[Any, list[Any]]:
+    """Return the root element, None if there is none, and what the parser complains of."""
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        remove_comments=True,
+        remove_pis=True,
+        collect_ids=False,
+        encoding=source.encoding,
+        **options,
+    )
     try:
         root = etree.fromstring(source.data, parser)
     except etree.XMLSyntaxError as error:
-        # An undeclared prefix (<drake:joint> without xmlns) is common and harmless.
-        if any(entry.type_name != "NS_ERR_UNDEFINED_NAMESPACE" for entry in parser.error_log):
-            raise _malformed(source.name, error, parser.error_log) from None
-        root = etree.fromstring(source.data, etree.XMLParser(**options, recover=True))
+        return None, list(parser.error_log) or [error]
     except (ValueError, LookupError) as error:
         raise ModelError(f"{source.name}:1: cannot be read as XML: {error}") from None
-    if root.getroottree().docinfo.internalDTD is not None:
-        raise _doctype(source.name, b"", 0)
-    return Document(_without_namespace(root), source)
+    if root is None:
+        raise ModelError(f"{source.name}:1: cannot be read as XML")
+    return root, []
 
 
-def _malformed(name: str, error: Any, log: Any) -> ModelError:
-    entries = [e for e in log if e.type_name != "NS_ERR_UNDEFINED_NAMESPACE"]
-    line = entries[0].line if entries else error.lineno or 1
-    message = entries[0].message if entries else error.msg
+def _kind(fault: Any) -> str:
+    return str(getattr(fault, "type_name", ""))
+
+
+def _refuse_deep(source: Source) -> None:
+    """Refuse deep nesting without building a tree; what is not well-formed is told later."""
+    depth = 0
+    parser = expat.ParserCreate(source.encoding)
+
+    def start(tag: str, attributes: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MOST_LEVELS:
+            raise ModelError(
+                f"{source.name}:{parser.CurrentLineNumber}: <{tag}>: elements are nested more "
+                f"than {MOST_LEVELS} deep"
+            )
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(source.data, True)
+    except (expat.ExpatError, LookupError):
+        return
+    except ValueError as error:
+        if isinstance(error, ModelError):
+            raise
+
+
+def _malformed(name: str, faults: list[Any]) -> ModelError:
+    first = next((fault for fault in faults if _kind(fault) not in _HARMLESS), faults[0])
+    line = getattr(first, "line", None) or getattr(first, "lineno", None) or 1
+    message = getattr(first, "message", None) or str(first)
     return ModelError(f"{name}:{max(line, 1)}: not well-formed XML: {message.strip()}")
 
 
@@ -170,9 +152,11 @@ def _without_namespace(root: Element) -> Element:
 class Document:
     """A parsed file: its root element, and errors and numbers that know where they are."""
 
-    def __init__(self, root: Element, source: Source) -> None:
+    def __init__(self, root: Element, source: Source, strict: bool = False) -> None:
         self.root = root
+        self.strict = strict
         self.name = source.name
+        self.size = len(source.data)
         self.directory = source.directory
         self._source = source
         self._lines: dict[Element, int] | None = None
@@ -203,10 +187,12 @@ class Document:
         return ModelError(f"{self.name}:{self.line(element)}: {self._path(element)}: {message}")
 
     def _path(self, element: Element) -> str:
-        parts = [_label(element)]
+        parts = [label(element)]
         for ancestor in element.iterancestors():
+            if len(parts) > 4:
+                return " in ".join(parts) + " in ..."
             if ancestor is not self.root:
-                parts.append(_label(ancestor))
+                parts.append(label(ancestor))
         return " in ".join(parts)
 
     def text(self, element: Element, attribute: str) -> str:
@@ -251,7 +237,8 @@ class Document:
         return self.error(element, f"attribute {attribute!r} must be {expected}, got {shown!r}")
 
 
-def _label(element: Element) -> str:
+def label(element: Element) -> str:
+    """Return what messages call an element: its tag, and its name if it has one."""
     tag = element.tag
     if tag.startswith("{"):
         namespace, _, local = tag[1:].rpartition("}")

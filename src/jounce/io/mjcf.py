@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +11,16 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import MissingExtraError, ModelError
+from jounce.errors import ModelError
 from jounce.io._common import displacement, warn
+from jounce.io._folder import Folder
+from jounce.io._mjcf_compile import compile_tree
+from jounce.io._mjcf_extension import Extension, read_extension, restored
+from jounce.io._mjcf_gate import admit
+from jounce.io._mjcf_keys import read_poses
 from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
-from jounce.io._xml import Source, read_source, root_tag
+from jounce.io._mjcf_tree import Tree
+from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
@@ -33,6 +38,8 @@ def load_mjcf(
     *,
     gravity: ArrayLike | None = None,
     strict: bool = False,
+    max_bytes: int = MAX_BYTES,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Load a robot from an MJCF file or from its text, as MuJoCo compiles it.
 
@@ -40,11 +47,16 @@ def load_mjcf(
     MuJoCo, and so do the frames of the bodies. A hinge's or slide's q is MuJoCo's `qpos`, its
     `ref` included; for the layout of ball and free joints see `jounce.interop.mujoco`. Bodies
     without joints (mocap bodies too) are merged into their parent; their names remain frames, and
-    sites become frames. Unnamed bodies are called "body<id>", unnamed joints after their body.
+    sites become frames. Keyframes become ``model.poses``, unnamed ones as "key<number>". Unnamed
+    bodies are called "body<id>", unnamed joints after their body.
 
     Joints are actuated if an actuator of the file drives them (itself, or by a tendon); in a file
     without such actuators all are but free joints. An actuator's armature and damping count as
     the joint's.
+
+    Meshes are read only where an inertia depends on one; others may be missing. Textures, height
+    fields and skins are never read. Counts that MuJoCo would not finish (`replicate`), numbers
+    that are not finite or beyond 1e50, and files outside of `folder` are refused.
 
     What is no part of a tree of rigid bodies (springs, tendons, equality constraints, fluids,
     gravity compensation) is left out with a warning. Contacts and shapes are left out without one.
@@ -58,13 +70,16 @@ def load_mjcf(
             neutral.
         gravity: acceleration of gravity, m/s^2; by default that of the file.
         strict: refuse what is otherwise a warning.
+        max_bytes: largest size of the file with all that it includes, and of each mesh.
+        folder: where includes and meshes must be; by default the project that the file belongs
+            to (the nearest folder above it with a ``package.xml``, ``.git``, ``pyproject.toml``
+            or ``__init__.py``), or the file's own folder if there is none.
 
     Returns:
         The robot.
 
     Raises:
-        ModelError: MuJoCo refuses the file, or there is not one root body to free; the message
-            names the file.
+        ModelError: the file is wrong; the message names file, line and element.
         MissingFileError: there is no such file.
         MissingExtraError: the mujoco package is missing.
         ArgumentError: `base` is none of the above.
@@ -72,13 +87,28 @@ def load_mjcf(
     Warns:
         ModelWarning: once per file, naming what is left out.
     """
+    text = read_source(source, max_bytes)
+    return from_source(
+        text, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder
+    )
+
+
+def from_source(
+    source: Source,
+    base: Base,
+    *,
+    gravity: ArrayLike | None,
+    strict: bool,
+    max_bytes: int,
+    folder: str | os.PathLike[str] | None,
+) -> Model:
+    """Load a robot from bytes that were read already; see `load_mjcf`."""
     joint = root_joint(base)
-    text = read_source(source)
-    root = root_tag(text)
-    if root not in ("mujoco", None):
-        raise ModelError(f"{text.name}:1: <{root}>: expected <mujoco> as root element")
-    compiled, remarks = _compile(text)
-    return from_compiled(text.name, compiled, remarks, joint, gravity, strict)
+    tree = admit(source, Folder(source.directory, folder, max_bytes), max_bytes)
+    if tree.pieces[0].tag != "mujoco":
+        raise tree.pieces[0].error("expected <mujoco> as root element")
+    compiled, remarks = compile_tree(tree, joint.type != "fixed")
+    return from_compiled(source.name, compiled, remarks, joint, gravity, strict, tree)
 
 
 def from_compiled(
@@ -88,15 +118,16 @@ def from_compiled(
     base: Joint,
     gravity: ArrayLike | None,
     strict: bool,
+    tree: Tree | None = None,
 ) -> Model:
-    """Make a robot of a `mujoco.MjModel`; see `load_mjcf`. The name is for messages."""
+    """Make a robot of a `mujoco.MjModel`; see `load_mjcf`. Name and tree are for messages."""
     findings = left_out(compiled, body_names(compiled), joint_names(compiled))
     if strict and findings:
-        raise ModelError(f"{name}: the model cannot hold {'; '.join(findings)}")
+        raise _error(name, tree, "mujoco", f"the model cannot hold {'; '.join(findings)}")
     try:
         model = _build(compiled, base, gravity)
     except ModelError as error:
-        raise ModelError(f"{name}: {error}") from None
+        raise _error(name, tree, "worldbody", str(error)) from None
     if findings:
         remarks.insert(
             0,
@@ -135,49 +166,30 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-def _compile(source: Source) -> tuple[Any, list[str]]:
-    """Return MuJoCo's model and the remarks of its compiler."""
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtraError(
-            "reading MJCF files needs mujoco: pip install 'jounce[mjcf]'"
-        ) from None
-    remarks: list[str] = []
-    try:
-        with _warnings_to(mujoco, remarks):
-            if source.directory is not None:
-                return mujoco.MjModel.from_xml_path(source.name), remarks
-            return mujoco.MjModel.from_xml_string(source.data.decode("utf-8")), remarks
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{source.name}: the text is not valid UTF-8: {error}") from None
-    except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        reason = " ".join(str(error).split()).removeprefix("Error: ")
-        raise ModelError(f"{source.name}: MuJoCo refuses the model: {reason}") from None
-
-
-@contextmanager
-def _warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
-    """Collect MuJoCo's warnings, which otherwise go to the console and to a log file."""
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(
-        lambda text: remarks.append(f"MuJoCo remarks: {' '.join(_decoded(text).split())}")
-    )
-    try:
-        yield
-    finally:
-        mujoco.set_mju_user_warning(before)
-
-
-def _decoded(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+def _error(name: str, tree: Tree | None, tag: str, message: str) -> ModelError:
+    """Build the exception that names an element of the file, if there is one."""
+    if tree is None:
+        return ModelError(f"{name}: {message}")
+    return next((piece for _, piece in tree.of(tag)), tree.pieces[0]).error(message)
 
 
 def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
+    builder, extension, freed = _filled(compiled, base, gravity)
+    model = builder.build(warn=False)
+    if not compiled.nkey:
+        return model
+    return model.replace(poses=read_poses(model, compiled, joint_names(compiled), extension, freed))
+
+
+def _filled(
+    compiled: Any, base: Joint, gravity: ArrayLike | None
+) -> tuple[ModelBuilder, Extension, int]:
+    """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
     if gravity is None:
         weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
         gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
-    names = body_names(compiled)
+    extension = read_extension(compiled)
+    names = [extension.names.get(name, name) for name in body_names(compiled)]
     joints = _joints(compiled, joint_names(compiled))
     freed = -1 if base.type == "fixed" else _body_to_free(compiled, names, joints, base)
     parameters = _parameters(compiled)
@@ -188,9 +200,11 @@ def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
         if i == freed:
             own = [base]
         if own and own[0].type == "free":
-            placement = np.eye(4)  # qpos is the pose in the world
+            own, placed = restored(own, extension)
+            placement = placement if placed else np.eye(4)  # qpos is the pose in the world
         elif i != freed:
             own, placement = _absorb_references(own, _references(compiled, i), placement)
+            own, _ = restored(own, extension)
         parent = int(compiled.body_parentid[i])
         builder.add_body(
             names[i],
@@ -199,8 +213,8 @@ def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
             placement,
             parameters=parameters[i],
         )
-    _add_sites(builder, compiled, names)
-    return builder.build(warn=False)
+    _add_sites(builder, compiled, names, extension)
+    return builder, extension, freed
 
 
 _DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY
@@ -323,11 +337,16 @@ def _listed(names: Sequence[str]) -> str:
     return f" (among {', '.join(map(repr, names))})" if names else ""
 
 
-def _add_sites(builder: ModelBuilder, compiled: Any, names: Sequence[str]) -> None:
+def _add_sites(
+    builder: ModelBuilder, compiled: Any, names: Sequence[str], extension: Extension
+) -> None:
     taken = set(names)
     for k in range(compiled.nsite):
         name = str(compiled.site(k).name) or f"site{k}"
-        name = _fresh(name if name not in taken else f"{name}_site", taken)
+        if name in extension.names:
+            name = extension.names[name]
+        else:
+            name = _fresh(name if name not in taken else f"{name}_site", taken)
         body = int(compiled.site_bodyid[k])
         pose = _pose(compiled.site_pos[k], compiled.site_quat[k])
         builder.add_frame(name, names[body] if body > 0 else None, pose)

@@ -16,15 +16,18 @@ from jounce.io._common import (
     displacement,
     warn,
 )
+from jounce.io._source import MAX_BYTES, Source, read_source
+from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
-from jounce.io._xml import Document, Source, parse, read_source
+from jounce.io._xml import Document, parse
+from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
 from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
-from jounce.model.roots import Base, root_joint
+from jounce.model.roots import ROOT_JOINT, Base, root_joint
 
 __all__ = ["load_urdf"]
 
@@ -38,7 +41,8 @@ def load_urdf(
     *,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Model:
     """Load a robot from a URDF file or from its text.
 
@@ -60,7 +64,9 @@ def load_urdf(
         strict: refuse what is otherwise a warning (inertias that no body can have, mimic joints
             without a leader), unknown elements and attributes, and whatever the specification
             requires but robots in use leave out (limits, a robot's name).
-        gravity: acceleration of gravity, m/s^2.
+        gravity: acceleration of gravity, m/s^2; by default (0, 0, -9.81), or what `jounce.save`
+            wrote.
+        max_bytes: largest size of the file; what is larger is refused before it is read.
 
     Returns:
         The robot.
@@ -73,11 +79,12 @@ def load_urdf(
     Warns:
         ModelWarning: once per file, listing the links and lines of impossible inertias.
     """
-    return from_source(read_source(source), base, mimic=mimic, strict=strict, gravity=gravity)
+    text = read_source(source, max_bytes)
+    return from_source(text, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
 def from_source(
-    source: Source, base: Base, *, mimic: str, strict: bool, gravity: ArrayLike
+    source: Source, base: Base, *, mimic: str, strict: bool, gravity: ArrayLike | None
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
     root = root_joint(base)
@@ -90,7 +97,7 @@ def from_source(
 
 
 def _load(
-    doc: Document, base: Joint, lock: bool, strict: bool, gravity: ArrayLike
+    doc: Document, base: Joint, lock: bool, strict: bool, gravity: ArrayLike | None
 ) -> tuple[Model, list[str]]:
     """Return the model, and what is doubtful about it."""
     robot = read_robot(doc, strict)
@@ -100,16 +107,28 @@ def _load(
     parameters, impossible = _inertial_parameters(doc, robot.links)
     if strict and impossible:
         raise check.refuse_inertias(doc, impossible)
-    joint = _root_joint(doc, robot, root, base)
-    builder = ModelBuilder(gravity=gravity, name=robot.name)
+    header = read_header(doc)
+    joint = _root_joint(doc, robot, root, base, header)
+    builder = ModelBuilder(gravity=header.gravity if gravity is None else gravity, name=robot.name)
     builder.add_visuals(visuals(doc, robot.shapes, colors))
     try:
-        builder.add_body(root.name, None, joint, parameters=parameters[root.name])
-        _add_joints(builder, robot.joints, parameters, {j.name for j in lost}, lock)
+        if header.world and joint.type == "fixed":
+            world = root.name  # which is no frame of the model
+        else:
+            world = ""
+            builder.add_body(root.name, None, joint, parameters=parameters[root.name])
+        names = {j.name for j in lost}
+        _add_joints(doc, builder, robot.joints, parameters, names, lock, world)
+        for name, placement in header.frames.items():
+            builder.add_frame(name, None, placement)
         model = builder.build(warn=False)
     except ModelError as error:
         raise ModelError(f"{doc.name}: {error}") from None
-    findings = [check.report(doc, impossible, most=10)] if impossible else []
+    model, findings = add_poses(doc, model)
+    if strict and findings:
+        raise ModelError(f"{doc.name}: {'. '.join(findings)}")
+    if impossible:
+        findings.insert(0, check.report(doc, impossible, most=10))
     if lost:
         findings.append(check.lost_report(doc, lost, most=10))
     return model, findings
@@ -138,16 +157,19 @@ def _inertial_parameters(
     return parameters, check.impossible_inertias(inertials, masses, own)
 
 
-def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: Joint) -> Joint:
+def _root_joint(
+    doc: Document, robot: Robot, root: LinkRecord, base: Joint, header: Header
+) -> Joint:
     """Return the joint between the world and the root link."""
     if base.type == "free" and _floats_already(robot, root):
         return Joint("fixed")
+    joint = base if header.root is None or base != Joint("free", ROOT_JOINT) else header.root
     for record in robot.joints:
-        if record.name == base.name and "fixed" not in (base.type, record.type):
+        if record.name == joint.name and "fixed" not in (joint.type, record.type):
             raise doc.error(
-                record.element, f'base="{base.type}" adds a joint named {base.name!r} as well'
+                record.element, f'base="{joint.type}" adds a joint named {joint.name!r} as well'
             )
-    return base
+    return joint
 
 
 def _floats_already(robot: Robot, root: LinkRecord) -> bool:
@@ -157,37 +179,56 @@ def _floats_already(robot: Robot, root: LinkRecord) -> bool:
 
 
 def _add_joints(
+    doc: Document,
     builder: ModelBuilder,
     joints: Sequence[JointRecord],
     parameters: dict[str, Array],
     lost: set[str],
     lock: bool,
+    world: str,
 ) -> None:
-    """Add all links but the root; `parameters` holds those of every link by its name."""
+    """Add all links but the root.
+
+    Args:
+        doc: the file.
+        builder: takes the links.
+        joints: all joints of the file.
+        parameters: of every link, by its name.
+        lost: names of joints that follow a joint that does not exist.
+        lock: whether joints that follow others are fixed.
+        world: name of a root link that only stands for the world.
+    """
     placements = poses([joint.origin for joint in joints])
     locked = check.locked_positions(joints) if lock else {}
+    chains = read_chains(doc, joints, placements, parameters, locked)
+    inside = {name for chain in chains.values() for name in chain.rest}
     for record, placement in zip(joints, placements, strict=True):
-        if record.name in locked:
-            joint = Joint("fixed")
-            moved = displacement(record.type, record.axis, locked[record.name])
-            placement = placement @ moved
-        elif record.type == "fixed":
-            joint = Joint("fixed")
-        else:
-            joint = Joint(
-                record.type,
-                record.name,
-                axis=record.axis,
-                damping=record.limits.damping,
-                friction=record.limits.friction,
-                lower=record.limits.lower,
-                upper=record.limits.upper,
-                velocity_limit=record.limits.velocity,
-                effort_limit=record.limits.effort,
-                mimic=None if record.name in lost else record.mimic,
-            )
-        builder.add_body(
-            record.child, record.parent, joint, placement, parameters=parameters[record.child]
-        )
-        if joint.type == "fixed" and record.name not in parameters:
-            builder.add_frame(record.name, record.parent, placement)
+        if record.name in inside:
+            continue
+        own: Joint | tuple[Joint, ...] = Joint("fixed")
+        child, parent = record.child, None if record.parent == world else record.parent
+        if record.name in chains:
+            _, child, own, placement = chains[record.name]
+        elif record.name in locked:
+            placement = placement @ displacement(record.type, record.axis, locked[record.name])
+        elif record.type != "fixed":
+            own = restored(doc, record, _joint(record, record.name in lost))
+        builder.add_body(child, parent, own, placement, parameters=parameters[child])
+        is_frame = own == Joint("fixed") and record.name not in parameters
+        if is_frame and not is_no_frame(record):
+            builder.add_frame(record.name, parent, placement)
+
+
+def _joint(record: JointRecord, lost: bool) -> Joint:
+    return Joint(
+        record.type,
+        record.name,
+        axis=record.axis,
+        damping=record.limits.damping,
+        friction=record.limits.friction,
+        lower=record.limits.lower,
+        upper=record.limits.upper,
+        velocity_limit=record.limits.velocity,
+        effort_limit=record.limits.effort,
+        mimic=None if lost else record.mimic,
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentTypeError, MissingExtraError, ModelError
 from jounce.io._common import warn
-from jounce.io._xml import Source, read_source, root_tag
+from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io.urdf import from_source
 from jounce.model import Model
 from jounce.model.roots import Base
@@ -30,7 +30,8 @@ def load_xacro(
     arguments: Mapping[str, str] | None = None,
     mimic: str = "independent",
     strict: bool = False,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Model:
     """Expand a xacro file and load the URDF that comes out; see `jounce.load_urdf`.
 
@@ -44,7 +45,8 @@ def load_xacro(
         arguments: values for ``$(arg name)``; one that the file does not ask for is a warning.
         mimic: see `jounce.load_urdf`.
         strict: see `jounce.load_urdf`.
-        gravity: acceleration of gravity, m/s^2.
+        gravity: see `jounce.load_urdf`.
+        max_bytes: largest size of the file.
 
     Returns:
         The robot.
@@ -53,17 +55,22 @@ def load_xacro(
         ModelError: the file cannot be expanded, or what comes out is wrong.
         MissingExtraError: the xacro package is missing.
     """
-    text = expand_xacro(path, arguments)
+    text = expand_xacro(path, arguments, max_bytes)
     expanded = Source(text.encode(), f"{path} (expanded)", Path(path).parent, "utf-8")
     return from_source(expanded, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
-def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | None = None) -> str:
+def expand_xacro(
+    path: str | os.PathLike[str],
+    arguments: Mapping[str, str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> str:
     """Return the URDF text that a xacro file expands to.
 
     Args:
         path: the file.
         arguments: values for ``$(arg name)``.
+        max_bytes: largest size of the file.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path must be the path of a xacro file, got {path!r:.60}")
@@ -73,7 +80,9 @@ def expand_xacro(path: str | os.PathLike[str], arguments: Mapping[str, str] | No
         raise MissingExtraError(
             "loading xacro files needs the xacro package: pip install 'jounce[xacro]'"
         ) from None
-    root_tag(read_source(Path(path)))  # missing files and document types are refused here
+    root_tag(
+        read_source(Path(path), max_bytes)
+    )  # missing files and document types are refused here
     messages = io.StringIO()
     if not (arguments is None or isinstance(arguments, Mapping)):
         raise ArgumentTypeError(f"arguments must be a dict of names and values, got {arguments!r}")
