@@ -42,12 +42,25 @@ def strict_cases() -> Iterator[Case]:
         ("limit-current", LIMIT, LIMIT.replace("effort", 'current="3" effort')),
         strict_only=True,
     )
+    flags = {"strict_only": True, "same_line": False, "warns": True}
+    yield from mistakes(
+        "joint",
+        ("joint-stray-text", SHOULDER, SHOULDER + "revolute"),
+        ("joint-text-between", PARENT, PARENT + "!"),
+        **flags,
+    )
+    upper = '<link name="upper">'
+    yield from mistakes("link", ("link-stray-text", upper, upper + "mass = 2"), **flags)
+    yield from mistakes("robot", ("robot-stray-text", TOOL, TOOL + "<!-- --> text"), **flags)
+    for old, right, wrong in ((BOX, "box", "bx"), (SPHERE, "sphere", "shpere")):
+        new = old.replace(right, wrong)
+        yield Case(f"element-{wrong}-for-{right}", old, new, wrong, True, warns=True)
     yield Case("limit-missing", LIMIT, "", "joint", True, False)
     yield Case("mimic-unknown-joint", 'joint="shoulder"', 'joint="shouldr"', "mimic", True)
     fixed = GRIP.replace("continuous", "fixed")
     yield Case("mimic-on-a-fixed-joint", GRIP, fixed, "mimic", True, False)
     fixed, ball = 'type="fixed">', 'type="spherical"><dynamics damping="1"/>'
-    yield Case("damped-spherical", fixed, ball, "dynamics", True)
+    yield Case("damped-spherical", fixed, ball, "dynamics", True, warns=True)
     yield Case("robot-unnamed", 'robot name="arm"', "robot", "robot", True)
     yield Case("robot-extra", 'robot name="arm"', 'robot name="arm" maker="x"', "robot", True)
     yield Case("degrees", 'rpy="0 0 1.57"', 'rpy="0 0 90"', "origin", True)

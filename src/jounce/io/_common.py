@@ -11,12 +11,14 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelWarning
+from jounce.io._findings import Finding, listed
 
 __all__ = [
     "MIMIC_CHOICES",
     "check_choice",
     "displacement",
     "warn",
+    "warn_of_findings",
 ]
 
 
@@ -58,3 +60,10 @@ def warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("jounce."):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, ModelWarning, stacklevel=level)
+
+
+def warn_of_findings(name: str, findings: Sequence[Finding]) -> None:
+    """Issue one warning for a file, unless all that was found is a matter of style."""
+    serious = [finding for finding in findings if finding.kind != "style"]
+    if serious:
+        warn(f"{name}: {listed(serious)}. strict=True refuses such a file.")

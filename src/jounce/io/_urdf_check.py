@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from jounce._types import Array
-from jounce.errors import ModelError, close_names, did_you_mean
+from jounce.errors import close_names, did_you_mean
+from jounce.io._findings import Finding
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
 from jounce.model import inertia
 
 __all__ = [
     "check_tree",
-    "impossible_inertias",
+    "doubt_inertias",
     "locked_positions",
-    "lost_report",
-    "refuse_inertias",
-    "report",
     "unknown_leaders",
 ]
 
@@ -92,9 +90,7 @@ def _refuse_cycle(
             )
 
 
-def unknown_leaders(
-    doc: Document, joints: Sequence[JointRecord], strict: bool
-) -> list[JointRecord]:
+def unknown_leaders(doc: Document, joints: Sequence[JointRecord]) -> list[JointRecord]:
     """Check what mimic joints follow; return those that follow a joint that does not exist."""
     by_name = {joint.name: joint for joint in joints}
     lost = []
@@ -109,12 +105,14 @@ def unknown_leaders(
                 joint.mimic_element, f"joint {leader.name!r} is {leader.type}, it has no position"
             )
     _refuse_mimic_cycle(doc, by_name)
-    if strict and lost:
-        raise doc.error(lost[0].mimic_element, lost_report(doc, lost, by_name))
+    if doc.strict and lost:
+        raise doc.error(lost[0].mimic_element, _lost_report(doc, lost, by_name))
+    if lost:
+        doc.findings.append(Finding("structure", lambda: _lost_report(doc, lost, most=10)))
     return lost
 
 
-def lost_report(
+def _lost_report(
     doc: Document,
     lost: Sequence[JointRecord],
     known: Iterable[str] = (),
@@ -160,21 +158,29 @@ def locked_positions(joints: Sequence[JointRecord]) -> dict[str, float]:
     return positions
 
 
-def impossible_inertias(
-    inertials: Sequence[Inertial], masses: Array, tensors: Array
-) -> list[tuple[Inertial, str]]:
-    """Return those that no rigid body can have, with the reason.
+def doubt_inertias(
+    doc: Document, inertials: Sequence[Inertial], masses: Array, tensors: Array
+) -> None:
+    """Find those that no rigid body can have; `strict` refuses them.
 
     Args:
+        doc: the file.
         inertials: n of them.
         masses: (n,) their masses.
         tensors: (n, 3, 3) their inertias about the center of mass.
     """
     rows = inertia.from_com(masses, np.zeros((len(masses), 3)), tensors)
-    return [(inertials[k], why) for k, why in inertia.violations(rows).items()]
+    found = [(inertials[k], why) for k, why in inertia.violations(rows).items()]
+    if found and doc.strict:
+        raise doc.error(found[0][0].element, _report(doc, found))
+    if doc.collects:
+        for inertial, why in found:
+            doc.doubt("physics", inertial.element, why)
+    elif found:
+        doc.findings.append(Finding("physics", lambda: _report(doc, found, most=10)))
 
 
-def report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int | None = None) -> str:
+def _report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int | None = None) -> str:
     """List links with impossible inertias and their lines, `most` of them or all."""
     listed = [
         f"{inertial.element.getparent().get('name')!r} (line {doc.line(inertial.element)}): {why}"
@@ -184,8 +190,3 @@ def report(doc: Document, found: Sequence[tuple[Inertial, str]], most: int | Non
         listed.append(f"and {len(found) - len(listed)} more")
     plural = "link has an inertia" if len(found) == 1 else "links have inertias"
     return f"{len(found)} {plural} that no rigid body can have: " + "; ".join(listed)
-
-
-def refuse_inertias(doc: Document, found: Sequence[tuple[Inertial, str]]) -> ModelError:
-    """Build the error of `strict` for impossible inertias; it lists every link."""
-    return doc.error(found[0][0].element, report(doc, found))

@@ -57,7 +57,7 @@ def read_header(doc: Document) -> Header:
     gravity = doc.numbers(header, "gravity", 3) if header.get("gravity") is not None else None
     joint, frames = header.find("joint"), {}
     for element in header.findall("frame"):
-        origin = read_origin(doc, element.find("origin"), False)
+        origin = read_origin(doc, element.find("origin"))
         frames[doc.text(element, "name")] = poses([origin])[0]
     root = None if joint is None else _joint(doc, joint, "free")
     return Header(gravity, root, frames, header.get("world") == "true")

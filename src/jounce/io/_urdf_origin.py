@@ -33,16 +33,17 @@ _NO_ORIGIN = Origin()
 _FULL_TURN = 6.2832
 
 
-def read_origin(doc: Document, element: Element | None, strict: bool) -> Origin:
+def read_origin(doc: Document, element: Element | None) -> Origin:
     """Read an `<origin>`; without one, parent and child frames coincide."""
     if element is None:
         return _NO_ORIGIN
-    checked_children(doc, element, strict)
+    checked_children(doc, element)
     xyz = read_triple(doc, element, "xyz")
     if element.get("quat_xyzw") is None:
         rpy = read_triple(doc, element, "rpy")
-        if strict and max(map(abs, rpy)) > _FULL_TURN:
-            raise doc.error(element, "an angle of 'rpy' exceeds a full turn; URDF takes radians")
+        if max(map(abs, rpy)) > _FULL_TURN:
+            message = "an angle of 'rpy' exceeds a full turn; URDF takes radians"
+            doc.doubt("style", element, message)
         return Origin(xyz, rpy)
     if element.get("rpy") is not None:
         raise doc.error(element, "attributes 'rpy' and 'quat_xyzw' exclude each other")

@@ -79,24 +79,24 @@ class Robot(NamedTuple):
     materials: list[Element]
 
 
-def read_robot(doc: Document, strict: bool) -> Robot:
+def read_robot(doc: Document) -> Robot:
     """Read all elements of the file and check each by itself."""
     root = doc.root
     if root.tag != "robot":
         raise doc.error(root, "expected <robot> as the root element of a URDF file")
-    children = checked_children(doc, root, strict)
+    children = checked_children(doc, root)
     version = root.get("version", "1.0")
     if version.split(".")[0] != "1":
         raise doc.error(root, f"URDF version {version!r} is not supported, expected 1.x")
-    name = doc.text(root, "name") if strict else root.get("name") or "robot"
+    if not root.get("name"):
+        doc.doubt("style", root, "attribute 'name' is missing")
+    name = root.get("name") or "robot"
     shapes: list[ShapeRecord] = []
-    links = [_link(doc, e, strict, shapes) for e in children.get("link", ())]
-    joints = [_joint(doc, e, strict) for e in children.get("joint", ())]
-    for material in children.get("material", ()):
-        doc.text(material, "name")
+    links = [doc.attempt(_link, doc, e, shapes) for e in children.get("link", ())]
+    joints = [doc.attempt(_joint, doc, e) for e in children.get("joint", ())]
     materials = children.get("material", [])
     materials = materials + [s.material for s in shapes if s.material is not None]
-    return Robot(name, links, joints, shapes, materials)
+    return Robot(name, [x for x in links if x], [x for x in joints if x], shapes, materials)
 
 
 def _first(children: dict[str, list[Element]], tag: str) -> Element | None:
@@ -104,67 +104,74 @@ def _first(children: dict[str, list[Element]], tag: str) -> Element | None:
     return elements[0] if elements else None
 
 
-def _link(doc: Document, element: Element, strict: bool, shapes: list[ShapeRecord]) -> LinkRecord:
-    children = checked_children(doc, element, strict)
+def _link(doc: Document, element: Element, shapes: list[ShapeRecord]) -> LinkRecord:
+    children = checked_children(doc, element)
     name = doc.text(element, "name")
     own = _first(children, "origin")
-    if own is not None and (strict or read_origin(doc, own, strict) != Origin()):
-        raise doc.error(own, "a link has no <origin> in URDF; its pose is that of its joint")
-    for tag in ("visual", "collision"):
-        shapes += [read_shape(doc, child, name, strict) for child in children.get(tag, ())]
+    if own is not None:
+        message = "a link has no <origin> in URDF; its pose is that of its joint"
+        if read_origin(doc, own) != Origin():
+            raise doc.error(own, message)
+        doc.doubt("style", own, message)
+    for child in [*children.get("visual", ()), *children.get("collision", ())]:
+        shape = doc.attempt(read_shape, doc, child, name, needed=False)
+        shapes += [] if shape is None else [shape]
     inertial = _first(children, "inertial")
-    return LinkRecord(element, name, None if inertial is None else _inertial(doc, inertial, strict))
+    return LinkRecord(element, name, None if inertial is None else _inertial(doc, inertial))
 
 
-def _inertial(doc: Document, element: Element, strict: bool) -> Inertial:
-    children = checked_children(doc, element, strict)
+def _inertial(doc: Document, element: Element) -> Inertial:
+    children = checked_children(doc, element)
     mass_element, inertia_element = children["mass"][0], children["inertia"][0]
-    checked_children(doc, mass_element, strict)
-    checked_children(doc, inertia_element, strict)
+    checked_children(doc, mass_element)
+    checked_children(doc, inertia_element)
     mass = doc.number(mass_element, "value")
     if mass < 0:
         raise doc.error(mass_element, f"mass must not be negative, got {mass:g}")
     inertia = tuple(
         doc.number(inertia_element, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
-    return Inertial(element, read_origin(doc, _first(children, "origin"), strict), mass, inertia)
+    return Inertial(element, read_origin(doc, _first(children, "origin")), mass, inertia)
 
 
-def _joint(doc: Document, element: Element, strict: bool) -> JointRecord:
-    children = checked_children(doc, element, strict)
+def _joint(doc: Document, element: Element) -> JointRecord:
+    children = checked_children(doc, element)
     name, urdf_type = doc.text(element, "name"), doc.text(element, "type")
     if urdf_type not in JOINT_TYPES:
         known = ", ".join(JOINT_TYPES)
         raise doc.error(element, f"unknown joint type {urdf_type!r}, expected one of {known}")
     kind = JOINT_TYPES[urdf_type]
     parent, child = children["parent"][0], children["child"][0]
-    checked_children(doc, parent, strict)
-    checked_children(doc, child, strict)
+    checked_children(doc, parent)
+    checked_children(doc, child)
     mimic_element = _first(children, "mimic")
-    for tag in ("calibration", "safety_controller"):
-        for extra in children.get(tag, ()):
-            checked_children(doc, extra, strict)
-            for attribute in extra.attrib:
-                if strict:
-                    doc.number(extra, attribute, UNLIMITED)
+    for extra in [*children.get("calibration", ()), *children.get("safety_controller", ())]:
+        doc.attempt(_unused, doc, extra, needed=False, kind="style")
     return JointRecord(
         element,
         name,
         kind,
         doc.text(parent, "link"),
         doc.text(child, "link"),
-        read_origin(doc, _first(children, "origin"), strict),
-        _axis(doc, _first(children, "axis"), kind, strict),
-        _limits(doc, element, kind, children, strict),
-        None if mimic_element is None else _mimic(doc, mimic_element, kind, strict),
+        read_origin(doc, _first(children, "origin")),
+        _axis(doc, _first(children, "axis"), kind),
+        _limits(doc, element, kind, children),
+        None if mimic_element is None else _mimic(doc, mimic_element, kind),
         mimic_element,
     )
 
 
-def _axis(doc: Document, element: Element | None, kind: str, strict: bool) -> Triple:
+def _unused(doc: Document, element: Element) -> None:
+    """Look at what controllers need and dynamics does not."""
+    checked_children(doc, element)
+    for attribute in element.attrib:
+        doc.number(element, attribute, UNLIMITED)
+
+
+def _axis(doc: Document, element: Element | None, kind: str) -> Triple:
     if element is None:
         return 1.0, 0.0, 0.0
-    checked_children(doc, element, strict)
+    checked_children(doc, element)
     axis = read_triple(doc, element, "xyz")
     if axis == ZERO:
         if kind not in ("fixed", "free", "spherical"):
@@ -173,29 +180,28 @@ def _axis(doc: Document, element: Element | None, kind: str, strict: bool) -> Tr
     return axis
 
 
-def _limits(
-    doc: Document, joint: Element, kind: str, children: dict[str, list[Element]], strict: bool
-) -> Limits:
+def _limits(doc: Document, joint: Element, kind: str, children: dict[str, list[Element]]) -> Limits:
     limit, dynamics = _first(children, "limit"), _first(children, "dynamics")
     bounded = kind in ("revolute", "prismatic")
-    values = {**_numbers(doc, limit, strict), **_numbers(doc, dynamics, strict)}
+    values = {**_numbers(doc, limit), **_numbers(doc, dynamics)}
     if bounded:
-        _check_range(doc, joint, limit, values, strict)
+        _check_range(doc, joint, limit, values)
     else:
         values.pop("lower", None)
         values.pop("upper", None)
     if kind in ("free", "spherical", "planar"):
-        if strict and (values.get("damping") or values.get("friction")):
-            raise doc.error(dynamics, "damping and friction need a joint with one coordinate")
+        if values.get("damping") or values.get("friction"):
+            message = "damping and friction need a joint with one coordinate; they are left out"
+            doc.doubt("physics", dynamics, message)
         return Limits()
     return Limits(**{name: values[name] for name in Limits._fields if name in values})
 
 
-def _numbers(doc: Document, element: Element | None, strict: bool) -> dict[str, float]:
+def _numbers(doc: Document, element: Element | None) -> dict[str, float]:
     """Read all known attributes of an element; only `lower` and `upper` may be negative."""
     if element is None:
         return {}
-    checked_children(doc, element, strict)
+    checked_children(doc, element)
     known, values = RULES[element.tag].optional, {}
     for name in element.keys():  # noqa: SIM118 (an element is no dict)
         if name in known:
@@ -212,7 +218,6 @@ def _check_range(
     joint: Element,
     limit: Element | None,
     values: dict[str, float],
-    strict: bool,
 ) -> None:
     """Complete and check the limits of a revolute or prismatic joint.
 
@@ -220,26 +225,27 @@ def _check_range(
     the files that do so mean a joint without limits.
     """
     if limit is None:
-        if strict:
-            raise doc.error(joint, "<limit> is missing; a revolute or prismatic joint needs it")
+        message = "<limit> is missing; a revolute or prismatic joint needs it"
+        doc.doubt("style", joint, message)
         return
-    if strict:
-        for name in ("lower", "upper", "effort", "velocity"):
-            doc.number(limit, name, UNLIMITED)
+    for name in ("lower", "upper", "effort", "velocity"):
+        if name not in values:
+            doc.doubt("style", limit, f"attribute {name!r} is missing")
     if "lower" in values or "upper" in values:
         lower, upper = values.setdefault("lower", 0.0), values.setdefault("upper", 0.0)
         if lower > upper:
             raise doc.error(limit, f"the lower limit {lower:g} is above the upper one, {upper:g}")
 
 
-def _mimic(doc: Document, element: Element, kind: str, strict: bool) -> Mimic | None:
-    checked_children(doc, element, strict)
+def _mimic(doc: Document, element: Element, kind: str) -> Mimic | None:
+    checked_children(doc, element)
     leader = doc.text(element, "joint")
     values = [
         doc.number(element, name) if element.get(name) is not None else default
         for name, default in (("multiplier", 1.0), ("offset", 0.0))
     ]
-    if kind == "fixed" and not strict:
+    if kind == "fixed":
+        doc.doubt("style", element, "a fixed joint cannot mimic another one")
         return None
     if kind not in ("revolute", "continuous", "prismatic"):
         raise doc.error(element, f"a {kind} joint cannot mimic another one")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from jounce.errors import ModelError
 from jounce.io._xml import Document, Element
 
 __all__ = ["RULES", "Rule", "checked_children"]
@@ -143,16 +142,16 @@ _NEEDED_CHILDREN = {
 _FOREIGN_WORDS = {"pose": "origin"}
 
 
-def checked_children(doc: Document, element: Element, strict: bool) -> dict[str, list[Element]]:
+def checked_children(doc: Document, element: Element) -> dict[str, list[Element]]:
     """Check attributes, children and stray text of an element; return its children by name."""
     name = element.tag
     rule = RULES[name]
     attributes = element.keys()
     if not (_KNOWN[name].issuperset(attributes) and _NEEDED[name].issubset(attributes)):
-        _check_attributes(doc, element, rule, strict)
+        _check_attributes(doc, element, rule)
     text = element.text
     if text and not text.isspace():
-        raise _stray_text(doc, element, text)
+        _stray_text(doc, element, text)
     found: dict[str, list[Element]] = {}
     if not rule.children and not len(element):
         return found
@@ -161,15 +160,19 @@ def checked_children(doc: Document, element: Element, strict: bool) -> dict[str,
         if tag in rule.children:
             found.setdefault(tag, []).append(child)
         elif tag not in rule.extensions:
-            _check_extension(doc, child, rule, strict)
+            _check_extension(doc, child, rule)
         if tail and not tail.isspace():
-            raise _stray_text(doc, element, tail)
+            _stray_text(doc, element, tail)
     _check_counts(doc, element, found)
     return found
 
 
-def _stray_text(doc: Document, element: Element, text: str) -> ModelError:
-    return doc.error(element, f"unexpected text {text.strip()[:40]!r}")
+def _stray_text(doc: Document, element: Element, text: str) -> None:
+    """Text may be meant as a value, but not between the children of an open element."""
+    message = f"unexpected text {text[:200].strip()[:40]!r}"
+    if not RULES[element.tag].children or RULES[element.tag].closed:
+        raise doc.error(element, message)
+    doc.doubt("structure", element, message)
 
 
 def _check_counts(doc: Document, element: Element, found: Mapping[str, list[Element]]) -> None:
@@ -182,26 +185,28 @@ def _check_counts(doc: Document, element: Element, found: Mapping[str, list[Elem
             raise doc.error(elements[1], f"there is already a <{tag}> in line {first}")
 
 
-def _check_attributes(doc: Document, element: Element, rule: Rule, strict: bool) -> None:
+def _check_attributes(doc: Document, element: Element, rule: Rule) -> None:
     names = element.keys()
     known = rule.required + rule.optional
     for name in names:
         if name in known:
             continue
-        if name.startswith("{http://www.w3.org/") or (":" in name and not strict):
+        if name.startswith("{http://www.w3.org/") or (":" in name and not doc.strict):
             continue
         hint = _suggestion(name, known)
         if hint is not None:
             raise doc.error(element, f"unknown attribute {name!r}; did you mean {hint!r}?")
-        if rule.closed or strict:
-            expected = ", ".join(map(repr, known)) or "none"
-            raise doc.error(element, f"unknown attribute {name!r}; known here: {expected}")
+        expected = ", ".join(map(repr, known)) or "none"
+        message = f"unknown attribute {name!r}; known here: {expected}"
+        if rule.closed:
+            raise doc.error(element, message)
+        doc.doubt("style", element, message)
     for name in rule.required:
         if name not in names:
             raise doc.error(element, f"attribute {name!r} is missing")
 
 
-def _check_extension(doc: Document, child: Element, rule: Rule, strict: bool) -> None:
+def _check_extension(doc: Document, child: Element, rule: Rule) -> None:
     tag = child.tag
     local = tag.rpartition("}")[2].rpartition(":")[2]
     namespaced = local != tag
@@ -220,8 +225,10 @@ def _check_extension(doc: Document, child: Element, rule: Rule, strict: bool) ->
     for hidden in child.iter("inertial", "joint"):
         if hidden.tag == "inertial" or hidden.find("child") is not None:
             raise doc.error(hidden, f"<{child.tag}> is unknown, so this would be dropped")
-    if strict or (rule.closed and not namespaced):
-        raise doc.error(child, f"unknown element; expected {_list(rule)}")
+    message = f"unknown element; expected {_list(rule)}"
+    if rule.closed and not namespaced:
+        raise doc.error(child, message)
+    doc.doubt("style", child, message)
 
 
 def _listed(rule: Rule) -> list[str]:

@@ -27,17 +27,17 @@ class ShapeRecord(NamedTuple):
     material: Element | None
 
 
-def read_shape(doc: Document, element: Element, link: str, strict: bool) -> ShapeRecord:
+def read_shape(doc: Document, element: Element, link: str) -> ShapeRecord:
     """Read a `<visual>` or `<collision>`."""
-    children = checked_children(doc, element, strict)
+    children = checked_children(doc, element)
     holder = children["geometry"][0]
-    shapes = [e for same in checked_children(doc, holder, strict).values() for e in same]
+    shapes = [e for same in checked_children(doc, holder).values() for e in same]
     if len(shapes) != 1:
         raise doc.error(holder, f"expected one shape, got {len(shapes)}")
-    checked_children(doc, shapes[0], strict)
+    checked_children(doc, shapes[0])
     shape = _READERS[shapes[0].tag](doc, shapes[0])
-    _check_size(doc, shapes[0], shape, strict)
-    origin = read_origin(doc, next(iter(children.get("origin", ())), None), strict)
+    _check_size(doc, shapes[0], shape)
+    origin = read_origin(doc, next(iter(children.get("origin", ())), None))
     material = next(iter(children.get("material", ())), None)
     return ShapeRecord(element, link, origin, shape, material)
 
@@ -72,44 +72,53 @@ _READERS: dict[str, Callable[[Document, Element], geometry.Shape]] = {
 }
 
 
-def _check_size(doc: Document, element: Element, shape: geometry.Shape, strict: bool) -> None:
+def _check_size(doc: Document, element: Element, shape: geometry.Shape) -> None:
     if isinstance(shape, geometry.Mesh):
         if 0 in shape.scale:
             raise doc.error(element, "the scale of a mesh must not be zero")
         return
     for length in np.ravel(shape):
-        if length < 0 or (strict and length == 0):
-            raise doc.error(element, f"lengths must be positive, got {length:g}")
+        message = f"lengths must be positive, got {length:g}"
+        if length < 0:
+            raise doc.error(element, message)
+        if length == 0:
+            doc.doubt("style", element, message)
 
 
-def read_colors(doc: Document, materials: Iterable[Element], strict: bool) -> dict[str, Color]:
+def read_colors(doc: Document, materials: Iterable[Element]) -> dict[str, Color]:
     """Read the colors of all named materials; those inside links count like those outside."""
     colors: dict[str, Color] = {}
     defined: dict[str, Element] = {}
     for element in materials:
-        children = checked_children(doc, element, strict)
+        children = doc.attempt(_material, doc, element, colors, needed=False)
         name = element.get("name") or ""
-        for texture in children.get("texture", ()):
-            checked_children(doc, texture, strict)
-        for color in children.get("color", ()):
-            colors.setdefault(name, _color(doc, color, strict))
-        if strict and name in defined and element.getparent() is doc.root:
-            line = doc.line(defined[name])
-            raise doc.error(element, f"material {name!r} is defined in line {line} already")
+        if name in defined and element.getparent() is doc.root:
+            doc.doubt("style", element, f"material {name!r} is defined before already")
         if children:
             defined.setdefault(name, element)
-    if strict:
-        for element in materials:
-            if not len(element) and element.get("name") not in defined:
-                raise doc.error(element, "this material is defined nowhere")
+    for element in materials:
+        if not len(element) and element.get("name") not in defined:
+            doc.doubt("style", element, "this material is defined nowhere")
     return colors
 
 
-def _color(doc: Document, element: Element, strict: bool) -> Color:
-    checked_children(doc, element, strict)
+def _material(
+    doc: Document, element: Element, colors: dict[str, Color]
+) -> dict[str, list[Element]]:
+    children = checked_children(doc, element)
+    name = doc.text(element, "name") if element.getparent() is doc.root else element.get("name")
+    for texture in children.get("texture", ()):
+        checked_children(doc, texture)
+    for color in children.get("color", ()):
+        colors.setdefault(name or "", _color(doc, color))
+    return children
+
+
+def _color(doc: Document, element: Element) -> Color:
+    checked_children(doc, element)
     red, green, blue, alpha = doc.numbers(element, "rgba", 4)
-    if strict and not all(0 <= value <= 1 for value in (red, green, blue, alpha)):
-        raise doc.error(element, "the four numbers of rgba must be between 0 and 1")
+    if not all(0 <= value <= 1 for value in (red, green, blue, alpha)):
+        doc.doubt("style", element, "the four numbers of rgba must be between 0 and 1")
     return red, green, blue, alpha
 
 
@@ -137,5 +146,5 @@ def _color_of(doc: Document, material: Element | None, colors: Mapping[str, Colo
         return None
     own = material.find("color")
     if own is not None:
-        return _color(doc, own, False)
+        return doc.attempt(_color, doc, own, needed=False)
     return colors.get(material.get("name") or "")

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from xml.parsers import expat
 
 from jounce.errors import MissingExtraError, ModelError
+from jounce.io._findings import Finding
 from jounce.io._source import Source, after_prolog
 
 __all__ = ["LARGEST", "UNLIMITED", "Document", "Element", "label", "parse"]
 
+T = TypeVar("T")
 Element = Any
 """An element of lxml, which is imported only when a file is read."""
 
@@ -155,6 +158,9 @@ class Document:
     def __init__(self, root: Element, source: Source, strict: bool = False) -> None:
         self.root = root
         self.strict = strict
+        self.findings: list[Finding] = []
+        self.collects = False
+        """Whether errors of single elements are findings too, so that all of them are told."""
         self.name = source.name
         self.size = len(source.data)
         self.directory = source.directory
@@ -185,6 +191,25 @@ class Document:
     def error(self, element: Element, message: str) -> ModelError:
         """Build the exception: file, line, element with its ancestors, message."""
         return ModelError(f"{self.name}:{self.line(element)}: {self._path(element)}: {message}")
+
+    def doubt(self, kind: str, element: Element, message: str) -> None:
+        """Note what is no error: `strict` refuses it, others may ask for it."""
+        if self.strict:
+            raise self.error(element, message)
+        self.findings.append(Finding(kind, lambda: str(self.error(element, message))))
+
+    def attempt(
+        self, read: Callable[..., T], *arguments: Any, needed: bool = True, kind: str = "structure"
+    ) -> T | None:
+        """Read a part; one that is not needed is left out with a finding if it is wrong."""
+        try:
+            return read(*arguments)
+        except ModelError as error:
+            if self.strict or (needed and not self.collects):
+                raise
+            text = str(error)
+            self.findings.append(Finding(kind, lambda: text, refused=needed))
+            return None
 
     def _path(self, element: Element) -> str:
         parts = [label(element)]

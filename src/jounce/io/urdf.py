@@ -14,12 +14,12 @@ from jounce.io._common import (
     MIMIC_CHOICES,
     check_choice,
     displacement,
-    warn,
+    warn_of_findings,
 )
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
-from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord, Robot, read_robot
+from jounce.io._urdf_read import JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, parse
 from jounce.io.srdf import add_poses
@@ -90,23 +90,27 @@ def from_source(
     root = root_joint(base)
     check_choice("mimic", mimic, MIMIC_CHOICES)
     with collector_paused():
-        model, findings = _load(parse(source), root, mimic == "locked", strict, gravity)
-    if findings:
-        warn(f"{source.name}: {'. '.join(findings)}. strict=True refuses such a file.")
+        doc = parse(source, strict)
+        model = read_model(doc, root, mimic == "locked", gravity)
+    warn_of_findings(source.name, doc.findings)
     return model
 
 
-def _load(
-    doc: Document, base: Joint, lock: bool, strict: bool, gravity: ArrayLike | None
-) -> tuple[Model, list[str]]:
-    """Return the model, and what is doubtful about it."""
-    robot = read_robot(doc, strict)
+def read_model(
+    doc: Document,
+    base: Joint | None = None,
+    lock: bool = False,
+    gravity: ArrayLike | None = None,
+) -> Model:
+    """Return the model; what is doubtful about it is in ``doc.findings``."""
+    base = root_joint("fixed") if base is None else base
+    robot = read_robot(doc)
+    if any(finding.refused for finding in doc.findings):
+        raise ModelError("some elements of the file are wrong")
     root = check.check_tree(doc, robot.links, robot.joints)
-    lost = check.unknown_leaders(doc, robot.joints, strict)
-    colors = read_colors(doc, robot.materials, strict)
-    parameters, impossible = _inertial_parameters(doc, robot.links)
-    if strict and impossible:
-        raise check.refuse_inertias(doc, impossible)
+    lost = check.unknown_leaders(doc, robot.joints)
+    colors = read_colors(doc, robot.materials)
+    parameters = _inertial_parameters(doc, robot.links)
     header = read_header(doc)
     joint = _root_joint(doc, robot, root, base, header)
     builder = ModelBuilder(gravity=header.gravity if gravity is None else gravity, name=robot.name)
@@ -123,26 +127,20 @@ def _load(
             builder.add_frame(name, None, placement)
         model = builder.build(warn=False)
     except ModelError as error:
-        raise ModelError(f"{doc.name}: {error}") from None
-    model, findings = add_poses(doc, model)
-    if strict and findings:
-        raise ModelError(f"{doc.name}: {'. '.join(findings)}")
-    if impossible:
-        findings.insert(0, check.report(doc, impossible, most=10))
-    if lost:
-        findings.append(check.lost_report(doc, lost, most=10))
-    return model, findings
+        raise doc.error(doc.root, str(error)) from None
+    model, remarks = add_poses(doc, model)
+    for remark in remarks:
+        doc.doubt("structure", doc.root, remark)
+    return model
 
 
-def _inertial_parameters(
-    doc: Document, links: Sequence[LinkRecord]
-) -> tuple[dict[str, Array], list[tuple[Inertial, str]]]:
-    """Return the ten parameters of each link, and the inertias that no body can have."""
+def _inertial_parameters(doc: Document, links: Sequence[LinkRecord]) -> dict[str, Array]:
+    """Return the ten parameters of each link."""
     massless = np.zeros(10)
     parameters = {link.name: massless for link in links}
     named = [(link.name, link.inertial) for link in links if link.inertial is not None]
     if not named:
-        return parameters, []
+        return parameters
     inertials = [inertial for _, inertial in named]
     pose = poses([inertial.origin for inertial in inertials])
     masses = np.array([inertial.mass for inertial in inertials])
@@ -154,7 +152,8 @@ def _inertial_parameters(
     rotated = 0.5 * (rotated + rotated.swapaxes(1, 2))
     rows = inertia.from_com(masses, pose[:, :3, 3], rotated)
     parameters.update((name, row) for (name, _), row in zip(named, rows, strict=True))
-    return parameters, check.impossible_inertias(inertials, masses, own)
+    check.doubt_inertias(doc, inertials, masses, own)
+    return parameters
 
 
 def _root_joint(

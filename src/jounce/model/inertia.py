@@ -37,6 +37,9 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_SMALLEST_RADIUS = 1e-6
+"""Radius of gyration, m, below which moments are the rounding of a point mass."""
+
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
 
@@ -165,7 +168,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
     """Say why no rigid body can have these ten parameters, or return None if one can.
 
     Principal moments are compared relative to the largest one, with the given tolerance,
-    because model files carry rounded numbers.
+    because model files carry rounded numbers; so are moments whose radius of gyration is below a
+    micrometer.
     """
     p = _real("parameters", parameters, 10)
     relative = _real("tolerance", tolerance)
@@ -182,6 +186,7 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
         return "mass is zero but the first moment or the inertia is not"
     moments: Array = np.linalg.eigvalsh(about_com(p).inertia).astype(float)
     rounding = 8 * np.finfo(float).eps * np.max(np.abs(p[4:]))  # of a point mass far away
+    rounding += p[0] * _SMALLEST_RADIUS**2
     slack = float(relative) * max(abs(moments[0]), abs(moments[2])) + rounding + 1e-30
     if moments[0] < -slack:
         return f"inertia is not positive semidefinite (principal moments {_list(moments)})"
