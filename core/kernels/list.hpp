@@ -14,6 +14,7 @@ KernelList dynamics_kernels();
 KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList kinematics_kernels();
+KernelList configuration_kernels();
 KernelList series_kernels();
 KernelList frame_series_kernels();
 KernelList partials_kernels();
