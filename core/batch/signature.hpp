@@ -72,6 +72,7 @@ struct Option {
 namespace options {
 constexpr Option prescribed{"prescribed", Option::mask};
 constexpr Option frame{"body", Option::frame};
+constexpr Option subtree{"body", Option::frame, optional};  // of the world, if not given
 constexpr Option representation{"twist", Option::representation, optional};
 constexpr Option method{"method", Option::method};
 }  // namespace options

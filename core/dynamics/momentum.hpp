@@ -1,4 +1,5 @@
-// Momentum of the whole robot, the matrix that gives it from the rates, and that matrix's rate.
+// Momentum of the whole robot, the matrix that gives it from the rates, that matrix's rate, and the
+// derivatives of the momentum.
 //
 // Nodes are resolved along the axes of their root and seen from the reference point of its tree
 // (base_frame.hpp); the trees of several roots are put together as seen from the heaviest one. So
@@ -11,9 +12,10 @@
 // momentum, its rotational part by `rotational_rate`. These rates add and shift as inertias do. With
 // the node's twist V,
 //   (2) (n', f') = I' s + I (V x s),  and the column's rate is (n' + d x f' - c' x f, f').
+// If q moves along s, the subtree with its momentum H moves as one body, but what the twist V_p of the
+// node's parent gives to it does not move along, and c moves by f / m:
+//   (3) (n*, f*) = s x* H - I (s x V_p),  and the momentum changes by (n* + d x f* + c' x f, f*).
 #pragma once
-
-#include <algorithm>
 
 #include "jounce/kinematics/base_frame.hpp"
 #include "jounce/spatial/columns.hpp"
@@ -74,7 +76,8 @@ struct CentroidalWork {
   BaseFrameWork<S> base;            // inertias become those of subtrees
   ThreeRows<S> origin;              // the points that the columns refer to
   Motion<S>* twist = nullptr;       // for the rate of the matrix
-  RigidInertia<S>* rate = nullptr;  // of the subtree's inertia, about a fixed point
+  RigidInertia<S>* rate = nullptr;  // of the subtree's inertia, about a fixed point, for the same
+  Force<S>* momentum = nullptr;     // of the subtree, for the derivatives
 
   template <class P>
   CentroidalWork(const Tree<P>& tree, Arena& arena)
@@ -93,31 +96,39 @@ struct CentroidalRateWork : CentroidalWork<S> {
   }
 };
 
+template <class S>
+struct CentroidalDerivativesWork : CentroidalWork<S> {
+  template <class P>
+  CentroidalDerivativesWork(const Tree<P>& tree, Arena& arena) : CentroidalWork<S>(tree, arena) {
+    this->twist = arena.take<Motion<S>>(tree.n);
+    this->momentum = arena.take<Force<S>>(tree.n);
+  }
+};
+
 namespace centroidal {
 
-// The node whose origin is the reference point of a root's tree.
-template <class P>
-JOUNCE_INLINE int base_of(const Tree<P>& tree, int root) {
-  while (tree.nodes[root].recenter < 0) ++root;
-  return root;
-}
-
-// Adds the inertias (or their rates) of subtrees, each about its node's origin. Massless nodes that
-// lead from a root to the base may lie far away: theirs are about the origin of the base.
+// Of the subtrees, what (2) or (3) needs.
 template <class S, class P>
-JOUNCE_INLINE void sum_subtrees(const Tree<P>& tree, const Pose<S>* pose, RigidInertia<S>* sum) {
-  for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
-    const int base = base_of(tree, root);
-    for (int i = root; i < base; ++i) sum[i] = shifted(pose[i].p - pose[base].p, sum[i]);
-    for (int i = tree.nodes[root].end - 1; i > root; --i) {
-      const int parent = tree.nodes[i].parent;
-      sum[parent] += i <= base ? sum[i] : shifted(pose[i].p - pose[parent].p, sum[i]);
+JOUNCE_INLINE void subtree_motion(const Tree<P>& tree, const S* v, CentroidalWork<S>& work) {
+  base_frame_twists(tree, v, work.base, work.twist);
+  for (int i = 0; i < tree.n; ++i) {
+    const RigidInertia<S>& I = work.base.inertia[i];
+    const Motion<S>& V = work.twist[i];
+    if (work.momentum) {
+      work.momentum[i] = I * V;
+    } else {
+      work.rate[i] = {S(0.0), V.v * I.m - cross(I.h, V.w), rotational_rate(I, V)};
     }
+  }
+  if (work.momentum) {
+    sum_subtrees(tree, work.base.in_root, work.momentum);
+  } else {
+    sum_subtrees(tree, work.base.in_root, work.rate);
   }
 }
 
-// (n, f) and (n', f') of equations (1) and (2), for the joint of node i, about the origin of the
-// node `at`.
+// (n, f) and what changes it, of equations (1) and (2) or (3), for the joint of node i, about the
+// origin of the node `at`.
 template <class S, class P>
 JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>& A,
                            const SixRows<S>* dA, CentroidalWork<S>& work) {
@@ -125,6 +136,8 @@ JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>&
   const Vec3<S>& p = work.base.in_root[at].p;
   const Vec3<S> d = p - work.base.in_root[i].p;
   const RigidInertia<S>& I = work.base.inertia[i];
+  Motion<S> V;  // that the screw meets
+  if (dA) V = work.momentum ? parent_twist(tree, i, at, work.base, work.twist) : moved(work.twist[i], d);
   with_kind(node.kind, [&](auto kind) {
     constexpr Kind K = decltype(kind)::value;
     for (int k = 0; k < rates(K); ++k) {
@@ -135,8 +148,8 @@ JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>&
       store(x, A, c);
       work.origin.set(c, p);
       if (!dA) continue;
-      Force<S> dx = work.rate[i] * s;
-      dx += I * bracket(moved(work.twist[i], d), s);
+      Force<S> dx = work.momentum ? dual_bracket(s, work.momentum[i]) : work.rate[i] * s;
+      dx += I * bracket(V, s);
       store(dx, *dA, c);
     }
   });
@@ -159,6 +172,7 @@ JOUNCE_INLINE Center<S> center(const Tree<P>& tree, const S* q, const Vec3<S>& o
     const Pose<S> at = base_frame_in_world(tree, root, q, work.base);
     h += at.R * I.h + (at.p - origin) * I.m;
     if (work.rate) dh += at.R * work.rate[root].h;
+    if (work.momentum) dh += at.R * work.momentum[root].f;
     m += I.m;
   }
   return {h * inverse_mass(m), dh * inverse_mass(m)};
@@ -175,7 +189,8 @@ JOUNCE_INLINE void finish(int begin, int end, const Mat3<S>& R, const Center<S>&
     A.set_linear(c, R * column.f);
     if (!dA) return;
     auto rate = shifted(d, wrench(*dA, c));
-    rate.n -= cross(to.dc, column.f);
+    const auto moving = cross(to.dc, column.f);
+    rate.n = work.momentum ? rate.n + moving : rate.n - moving;
     dA->set_angular(c, R * rate.n);
     dA->set_linear(c, R * rate.f);
   });
@@ -183,7 +198,8 @@ JOUNCE_INLINE void finish(int begin, int end, const Mat3<S>& R, const Center<S>&
 
 }  // namespace centroidal
 
-// A and its rate dA along v, which may be null, are 6 x nv, row-major.
+// A is 6 x nv, row-major. So is dA, which may be null: the rate of A along v or, in a workspace with
+// momenta, the derivative of A v by q.
 template <class S, class P>
 void centroidal_momentum_matrix(const Tree<P>& tree, const S* q, const S* v, S* A, S* dA,
                                 CentroidalWork<S>& work) {
@@ -192,22 +208,13 @@ void centroidal_momentum_matrix(const Tree<P>& tree, const S* q, const S* v, S* 
   const SixRows<S>* d_rows = dA ? &changes : nullptr;
   BaseFrameWork<S>& base = work.base;
   base_frame(tree, q, base);
-  if (dA) {
-    base_frame_twists(tree, v, base, work.twist);
-    for (int i = 0; i < tree.n; ++i) {
-      const RigidInertia<S>& I = base.inertia[i];
-      const Motion<S>& V = work.twist[i];
-      work.rate[i] = {S(0.0), V.v * I.m - cross(I.h, V.w), rotational_rate(I, V)};
-    }
-    sum_subtrees(tree, base.in_root, work.rate);
-  }
+  if (dA) subtree_motion(tree, v, work);
   sum_subtrees(tree, base.in_root, base.inertia);
   const Vec3<S> origin = common_origin(tree, q, base);
   const Center<S> all = center(tree, q, origin, work);
   for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
     const Node<P>& first = tree.nodes[root];
-    const int lead = base_of(tree, root);
-    for (int i = root; i < first.end; ++i) columns(tree, i, std::max(i, lead), rows, d_rows, work);
+    for_summed(tree, root, [&](int i, int at) { columns(tree, i, at, rows, d_rows, work); });
     const Pose<S> at = base_frame_in_world(tree, root, q, base);
     const Center<S> to{transposed(at.R, all.c - (at.p - origin)), transposed(at.R, all.dc)};
     finish(first.v, first.v_end, at.R, to, rows, d_rows, work);

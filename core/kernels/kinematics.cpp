@@ -88,6 +88,20 @@ struct BodyAcceleration {
   }
 };
 
+struct BiasAcceleration {
+  static constexpr Signature signature{.name = "bias_acceleration",
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
+                                       .outputs = {{"acceleration", shapes::six_vector}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    frame_acceleration(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"),
+                       (const S*)nullptr, x.out("acceleration"), work);
+  }
+};
+
 struct Jacobian {
   static constexpr Signature signature{.name = "jacobian",
                                        .inputs = {configuration("q")},
@@ -122,7 +136,7 @@ struct JacobianRate {
 KernelList kinematics_kernels() {
   return {kernel_of<BodyPoses>, kernel_of<BodyTwists>, kernel_of<BodyAccelerations>,
           kernel_of<BodyPose>,  kernel_of<BodyTwist>,  kernel_of<BodyAcceleration>,
-          kernel_of<Jacobian>,  kernel_of<JacobianRate>};
+          kernel_of<Jacobian>,  kernel_of<JacobianRate>, kernel_of<BiasAcceleration>};
 }
 
 }  // namespace jounce

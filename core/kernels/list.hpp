@@ -15,6 +15,8 @@ KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList kinematics_kernels();
 KernelList configuration_kernels();
+KernelList wrench_kernels();
+KernelList center_of_mass_kernels();
 KernelList series_kernels();
 KernelList frame_series_kernels();
 KernelList partials_kernels();

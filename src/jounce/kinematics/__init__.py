@@ -1,6 +1,7 @@
 """Configurations, and where bodies and frames are and how they move."""
 
 from jounce.kinematics.bodies import (
+    bias_acceleration,
     body_acceleration,
     body_accelerations,
     body_pose,
@@ -19,7 +20,16 @@ from jounce.kinematics.configurations import (
     random_configuration,
 )
 from jounce.kinematics.jacobians import jacobian, jacobian_rate
-from jounce.kinematics.masses import center_of_mass, total_mass
+from jounce.kinematics.masses import (
+    CenterOfMassDerivatives,
+    center_of_mass,
+    center_of_mass_derivatives,
+    center_of_mass_jacobian,
+    center_of_mass_jacobian_rate,
+    subtree_centers_of_mass,
+    subtree_masses,
+    total_mass,
+)
 from jounce.kinematics.tangents import (
     DifferenceDerivatives,
     IntegrateDerivatives,
@@ -28,8 +38,10 @@ from jounce.kinematics.tangents import (
 )
 
 __all__ = [
+    "CenterOfMassDerivatives",
     "DifferenceDerivatives",
     "IntegrateDerivatives",
+    "bias_acceleration",
     "body_acceleration",
     "body_accelerations",
     "body_pose",
@@ -37,6 +49,9 @@ __all__ = [
     "body_twist",
     "body_twists",
     "center_of_mass",
+    "center_of_mass_derivatives",
+    "center_of_mass_jacobian",
+    "center_of_mass_jacobian_rate",
     "configuration",
     "coordinate_rates",
     "difference",
@@ -49,6 +64,8 @@ __all__ = [
     "neutral",
     "normalize",
     "random_configuration",
+    "subtree_centers_of_mass",
+    "subtree_masses",
     "total_mass",
 ]
 
