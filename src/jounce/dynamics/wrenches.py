@@ -116,11 +116,16 @@ def external_wrenches(
             f_ext[..., bodies[name], :] += part
         return f_ext
 
+    if out is None:
+        return compute()
     named: dict[str, ArrayLike] = {f"wrench {name!r}": x for name, x in wrenches.items()}
     return deliver(compute, out, (model.n_bodies, 6), Given(model, threads, q=q, **named))
 
 
 def _leading_axes(parts: Mapping[Any, Array]) -> tuple[int, ...]:
+    first, *others = (part.shape[:-1] for part in parts.values())
+    if all(other == first for other in others):
+        return first
     try:
         return np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
     except ValueError:
