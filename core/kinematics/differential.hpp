@@ -78,8 +78,8 @@ inline void difference_derivatives(const Tree<double>& tree, const double* q0, c
     double u[6];
     difference(node, q0 + node.q, q1 + node.q, u);
     const Vec3<double> w{u[0], u[1], u[2]}, v = detail::linear_part(node, u);
-    start.set(node, right_dexp_inverse(w, v), -1.0);
-    end.set(node, right_dexp_inverse(-w, -v));
+    start.set(node, inverse_right_dexp(w, v), -1.0);
+    end.set(node, inverse_right_dexp(-w, -v));
   }
 }
 

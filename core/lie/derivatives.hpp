@@ -21,7 +21,7 @@ inline double cotangent_remainder_slope(double t, double g) {
 
 // The inverse of right_dexp at x = (w, v), below a full turn: 1 - ad(x) / 2 + g(ad(x)) ad(x)^2, whose L
 // is the derivative of D along v as there.
-inline BlockMap right_dexp_inverse(const Vec3<double>& w, const Vec3<double>& v) {
+inline BlockMap inverse_right_dexp(const Vec3<double>& w, const Vec3<double>& v) {
   const double t = dot(w, w), g = cotangent_remainder(t);
   const Mat3<double> W = hat(w), V = hat(v), WW = W * W;
   const double dg = 2.0 * dot(w, v) * cotangent_remainder_slope(t, g);
