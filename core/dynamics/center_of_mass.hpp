@@ -63,11 +63,11 @@ namespace center_of_mass_detail {
 template <class S, class P>
 JOUNCE_INLINE void moved_masses(const Tree<P>& tree, int first, int end, const S* q, const S* v,
                                 CenterOfMassWork<S>& work) {
-  base_poses(tree, q, work.base, [&](int i) JOUNCE_INLINED {
+  base_poses(tree, q, work.base, [&](int i, const Mat3<S>& R) JOUNCE_INLINED {
     const RigidInertia<P>& own = tree.nodes[i].inertia;
     const bool counts = i >= first && i < end;
     work.mass[i] = {S(0.0), Vec3<S>::zero()};
-    if (counts) work.mass[i] = {S(own.m), work.base.in_root[i].R * own.h};
+    if (counts) work.mass[i] = {S(own.m), R * own.h};
   });
   if (v) {
     base_frame_twists(tree, v, work.base, work.twist);
@@ -96,7 +96,7 @@ void center_of_mass_motion(const Tree<P>& tree, int node, const S* q, const S* v
     const auto put = [&](S* to, int k, const Vec3<S>& x) {
       if (to) store(world * (x * share), to + k, tree.nv);
     };
-    for_summed(tree, root, [&](int i, int at) {
+    for_summed(tree, root, [&](int i, int at) JOUNCE_INLINED {
       const Node<P>& own = tree.nodes[i];
       const PointMass<S>& mass = work.mass[i];
       const Vec3<S> d = work.base.in_root[at].p - work.base.in_root[i].p;
@@ -127,7 +127,7 @@ void subtree_centers_of_mass(const Tree<P>& tree, const S* q, S* centers, Center
   center_of_mass_detail::moved_masses(tree, 0, tree.n, q, (const S*)nullptr, work);
   for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
     const Pose<S> world = base_frame_in_world(tree, root, q, work.base);
-    for_summed(tree, root, [&](int i, int at) {
+    for_summed(tree, root, [&](int i, int at) JOUNCE_INLINED {
       const Node<P>& node = tree.nodes[i];
       if (node.body < 0) return;
       const PointMass<S>& mass = work.mass[i];

@@ -105,39 +105,39 @@ struct CentroidalDerivativesWork : CentroidalWork<S> {
   }
 };
 
+// What is computed beside the matrix: nothing, its rate, or the derivative of the momentum by q.
+enum class Beside { nothing, rate, by_q };
+
 namespace centroidal {
 
 // Of the subtrees, what (2) or (3) needs.
-template <class S, class P>
+template <Beside B, class S, class P>
 JOUNCE_INLINE void subtree_motion(const Tree<P>& tree, const S* v, CentroidalWork<S>& work) {
   base_frame_twists(tree, v, work.base, work.twist);
   for (int i = 0; i < tree.n; ++i) {
     const RigidInertia<S>& I = work.base.inertia[i];
     const Motion<S>& V = work.twist[i];
-    if (work.momentum) {
-      work.momentum[i] = I * V;
-    } else {
+    if constexpr (B == Beside::by_q) work.momentum[i] = I * V;
+    if constexpr (B == Beside::rate) {
       work.rate[i] = {S(0.0), V.v * I.m - cross(I.h, V.w), rotational_rate(I, V)};
     }
   }
-  if (work.momentum) {
-    sum_subtrees(tree, work.base.in_root, work.momentum);
-  } else {
-    sum_subtrees(tree, work.base.in_root, work.rate);
-  }
+  if constexpr (B == Beside::by_q) sum_subtrees(tree, work.base.in_root, work.momentum);
+  if constexpr (B == Beside::rate) sum_subtrees(tree, work.base.in_root, work.rate);
 }
 
-// (n, f) and what changes it, of equations (1) and (2) or (3), for the joint of node i, about the
-// origin of the node `at`.
-template <class S, class P>
+// (n, f) and its change, of equations (1) and (2) or (3), for the joint of node i, about the origin of
+// the node `at`.
+template <Beside B, class S, class P>
 JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>& A,
-                           const SixRows<S>* dA, CentroidalWork<S>& work) {
+                           const SixRows<S>& dA, CentroidalWork<S>& work) {
   const Node<P>& node = tree.nodes[i];
   const Vec3<S>& p = work.base.in_root[at].p;
   const Vec3<S> d = p - work.base.in_root[i].p;
   const RigidInertia<S>& I = work.base.inertia[i];
   Motion<S> V;  // that the screw meets
-  if (dA) V = work.momentum ? parent_twist(tree, i, at, work.base, work.twist) : moved(work.twist[i], d);
+  if constexpr (B == Beside::rate) V = moved(work.twist[i], d);
+  if constexpr (B == Beside::by_q) V = parent_twist(tree, i, at, work.base, work.twist);
   with_kind(node.kind, [&](auto kind) {
     constexpr Kind K = decltype(kind)::value;
     for (int k = 0; k < rates(K); ++k) {
@@ -147,10 +147,12 @@ JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>&
       const Force<S> x = I * s;
       store(x, A, c);
       work.origin.set(c, p);
-      if (!dA) continue;
-      Force<S> dx = work.momentum ? dual_bracket(s, work.momentum[i]) : work.rate[i] * s;
-      dx += I * bracket(V, s);
-      store(dx, *dA, c);
+      if constexpr (B != Beside::nothing) {
+        Force<S> dx = I * bracket(V, s);
+        if constexpr (B == Beside::rate) dx += work.rate[i] * s;
+        if constexpr (B == Beside::by_q) dx += dual_bracket(s, work.momentum[i]);
+        store(dx, dA, c);
+      }
     }
   });
 }
@@ -162,7 +164,7 @@ struct Center {
   Vec3<S> c, dc;
 };
 
-template <class S, class P>
+template <Beside B, class S, class P>
 JOUNCE_INLINE Center<S> center(const Tree<P>& tree, const S* q, const Vec3<S>& origin,
                                const CentroidalWork<S>& work) {
   Vec3<S> h = Vec3<S>::zero(), dh = h;
@@ -171,53 +173,55 @@ JOUNCE_INLINE Center<S> center(const Tree<P>& tree, const S* q, const Vec3<S>& o
     const RigidInertia<S>& I = work.base.inertia[root];
     const Pose<S> at = base_frame_in_world(tree, root, q, work.base);
     h += at.R * I.h + (at.p - origin) * I.m;
-    if (work.rate) dh += at.R * work.rate[root].h;
-    if (work.momentum) dh += at.R * work.momentum[root].f;
+    if constexpr (B == Beside::rate) dh += at.R * work.rate[root].h;
+    if constexpr (B == Beside::by_q) dh += at.R * work.momentum[root].f;
     m += I.m;
   }
   return {h * inverse_mass(m), dh * inverse_mass(m)};
 }
 
 // Moves the columns [begin, end) to the center of mass and turns them to the world's axes R.
-template <class S>
+template <Beside B, class S>
 JOUNCE_INLINE void finish(int begin, int end, const Mat3<S>& R, const Center<S>& to,
-                          const SixRows<S>& A, const SixRows<S>* dA, const CentroidalWork<S>& work) {
+                          const SixRows<S>& A, const SixRows<S>& dA, const CentroidalWork<S>& work) {
   for_columns<S>(begin, end, [&](auto c) {
     const auto d = work.origin.from(to.c, c);
     const auto column = shifted(d, wrench(A, c));
     A.set_angular(c, R * column.n);
     A.set_linear(c, R * column.f);
-    if (!dA) return;
-    auto rate = shifted(d, wrench(*dA, c));
-    const auto moving = cross(to.dc, column.f);
-    rate.n = work.momentum ? rate.n + moving : rate.n - moving;
-    dA->set_angular(c, R * rate.n);
-    dA->set_linear(c, R * rate.f);
+    if constexpr (B != Beside::nothing) {
+      auto change = shifted(d, wrench(dA, c));
+      const auto moving = cross(to.dc, column.f);
+      if constexpr (B == Beside::rate) change.n -= moving;
+      if constexpr (B == Beside::by_q) change.n += moving;
+      dA.set_angular(c, R * change.n);
+      dA.set_linear(c, R * change.f);
+    }
   });
 }
 
 }  // namespace centroidal
 
-// A is 6 x nv, row-major. So is dA, which may be null: the rate of A along v or, in a workspace with
-// momenta, the derivative of A v by q.
-template <class S, class P>
+// A and what is beside it, dA, are 6 x nv, row-major. Beside nothing, v and dA are null.
+template <Beside B, class S, class P>
 void centroidal_momentum_matrix(const Tree<P>& tree, const S* q, const S* v, S* A, S* dA,
                                 CentroidalWork<S>& work) {
   using namespace centroidal;
   const SixRows<S> rows(A, tree.nv), changes(dA, dA ? tree.nv : 0);
-  const SixRows<S>* d_rows = dA ? &changes : nullptr;
   BaseFrameWork<S>& base = work.base;
   base_frame(tree, q, base);
-  if (dA) subtree_motion(tree, v, work);
+  if constexpr (B != Beside::nothing) subtree_motion<B>(tree, v, work);
   sum_subtrees(tree, base.in_root, base.inertia);
   const Vec3<S> origin = common_origin(tree, q, base);
-  const Center<S> all = center(tree, q, origin, work);
+  const Center<S> all = center<B>(tree, q, origin, work);
   for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
     const Node<P>& first = tree.nodes[root];
-    for_summed(tree, root, [&](int i, int at) { columns(tree, i, at, rows, d_rows, work); });
+    for_summed(tree, root, [&](int i, int at) JOUNCE_INLINED {
+      columns<B>(tree, i, at, rows, changes, work);
+    });
     const Pose<S> at = base_frame_in_world(tree, root, q, base);
     const Center<S> to{transposed(at.R, all.c - (at.p - origin)), transposed(at.R, all.dc)};
-    finish(first.v, first.v_end, at.R, to, rows, d_rows, work);
+    finish<B>(first.v, first.v_end, at.R, to, rows, changes, work);
   }
 }
 

@@ -73,7 +73,8 @@ struct CentroidalMomentumDerivatives {
   using Work = CentroidalDerivativesWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    centroidal_momentum_matrix(x.tree, x.in("q"), x.in("v"), x.out("dv"), x.out("dq"), work);
+    centroidal_momentum_matrix<Beside::by_q>(x.tree, x.in("q"), x.in("v"), x.out("dv"), x.out("dq"),
+                                             work);
   }
 };
 

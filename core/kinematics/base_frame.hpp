@@ -29,7 +29,7 @@ struct BaseFrameWork : BasePoses<S> {
       : BasePoses<S>(tree, arena), inertia(arena.take<RigidInertia<S>>(tree.n)) {}
 };
 
-// Calls visit(i) when the axes of node i are known.
+// Calls visit(i, R) when the axes R of node i are known.
 template <class S, class P, class Visit>
 JOUNCE_INLINE void base_poses(const Tree<P>& tree, const S* q, BasePoses<S>& work, Visit&& visit) {
   work.angles.compute(tree, q);
@@ -38,7 +38,7 @@ JOUNCE_INLINE void base_poses(const Tree<P>& tree, const S* q, BasePoses<S>& wor
     Pose<S>& in_root = work.in_root[i];
     if (node.parent < 0) {
       in_root = {Mat3<S>::identity(), Vec3<S>::zero()};
-      visit(i);
+      visit(i, in_root.R);
       continue;
     }
     const Pose<S>& parent_in_root = work.in_root[node.parent];
@@ -50,7 +50,7 @@ JOUNCE_INLINE void base_poses(const Tree<P>& tree, const S* q, BasePoses<S>& wor
     } else {
       in_root = parent_in_root * joint_pose(node, q, work.angles.sine, work.angles.cosine);
     }
-    visit(i);
+    visit(i, in_root.R);
     if (node.recenter >= 0) {
       const Vec3<S> origin = in_root.p;
       for (int j = node.recenter; j <= i; ++j) work.in_root[j].p -= origin;
@@ -60,14 +60,13 @@ JOUNCE_INLINE void base_poses(const Tree<P>& tree, const S* q, BasePoses<S>& wor
 
 template <class S, class P>
 JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
-  base_poses(tree, q, work, [&](int i) JOUNCE_INLINED {
+  base_poses(tree, q, work, [&](int i, const Mat3<S>& R) JOUNCE_INLINED {
     const RigidInertia<P>& own = tree.nodes[i].inertia;
     if (tree.nodes[i].parent < 0) {
       const Sym3<P>& I = own.I;
       work.inertia[i] = {S(own.m), Vec3<S>::zero() + own.h,
                          {S(I.xx), S(I.xy), S(I.yy), S(I.xz), S(I.yz), S(I.zz)}};
     } else {
-      const Mat3<S>& R = work.in_root[i].R;
       work.inertia[i] = {S(own.m), R * own.h, rotated(R, own.I)};
     }
   });
