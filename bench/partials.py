@@ -16,7 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 import jounce as jc
-from bench import isa, robots
+from bench import centers, isa, robots
 from bench.report import Report, Steps
 from bench.robots import Robot, States
 from bench.timing import Call, Effort, Ratio, geometric_mean, measure, ratio
@@ -81,6 +81,7 @@ def run(effort: Effort, step: Steps) -> Report:
     report = Report("partials")
     beside_pinocchio(report, effort, step)
     isa.add_rows(report, effort, step)
+    centers.add_rows(report, effort, step)
     curves(report, effort, step)
     cross_over(report, effort, step)
     return report

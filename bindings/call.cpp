@@ -86,6 +86,17 @@ bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batc
   return false;
 }
 
+// The same for each of several frames.
+bool runs_for_all(const Kernel& kernel, const Model& model, Call& call, const Batch& batch, int threads,
+                  const FrameList& several, const Outputs& outputs) {
+  for (const FrameAt& frame : several.frames) {
+    call.options.frame = frame;
+    if (!runs(kernel, model, call, batch, threads)) return false;
+    outputs.next_frame(call);
+  }
+  return true;
+}
+
 PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                        PyObject* keyword_names) {
   const Kernel& kernel = *bound.kernel;
@@ -94,6 +105,7 @@ PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_a
   Keep keep;
   Call call;
   Batch batch;
+  FrameList several;
   Outputs outputs;
   if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
   const PythonModel* own = model_of(arguments.at[kModel]);
@@ -101,10 +113,13 @@ PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_a
   call.tree = &own->model.tree;
   const int threads = read_threads(arguments.at[kThreads]);
   if (!threads || !convert_inputs(s, arguments, keep)) return nullptr;
-  if (s.options.count && !read_options(s, arguments, *own, call, keep)) return nullptr;
+  if (s.options.count && !read_options(s, arguments, *own, call, several, keep)) return nullptr;
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
-  if (!outputs.prepare(s, arguments.at[kOut], call, batch, keep)) return nullptr;
-  if (!runs(kernel, own->model, call, batch, threads)) {
+  if (!outputs.prepare(s, arguments.at[kOut], call, batch, several, keep)) return nullptr;
+  const bool done = several.given
+                        ? runs_for_all(kernel, own->model, call, batch, threads, several, outputs)
+                        : runs(kernel, own->model, call, batch, threads);
+  if (!done) {
     outputs.spoil();
     return nullptr;
   }

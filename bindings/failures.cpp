@@ -55,8 +55,8 @@ void raise_quaternion(const Signature& s, const Model& model, const Call& call, 
   const std::string at = entry_text(input, call, batch, failure, last);
   PyObject* joint = PyUnicode_FromString(model.joints[failure.node].c_str());
   if (!joint) return;
-  raise(kArgumentError, "%s must be the unit quaternion (x, y, z, w) of joint %R%s, got %s", at.c_str(),
-        joint, node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text);
+  raise(kArgumentError, "%s must be the %s quaternion (x, y, z, w) of joint %R%s, got %s", at.c_str(),
+        input.holds == Holds::directions ? "nonzero" : "unit", joint, node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text);
   Py_DECREF(joint);
 }
 

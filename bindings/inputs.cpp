@@ -160,7 +160,7 @@ bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
 }
 
 // A body's name or index, or the name of a frame. What is none of them, `Model.frame` refuses.
-bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Call& call) {
+bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt& frame) {
   Py_ssize_t at = -1;
   if (PyUnicode_Check(object)) {
     PyObject* found = PyDict_GetItemWithError(own.frames, object);
@@ -169,10 +169,10 @@ bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Call&
   } else if (PyIndex_Check(object) && !PyBool_Check(object)) {
     at = PyNumber_AsSsize_t(object, nullptr);
     if (at == -1 && PyErr_Occurred()) return false;
-    if (at >= call.tree->n_bodies) at = -1;
+    if (at >= own.model.tree.n_bodies) at = -1;
   }
   if (at >= 0) {
-    call.options.frame = own.model.frames[at];
+    frame = own.model.frames[at];
     return true;
   }
   PyObject* unexpected = PyObject_CallMethod(owner, "frame", "O", object);
@@ -180,6 +180,27 @@ bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Call&
   Py_DECREF(unexpected);
   raise(kArgumentTypeError, "body must be a name or an index, got %R", object);
   return false;
+}
+
+bool is_list(PyObject* object) {
+  if (PyList_Check(object) || PyTuple_Check(object)) return true;
+  return PyArray_Check(object) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) == 1;
+}
+
+bool read_frames(PyObject* owner, const PythonModel& own, PyObject* object, FrameList& several) {
+  PyObject* items = PySequence_Fast(object, "body must be a name, an index, or a list of them");
+  if (!items) return false;
+  several.given = true;
+  bool good = true;
+  for (Py_ssize_t k = 0; good && k < PySequence_Fast_GET_SIZE(items); ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items, k);
+    Py_INCREF(item);  // a refusal runs Python code, which might empty the list
+    several.frames.emplace_back();
+    good = read_frame(owner, own, item, several.frames.back());
+    Py_DECREF(item);
+  }
+  Py_DECREF(items);
+  return good;
 }
 
 bool read_representation(const char* name, PyObject* object, Call& call) {
@@ -225,15 +246,22 @@ bool convert_inputs(const Signature& s, Arguments& arguments, Keep& keep) {
 }
 
 bool read_options(const Signature& s, const Arguments& arguments, const PythonModel& model, Call& call,
-                  Keep& keep) {
+                  FrameList& several, Keep& keep) {
   for (int k = 0; k < s.options.count; ++k) {
     PyObject* object = arguments.at[kOptions + k];
     const char* name = s.options[k].name;
-    if (!object) continue;
+    if (!object || (object == Py_None && s.options[k].kind == Option::frame && s.options[k].optional)) {
+      continue;
+    }
     bool good = false;
     switch (s.options[k].kind) {
       case Option::mask: good = read_mask(name, object, call, keep); break;
-      case Option::frame: good = read_frame(arguments.at[kModel], model, object, call); break;
+      case Option::frame: {
+        PyObject* owner = arguments.at[kModel];
+        good = is_list(object) ? read_frames(owner, model, object, several)
+                               : read_frame(owner, model, object, call.options.frame);
+        break;
+      }
       case Option::representation: good = read_representation(name, object, call); break;
       case Option::method: good = read_method(name, object, call); break;
     }

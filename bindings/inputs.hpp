@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bound.hpp"
 
@@ -36,6 +37,12 @@ struct Batch {
   Py_ssize_t dims[kMostAxes] = {};
 };
 
+// Several frames where one is asked for: the results get an axis of frames after the leading ones.
+struct FrameList {
+  bool given = false;
+  std::vector<FrameAt> frames;
+};
+
 // "(2, 3)", or "(..., 2, 3)" with leading axes.
 std::string shape_text(const Py_ssize_t* dims, int n, bool leading = false);
 
@@ -44,7 +51,7 @@ std::string shape_text(const Py_ssize_t* dims, int n, bool leading = false);
 // set if something is wrong.
 bool convert_inputs(const Signature& signature, Arguments& arguments, Keep& keep);
 bool read_options(const Signature& signature, const Arguments& arguments, const PythonModel& model,
-                  Call& call, Keep& keep);
+                  Call& call, FrameList& several, Keep& keep);
 // Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where
 // needed.
 bool read_inputs(const Signature& signature, const Arguments& arguments, Call& call, Batch& batch,

@@ -24,11 +24,14 @@ void wrong_output(PyObject* given, const Py_ssize_t* dims, int axes) {
 }
 
 // The array to write an output to: new, or the caller's.
-PyArrayObject* output_array(const Shape& shape, const Call& call, const Batch& batch, PyObject* given) {
-  Py_ssize_t dims[kMostAxes + kMostRank];
-  for (int i = 0; i < batch.axes; ++i) dims[i] = batch.dims[i];
-  entries(shape, call.sizes(), dims + batch.axes);
-  const int axes = batch.axes + shape.rank;
+PyArrayObject* output_array(const Shape& shape, const Call& call, const Batch& batch,
+                            const FrameList& several, PyObject* given) {
+  Py_ssize_t dims[kMostAxes + 1 + kMostRank];
+  int lead = batch.axes;
+  for (int i = 0; i < lead; ++i) dims[i] = batch.dims[i];
+  if (several.given) dims[lead++] = Py_ssize_t(several.frames.size());
+  entries(shape, call.sizes(), dims + lead);
+  const int axes = lead + shape.rank;
   if (!given) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(axes, dims, NPY_DOUBLE));
   bool fits = PyArray_Check(given);
   auto* array = reinterpret_cast<PyArrayObject*>(given);
@@ -44,7 +47,8 @@ PyArrayObject* output_array(const Shape& shape, const Call& call, const Batch& b
 
 }  // namespace
 
-bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch& batch, Keep& keep) {
+bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch& batch,
+                      const FrameList& several, Keep& keep) {
   count_ = s.outputs.count;
   given_ = out != nullptr;
   if (out && count_ > 1 && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != count_)) {
@@ -53,15 +57,16 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
   }
   for (int k = 0; k < count_; ++k) {
     PyObject* given = out && count_ > 1 ? PyTuple_GET_ITEM(out, k) : out;
-    PyArrayObject* array = output_array(s.outputs[k].shape, call, batch, given);
+    PyArrayObject* array = output_array(s.outputs[k].shape, call, batch, several, given);
     if (!array) return false;
     arrays_[k] = keep(reinterpret_cast<PyObject*>(array));
     call.out[k] = static_cast<double*>(PyArray_DATA(array));
     call.out_size[k] = call.out_step[k] = entries(s.outputs[k].shape, call.sizes());
+    if (several.given) call.out_step[k] *= std::ptrdiff_t(several.frames.size());
   }
   if (!out) return true;
   for (int k = 0; k < count_; ++k) {
-    written_[k] = {call.out[k], call.states * call.out_size[k]};
+    written_[k] = {call.out[k], call.states * call.out_step[k]};
     for (int j = 0; j < k; ++j) {
       if (!written_[k].overlaps(written_[j])) continue;
       raise(kArgumentError, "the arrays of out must not share memory with each other");
@@ -69,6 +74,10 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
     }
   }
   return part_inputs(s.inputs.count, call, keep);
+}
+
+void Outputs::next_frame(Call& call) const {
+  for (int k = 0; k < count_; ++k) call.out[k] += call.out_size[k];
 }
 
 // Inputs that share memory with an output are copied, so that `out=` may be one of the inputs.

@@ -9,8 +9,12 @@ namespace jounce {
 // they were: nothing is half-done.
 class Outputs {
  public:
-  // False with an exception set if `out` does not fit.
-  bool prepare(const Signature& signature, PyObject* out, Call& call, const Batch& batch, Keep& keep);
+  // False with an exception set if `out` does not fit. With several frames, the results of each state
+  // are one after the other, and the call writes those of the first.
+  bool prepare(const Signature& signature, PyObject* out, Call& call, const Batch& batch,
+               const FrameList& several, Keep& keep);
+  // Lets the call write the results of the next frame.
+  void next_frame(Call& call) const;
   // What the function returns.
   PyObject* result(const Bound& bound) const;
   // After a failure.

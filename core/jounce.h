@@ -109,7 +109,7 @@ typedef struct {
   double* outputs[JOUNCE_MOST_OUTPUTS];      /* must not overlap the inputs or each other */
   int64_t output_steps[JOUNCE_MOST_OUTPUTS];
   const unsigned char* prescribed;           /* (nv) mask of rates, for the option "prescribed" */
-  int frame;                                 /* for "body": position among the model's frames */
+  int frame;                                 /* for "body": position among the model's frames; -1 where it may miss */
   int twist;                                 /* for "twist": 0 body, 1 spatial, 2 hybrid, 3 mixed */
   int method;                                /* for "method": 0 automatic, 1 products, 2 solves */
   int threads;                               /* up to 1024; 0: the calling one alone (unlike Python) */

@@ -110,7 +110,7 @@ OWN_PAGES = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("index", "conventions", "series", "derivatives", "coming-from")
+        for name in ("index", "conventions", "states", "series", "derivatives", "coming-from")
     ),
 ]
 

@@ -215,7 +215,7 @@ def test_unknown_names_are_key_errors_with_a_suggestion(state):
     for bad in (7, -1, 2**70):
         with pytest.raises(KeyError, match=f"body index must be between 0 and 6, got {bad}"):
             jc.jacobian(model, at.q, bad)
-    for bad in (None, 1.0, [], True):
+    for bad in (None, 1.0, {}, [[]], True):
         with pytest.raises(KeyError, match="body must be a name or an index"):
             jc.body_twist(model, at.q, at.v, bad)
     with pytest.raises(ValueError, match=r"'local'.*body.*spatial.*hybrid.*mixed"):

@@ -35,6 +35,10 @@ WORDS = {
     "mj_differentiatePos": "difference",
     "CalcMassMatrix": "mass_matrix",
     "MjModel": "load_mjcf",
+    "jacobianCenterOfMass": "center_of_mass_jacobian",
+    "dIntegrate": "integrate_derivatives",
+    "MapVelocityToQDot": "coordinate_rates",
+    "mj_applyFT": "external_wrenches",
     "inverse_dynamic": "inverse_dynamics",
     "singularerror": "SingularError",
 }

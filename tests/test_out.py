@@ -33,6 +33,8 @@ def arguments():
         "body": MODEL.n_bodies - 1,
         "dt": 0.01,
         "order": 1,
+        "s": rng.uniform(0, 1, STATES),
+        "wrenches": {MODEL.n_bodies - 1: rng.standard_normal((STATES, 6))},
     }
 
 

@@ -155,11 +155,14 @@ Failure not_finite(const Kernel& kernel, const Call& call, Failure failure) {
 
 Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) {
   visit_inputs(kernel, call, failure.state, [&](std::ptrdiff_t state, int k, const double* q) {
-    if (kernel.signature->inputs[k].holds != Holds::configuration) return false;
+    const Holds holds = kernel.signature->inputs[k].holds;
+    if (holds == Holds::numbers) return false;
     for (int i = 0; i < call.tree->n; ++i) {
       const Node<double>& node = call.tree->nodes[i];
       if (!is_group(node.kind)) continue;
-      if (batch::is_unit(quaternion_norm(q + node.q))) continue;
+      const double* x = q + node.q;
+      const bool zero = x[0] == 0.0 && x[1] == 0.0 && x[2] == 0.0 && x[3] == 0.0;
+      if (holds == Holds::directions ? !zero : batch::is_unit(quaternion_norm(x))) continue;
       failure = {failure.kind, state, i, k, node.q};
       return true;
     }

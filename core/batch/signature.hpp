@@ -35,8 +35,9 @@ struct List {
 // Entries of an input that a mask over the rates switches off are not read.
 enum class Reads { all, prescribed, unprescribed };
 
-// Of a configuration, quaternions are checked and scaled to unit length before a kernel sees them.
-enum class Holds { numbers, configuration };
+// Of a configuration, quaternions are checked and scaled to unit length before a kernel sees them. As
+// directions, they may have any length but zero.
+enum class Holds { numbers, configuration, directions };
 
 struct Input {
   const char* name = "";
@@ -71,6 +72,7 @@ struct Option {
 namespace options {
 constexpr Option prescribed{"prescribed", Option::mask};
 constexpr Option frame{"body", Option::frame};
+constexpr Option subtree{"body", Option::frame, optional};  // of the world, if not given
 constexpr Option representation{"twist", Option::representation, optional};
 constexpr Option method{"method", Option::method};
 }  // namespace options
@@ -98,7 +100,7 @@ constexpr bool is_consistent(const Signature& s) {
   for (const Input& input : s.inputs) {
     const Shape& shape = input.shape;
     const bool is_q = shape.rank == 1 && shape.dims[0].of == Dimension::nq;
-    if (input.holds == Holds::configuration) good = good && is_q;
+    if (input.holds != Holds::numbers) good = good && is_q;
     // a mask over the rates repeats along the last axis
     if (input.reads != Reads::all) {
       good = good && shape.rank > 0 && shape.dims[shape.rank - 1].of == Dimension::nv;

@@ -77,14 +77,26 @@ JOUNCE_INLINE auto is_unit(const S& norm) {
   return (norm >= S(1.0 - kQuaternionSlack)) & (norm <= S(1.0 + kQuaternionSlack));
 }
 
-// Scales quaternions that are near unit length; false if one is not.
+// Divides by the largest component, so that squares neither underflow nor overflow; makes NaN of zero.
 template <class S>
-JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, S* q) {
+JOUNCE_INLINE void tame(S* x) {
+  S largest(0.0);
+  for (int k = 0; k < 4; ++k) {
+    const S size = select(x[k] < S(0.0), -x[k], x[k]);
+    largest = select(largest < size, size, largest);
+  }
+  for (int k = 0; k < 4; ++k) x[k] = x[k] / largest;
+}
+
+// Scales quaternions to unit length; false if one is zero or, of a configuration, not near that length.
+template <class S>
+JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, Holds holds, S* q) {
   bool good = true;
   for (int at : tree.quaternions) {
     S* x = q + at;
+    if (holds == Holds::directions) tame(x);
     const S norm = quaternion_norm(x);
-    if (!all(is_unit(norm))) good = false;
+    if (!all(holds == Holds::directions ? norm > S(0.0) : is_unit(norm))) good = false;
     const S scale = S(1.0) / norm;
     for (int k = 0; k < 4; ++k) x[k] *= scale;
   }
@@ -101,7 +113,7 @@ struct Fetched {
   Fetched(const Signature& signature, const Tree<double>& tree, const Sizes& sizes, Arena& arena) {
     for (int k = 0; k < signature.inputs.count; ++k) {
       const Input& input = signature.inputs[k];
-      const bool scaled = input.holds == Holds::configuration && !tree.quaternions.empty();
+      const bool scaled = input.holds != Holds::numbers && !tree.quaternions.empty();
       if (lanes<S> > 1 || input.reads != Reads::all || scaled) {
         buffer[k] = arena.take<S>(entries(input.shape, sizes));
       }
@@ -125,7 +137,9 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
     if (!all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k])) {
       return Failure::not_finite;
     }
-    if (input.holds == Holds::configuration && !normalize_quaternions(*call.tree, to)) return Failure::quaternion;
+    if (input.holds != Holds::numbers && !normalize_quaternions(*call.tree, input.holds, to)) {
+      return Failure::quaternion;
+    }
     inputs.at[k] = to;
   }
   return Failure::none;
@@ -146,10 +160,10 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
       inputs.at[k] = inputs.buffer[k];
     }
     if (!all_finite(inputs.at[k], n)) return Failure::not_finite;
-    if (input.holds == Holds::configuration && !call.tree->quaternions.empty()) {
+    if (input.holds != Holds::numbers && !call.tree->quaternions.empty()) {
       std::memcpy(inputs.buffer[k], from, n * sizeof(double));
       inputs.at[k] = inputs.buffer[k];
-      if (!normalize_quaternions(*call.tree, inputs.buffer[k])) return Failure::quaternion;
+      if (!normalize_quaternions(*call.tree, input.holds, inputs.buffer[k])) return Failure::quaternion;
     }
   }
   return Failure::none;

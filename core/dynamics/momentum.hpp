@@ -1,4 +1,5 @@
-// Momentum of the whole robot, the matrix that gives it from the rates, and that matrix's rate.
+// Momentum of the whole robot, the matrix that gives it from the rates, that matrix's rate, and the
+// derivatives of the momentum.
 //
 // Nodes are resolved along the axes of their root and seen from the reference point of its tree
 // (base_frame.hpp); the trees of several roots are put together as seen from the heaviest one. So
@@ -11,9 +12,10 @@
 // momentum, its rotational part by `rotational_rate`. These rates add and shift as inertias do. With
 // the node's twist V,
 //   (2) (n', f') = I' s + I (V x s),  and the column's rate is (n' + d x f' - c' x f, f').
+// If q moves along s, the subtree with its momentum H moves as one body, but what the twist V_p of the
+// node's parent gives to it does not move along, and c moves by f / m:
+//   (3) (n*, f*) = s x* H - I (s x V_p),  and the momentum changes by (n* + d x f* + c' x f, f*).
 #pragma once
-
-#include <algorithm>
 
 #include "jounce/kinematics/base_frame.hpp"
 #include "jounce/spatial/columns.hpp"
@@ -74,7 +76,8 @@ struct CentroidalWork {
   BaseFrameWork<S> base;            // inertias become those of subtrees
   ThreeRows<S> origin;              // the points that the columns refer to
   Motion<S>* twist = nullptr;       // for the rate of the matrix
-  RigidInertia<S>* rate = nullptr;  // of the subtree's inertia, about a fixed point
+  RigidInertia<S>* rate = nullptr;  // of the subtree's inertia, about a fixed point, for the same
+  Force<S>* momentum = nullptr;     // of the subtree, for the derivatives
 
   template <class P>
   CentroidalWork(const Tree<P>& tree, Arena& arena)
@@ -93,38 +96,48 @@ struct CentroidalRateWork : CentroidalWork<S> {
   }
 };
 
+template <class S>
+struct CentroidalDerivativesWork : CentroidalWork<S> {
+  template <class P>
+  CentroidalDerivativesWork(const Tree<P>& tree, Arena& arena) : CentroidalWork<S>(tree, arena) {
+    this->twist = arena.take<Motion<S>>(tree.n);
+    this->momentum = arena.take<Force<S>>(tree.n);
+  }
+};
+
+// What is computed beside the matrix: nothing, its rate, or the derivative of the momentum by q.
+enum class Beside { nothing, rate, by_q };
+
 namespace centroidal {
 
-// The node whose origin is the reference point of a root's tree.
-template <class P>
-JOUNCE_INLINE int base_of(const Tree<P>& tree, int root) {
-  while (tree.nodes[root].recenter < 0) ++root;
-  return root;
-}
-
-// Adds the inertias (or their rates) of subtrees, each about its node's origin. Massless nodes that
-// lead from a root to the base may lie far away: theirs are about the origin of the base.
-template <class S, class P>
-JOUNCE_INLINE void sum_subtrees(const Tree<P>& tree, const Pose<S>* pose, RigidInertia<S>* sum) {
-  for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
-    const int base = base_of(tree, root);
-    for (int i = root; i < base; ++i) sum[i] = shifted(pose[i].p - pose[base].p, sum[i]);
-    for (int i = tree.nodes[root].end - 1; i > root; --i) {
-      const int parent = tree.nodes[i].parent;
-      sum[parent] += i <= base ? sum[i] : shifted(pose[i].p - pose[parent].p, sum[i]);
+// Of the subtrees, what (2) or (3) needs.
+template <Beside B, class S, class P>
+JOUNCE_INLINE void subtree_motion(const Tree<P>& tree, const S* v, CentroidalWork<S>& work) {
+  base_frame_twists(tree, v, work.base, work.twist);
+  for (int i = 0; i < tree.n; ++i) {
+    const RigidInertia<S>& I = work.base.inertia[i];
+    const Motion<S>& V = work.twist[i];
+    if constexpr (B == Beside::by_q) work.momentum[i] = I * V;
+    if constexpr (B == Beside::rate) {
+      work.rate[i] = {S(0.0), V.v * I.m - cross(I.h, V.w), rotational_rate(I, V)};
     }
   }
+  if constexpr (B == Beside::by_q) sum_subtrees(tree, work.base.in_root, work.momentum);
+  if constexpr (B == Beside::rate) sum_subtrees(tree, work.base.in_root, work.rate);
 }
 
-// (n, f) and (n', f') of equations (1) and (2), for the joint of node i, about the origin of the
-// node `at`.
-template <class S, class P>
+// (n, f) and its change, of equations (1) and (2) or (3), for the joint of node i, about the origin of
+// the node `at`.
+template <Beside B, class S, class P>
 JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>& A,
-                           const SixRows<S>* dA, CentroidalWork<S>& work) {
+                           const SixRows<S>& dA, CentroidalWork<S>& work) {
   const Node<P>& node = tree.nodes[i];
   const Vec3<S>& p = work.base.in_root[at].p;
   const Vec3<S> d = p - work.base.in_root[i].p;
   const RigidInertia<S>& I = work.base.inertia[i];
+  Motion<S> V;  // that the screw meets
+  if constexpr (B == Beside::rate) V = moved(work.twist[i], d);
+  if constexpr (B == Beside::by_q) V = parent_twist(tree, i, at, work.base, work.twist);
   with_kind(node.kind, [&](auto kind) {
     constexpr Kind K = decltype(kind)::value;
     for (int k = 0; k < rates(K); ++k) {
@@ -134,10 +147,12 @@ JOUNCE_INLINE void columns(const Tree<P>& tree, int i, int at, const SixRows<S>&
       const Force<S> x = I * s;
       store(x, A, c);
       work.origin.set(c, p);
-      if (!dA) continue;
-      Force<S> dx = work.rate[i] * s;
-      dx += I * bracket(moved(work.twist[i], d), s);
-      store(dx, *dA, c);
+      if constexpr (B != Beside::nothing) {
+        Force<S> dx = I * bracket(V, s);
+        if constexpr (B == Beside::rate) dx += work.rate[i] * s;
+        if constexpr (B == Beside::by_q) dx += dual_bracket(s, work.momentum[i]);
+        store(dx, dA, c);
+      }
     }
   });
 }
@@ -149,7 +164,7 @@ struct Center {
   Vec3<S> c, dc;
 };
 
-template <class S, class P>
+template <Beside B, class S, class P>
 JOUNCE_INLINE Center<S> center(const Tree<P>& tree, const S* q, const Vec3<S>& origin,
                                const CentroidalWork<S>& work) {
   Vec3<S> h = Vec3<S>::zero(), dh = h;
@@ -158,59 +173,55 @@ JOUNCE_INLINE Center<S> center(const Tree<P>& tree, const S* q, const Vec3<S>& o
     const RigidInertia<S>& I = work.base.inertia[root];
     const Pose<S> at = base_frame_in_world(tree, root, q, work.base);
     h += at.R * I.h + (at.p - origin) * I.m;
-    if (work.rate) dh += at.R * work.rate[root].h;
+    if constexpr (B == Beside::rate) dh += at.R * work.rate[root].h;
+    if constexpr (B == Beside::by_q) dh += at.R * work.momentum[root].f;
     m += I.m;
   }
   return {h * inverse_mass(m), dh * inverse_mass(m)};
 }
 
 // Moves the columns [begin, end) to the center of mass and turns them to the world's axes R.
-template <class S>
+template <Beside B, class S>
 JOUNCE_INLINE void finish(int begin, int end, const Mat3<S>& R, const Center<S>& to,
-                          const SixRows<S>& A, const SixRows<S>* dA, const CentroidalWork<S>& work) {
+                          const SixRows<S>& A, const SixRows<S>& dA, const CentroidalWork<S>& work) {
   for_columns<S>(begin, end, [&](auto c) {
     const auto d = work.origin.from(to.c, c);
     const auto column = shifted(d, wrench(A, c));
     A.set_angular(c, R * column.n);
     A.set_linear(c, R * column.f);
-    if (!dA) return;
-    auto rate = shifted(d, wrench(*dA, c));
-    rate.n -= cross(to.dc, column.f);
-    dA->set_angular(c, R * rate.n);
-    dA->set_linear(c, R * rate.f);
+    if constexpr (B != Beside::nothing) {
+      auto change = shifted(d, wrench(dA, c));
+      const auto moving = cross(to.dc, column.f);
+      if constexpr (B == Beside::rate) change.n -= moving;
+      if constexpr (B == Beside::by_q) change.n += moving;
+      dA.set_angular(c, R * change.n);
+      dA.set_linear(c, R * change.f);
+    }
   });
 }
 
 }  // namespace centroidal
 
-// A and its rate dA along v, which may be null, are 6 x nv, row-major.
-template <class S, class P>
+// A and what is beside it, dA, are 6 x nv, row-major. Beside nothing, v and dA are null.
+template <Beside B, class S, class P>
 void centroidal_momentum_matrix(const Tree<P>& tree, const S* q, const S* v, S* A, S* dA,
                                 CentroidalWork<S>& work) {
   using namespace centroidal;
   const SixRows<S> rows(A, tree.nv), changes(dA, dA ? tree.nv : 0);
-  const SixRows<S>* d_rows = dA ? &changes : nullptr;
   BaseFrameWork<S>& base = work.base;
   base_frame(tree, q, base);
-  if (dA) {
-    base_frame_twists(tree, v, base, work.twist);
-    for (int i = 0; i < tree.n; ++i) {
-      const RigidInertia<S>& I = base.inertia[i];
-      const Motion<S>& V = work.twist[i];
-      work.rate[i] = {S(0.0), V.v * I.m - cross(I.h, V.w), rotational_rate(I, V)};
-    }
-    sum_subtrees(tree, base.in_root, work.rate);
-  }
+  if constexpr (B != Beside::nothing) subtree_motion<B>(tree, v, work);
   sum_subtrees(tree, base.in_root, base.inertia);
   const Vec3<S> origin = common_origin(tree, q, base);
-  const Center<S> all = center(tree, q, origin, work);
+  const Center<S> all = center<B>(tree, q, origin, work);
   for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
     const Node<P>& first = tree.nodes[root];
-    const int lead = base_of(tree, root);
-    for (int i = root; i < first.end; ++i) columns(tree, i, std::max(i, lead), rows, d_rows, work);
+    for_summed(tree, root, [&](int i, int at) JOUNCE_INLINED {
+      columns<B>(tree, i, at, rows, changes, work);
+    });
     const Pose<S> at = base_frame_in_world(tree, root, q, base);
     const Center<S> to{transposed(at.R, all.c - (at.p - origin)), transposed(at.R, all.dc)};
-    finish(first.v, first.v_end, at.R, to, rows, d_rows, work);
+    finish<B>(first.v, first.v_end, at.R, to, rows, changes, work);
   }
 }
 

@@ -68,6 +68,7 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         to.prescribed = from.prescribed;
         break;
       case Option::frame:
+        if (option.optional && from.frame == -1) break;
         if (from.frame < 0 || from.frame >= int(model.frames.size())) return "there is no such frame";
         to.frame = model.frames[from.frame];
         break;

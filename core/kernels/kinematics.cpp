@@ -1,9 +1,7 @@
-// Poses, twists, accelerations and Jacobians of bodies, and motion on the configuration manifold.
+// Poses, twists, accelerations and Jacobians of bodies.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/bodies.hpp"
-#include "jounce/kinematics/configuration.hpp"
-#include "jounce/kinematics/differential.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 
 namespace jounce {
@@ -90,6 +88,20 @@ struct BodyAcceleration {
   }
 };
 
+struct BiasAcceleration {
+  static constexpr Signature signature{.name = "bias_acceleration",
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
+                                       .outputs = {{"acceleration", shapes::six_vector}},
+                                       .options = {options::frame, options::representation}};
+  template <class S>
+  using Work = FrameWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    frame_acceleration(x.tree, x.options.frame, x.options.representation, x.in("q"), x.in("v"),
+                       (const S*)nullptr, x.out("acceleration"), work);
+  }
+};
+
 struct Jacobian {
   static constexpr Signature signature{.name = "jacobian",
                                        .inputs = {configuration("q")},
@@ -119,60 +131,12 @@ struct JacobianRate {
   }
 };
 
-template <class S>
-struct NoWork {
-  NoWork(const Tree<double>&, Arena&) {}
-};
-
-struct Integrate {
-  static constexpr Signature signature{.name = "integrate",
-                                       .inputs = {configuration("q"), {"dv", shapes::v}},
-                                       .outputs = {{"q", shapes::q}},
-                                       .packs = Packs::never};
-  template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
-    integrate(x.tree, x.in("q"), x.in("dv"), x.out("q"));
-  }
-};
-
-struct Difference {
-  static constexpr Signature signature{.name = "difference",
-                                       .inputs = {configuration("q0"), configuration("q1")},
-                                       .outputs = {{"dv", shapes::v}},
-                                       .packs = Packs::never};
-  template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
-    difference(x.tree, x.in("q0"), x.in("q1"), x.out("dv"));
-  }
-};
-
-// Not public: the blocks of the joints, packed.
-struct IntegrateBlocks {
-  static constexpr Signature signature{
-      .name = "integrate_blocks",
-      .inputs = {{"dv", shapes::v}},
-      .outputs = {{"by_q", shapes::six_by_v}, {"by_dv", shapes::six_by_v}},
-      .packs = Packs::never,
-      .internal = true};
-  template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
-    integrate_blocks(x.tree, x.in("dv"), x.out("by_q"), x.out("by_dv"));
-  }
-};
-
 }  // namespace
 
 KernelList kinematics_kernels() {
-  return {kernel_of<BodyPoses>,  kernel_of<BodyTwists>, kernel_of<BodyAccelerations>,
-          kernel_of<BodyPose>,   kernel_of<BodyTwist>,  kernel_of<BodyAcceleration>,
-          kernel_of<Jacobian>,   kernel_of<JacobianRate>, kernel_of<Integrate>,
-          kernel_of<Difference>, kernel_of<IntegrateBlocks>};
+  return {kernel_of<BodyPoses>, kernel_of<BodyTwists>, kernel_of<BodyAccelerations>,
+          kernel_of<BodyPose>,  kernel_of<BodyTwist>,  kernel_of<BodyAcceleration>,
+          kernel_of<Jacobian>,  kernel_of<JacobianRate>, kernel_of<BiasAcceleration>};
 }
 
 }  // namespace jounce

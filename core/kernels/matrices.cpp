@@ -42,7 +42,8 @@ struct CentroidalMomentumMatrix {
   using Work = CentroidalWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    centroidal_momentum_matrix(x.tree, x.in("q"), (const S*)nullptr, x.out("A"), (S*)nullptr, work);
+    centroidal_momentum_matrix<Beside::nothing>(x.tree, x.in("q"), (const S*)nullptr, x.out("A"),
+                                                (S*)nullptr, work);
   }
 };
 
@@ -54,7 +55,7 @@ struct CentroidalMomentumMatrixRate {
   using Work = CentroidalRateWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    centroidal_momentum_matrix(x.tree, x.in("q"), x.in("v"), work.A, x.out("rate"), work);
+    centroidal_momentum_matrix<Beside::rate>(x.tree, x.in("q"), x.in("v"), work.A, x.out("rate"), work);
   }
 };
 

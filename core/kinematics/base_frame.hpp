@@ -11,30 +11,34 @@
 namespace jounce {
 
 template <class S>
-struct BaseFrameWork {
+struct BasePoses {
   Angles<S> angles;
-  Pose<S>* in_root;          // of each node
+  Pose<S>* in_root;  // of each node
+
+  template <class P>
+  BasePoses(const Tree<P>& tree, Arena& arena)
+      : angles(tree, arena), in_root(arena.take<Pose<S>>(tree.n)) {}
+};
+
+template <class S>
+struct BaseFrameWork : BasePoses<S> {
   RigidInertia<S>* inertia;  // own inertia, about the node's origin
 
   template <class P>
   BaseFrameWork(const Tree<P>& tree, Arena& arena)
-      : angles(tree, arena),
-        in_root(arena.take<Pose<S>>(tree.n)),
-        inertia(arena.take<RigidInertia<S>>(tree.n)) {}
+      : BasePoses<S>(tree, arena), inertia(arena.take<RigidInertia<S>>(tree.n)) {}
 };
 
-template <class S, class P>
-JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
+// Calls visit(i, R) when the axes R of node i are known.
+template <class S, class P, class Visit>
+JOUNCE_INLINE void base_poses(const Tree<P>& tree, const S* q, BasePoses<S>& work, Visit&& visit) {
   work.angles.compute(tree, q);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    const RigidInertia<P>& own = node.inertia;
     Pose<S>& in_root = work.in_root[i];
     if (node.parent < 0) {
       in_root = {Mat3<S>::identity(), Vec3<S>::zero()};
-      const Sym3<P>& I = own.I;
-      work.inertia[i] = {S(own.m), Vec3<S>::zero() + own.h,
-                         {S(I.xx), S(I.xy), S(I.yy), S(I.xz), S(I.yz), S(I.zz)}};
+      visit(i, in_root.R);
       continue;
     }
     const Pose<S>& parent_in_root = work.in_root[node.parent];
@@ -46,12 +50,26 @@ JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>&
     } else {
       in_root = parent_in_root * joint_pose(node, q, work.angles.sine, work.angles.cosine);
     }
-    work.inertia[i] = {S(own.m), in_root.R * own.h, rotated(in_root.R, own.I)};
+    visit(i, in_root.R);
     if (node.recenter >= 0) {
       const Vec3<S> origin = in_root.p;
       for (int j = node.recenter; j <= i; ++j) work.in_root[j].p -= origin;
     }
   }
+}
+
+template <class S, class P>
+JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
+  base_poses(tree, q, work, [&](int i, const Mat3<S>& R) JOUNCE_INLINED {
+    const RigidInertia<P>& own = tree.nodes[i].inertia;
+    if (tree.nodes[i].parent < 0) {
+      const Sym3<P>& I = own.I;
+      work.inertia[i] = {S(own.m), Vec3<S>::zero() + own.h,
+                         {S(I.xx), S(I.xy), S(I.yy), S(I.xz), S(I.yz), S(I.zz)}};
+    } else {
+      work.inertia[i] = {S(own.m), R * own.h, rotated(R, own.I)};
+    }
+  });
 }
 
 // Screw k of a node along the axes of its root, about the node's origin.
@@ -67,7 +85,7 @@ JOUNCE_INLINE Motion<S> base_frame_screw(const Node<P>& node, int k, const Mat3<
 
 // Twists of all nodes along the axes of their roots, each about its own origin.
 template <class S, class P>
-JOUNCE_INLINE void base_frame_twists(const Tree<P>& tree, const S* v, const BaseFrameWork<S>& work,
+JOUNCE_INLINE void base_frame_twists(const Tree<P>& tree, const S* v, const BasePoses<S>& work,
                                      Motion<S>* twist) {
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
@@ -86,10 +104,49 @@ JOUNCE_INLINE void base_frame_twists(const Tree<P>& tree, const S* v, const Base
 // A root's axes and the reference point of its tree, in the world.
 template <class S, class P>
 JOUNCE_INLINE Pose<S> base_frame_in_world(const Tree<P>& tree, int root, const S* q,
-                                          const BaseFrameWork<S>& work) {
+                                          const BasePoses<S>& work) {
   Pose<S> at = joint_pose(tree.nodes[root], q, work.angles.sine, work.angles.cosine);
   at.p -= at.R * work.in_root[root].p;  // which is the root, seen from that point
   return at;
+}
+
+// The node whose origin is the reference point of a root's tree.
+template <class P>
+JOUNCE_INLINE int base_of(const Tree<P>& tree, int root) {
+  while (tree.nodes[root].recenter < 0) ++root;
+  return root;
+}
+
+// Adds what belongs to the nodes of subtrees (inertias, their rates, momenta), each about its node's
+// origin. Massless nodes that lead from a root to the base may lie far away: theirs are about the
+// origin of the base.
+template <class S, class P, class T>
+JOUNCE_INLINE void sum_subtrees(const Tree<P>& tree, const Pose<S>* pose, T* sum) {
+  for (int root = 0; root < tree.n; root = tree.nodes[root].end) {
+    const int base = base_of(tree, root);
+    for (int i = root; i < base; ++i) sum[i] = shifted(pose[i].p - pose[base].p, sum[i]);
+    for (int i = tree.nodes[root].end - 1; i > root; --i) {
+      const int parent = tree.nodes[i].parent;
+      sum[parent] += i <= base ? sum[i] : shifted(pose[i].p - pose[parent].p, sum[i]);
+    }
+  }
+}
+
+// Calls visit(i, at) for the nodes of a root's tree; `at` is the node about whose origin its subtree
+// was summed.
+template <class P, class Visit>
+JOUNCE_INLINE void for_summed(const Tree<P>& tree, int root, Visit&& visit) {
+  const int base = base_of(tree, root);
+  for (int i = root; i < tree.nodes[root].end; ++i) visit(i, i < base ? base : i);
+}
+
+// The twist of a node's parent about the origin of the node `at`; zero for the world.
+template <class S, class P>
+JOUNCE_INLINE Motion<S> parent_twist(const Tree<P>& tree, int i, int at, const BasePoses<S>& work,
+                                     const Motion<S>* twist) {
+  const int parent = tree.nodes[i].parent;
+  if (parent < 0) return Motion<S>::zero();
+  return moved(twist[parent], work.in_root[at].p - work.in_root[parent].p);
 }
 
 // Inertia times such a screw, and a wrench along it.

@@ -1,42 +1,85 @@
-// How q exp(u) changes with q and u, joint by joint, in left-trivialized tangent spaces:
+// How q exp(u) changes with q and u, and the u that leads from one configuration to another with both,
+// joint by joint, in left-trivialized tangent spaces. With the right-trivialized dexp,
 //   delta (q exp(u)) = Ad(exp(-u)) delta q + dexp(-u) delta u,
-// with the right-trivialized dexp. For 1-DoF joints both are 1.
+//   delta u = dexp(-u)^-1 delta q1 - dexp(u)^-1 delta q0  where  q1 = q0 exp(u).
+// For 1-DoF joints all of these are 1.
 #pragma once
 
-#include "jounce/lie/group.hpp"
-#include "jounce/spatial/spatial.hpp"
-#include "jounce/tree/tree.hpp"
+#include <algorithm>
+
+#include "jounce/kinematics/configuration.hpp"
+#include "jounce/lie/derivatives.hpp"
 
 namespace jounce {
 
-// Writes the n x n matrix of a map (n = 3: of its angular half) to columns of six rows `step` apart.
-inline void store_block(const BlockMap& map, int n, int step, double* to) {
-  const Vec3<double> o = Vec3<double>::zero();
-  const Vec3<double> d[] = {map.D.x, map.D.y, map.D.z}, l[] = {map.L.x, map.L.y, map.L.z};
-  for (int k = 0; k < n; ++k) {
-    const Vec3<double>&up = k < 3 ? d[k] : o, &low = n == 3 ? o : k < 3 ? l[k] : d[k - 3];
-    store(Motion<double>{up, low}, to + k, step);
-  }
-}
+// Where the n x n block of a joint with n rates stands: on the diagonal of an nv x nv matrix, or, packed,
+// in the first n of 6 rows. Elsewhere the matrix is zero.
+enum class Layout { diagonal, packed };
 
-// by_q and by_dv are 6 x nv, row-major: the block of a joint with n rates stands in the first n rows of
-// its columns, the rest is zero.
-inline void integrate_blocks(const Tree<double>& tree, const double* dv, double* by_q,
-                             double* by_dv) {
-  const Vec3<double> o = Vec3<double>::zero();
+class BlockMatrix {
+ public:
+  BlockMatrix(const Tree<double>& tree, Layout layout, double* entries)
+      : nv_(tree.nv), diagonal_(layout == Layout::diagonal), entries_(entries) {
+    std::fill_n(entries, std::size_t(diagonal_ ? nv_ : 6) * nv_, 0.0);
+  }
+  // The map times a sign.
+  void set(const Node<double>& node, const BlockMap& map, double sign = 1.0) {
+    const Vec3<double> d[] = {map.D.x, map.D.y, map.D.z}, l[] = {map.L.x, map.L.y, map.L.z};
+    for (int k = 0; k < node.nv; ++k) {
+      double* column = at(node) + k;
+      if (k < 3) store(d[k] * sign, column, nv_);
+      if (node.nv > 3) store((k < 3 ? l[k] : d[k - 3]) * sign, column + 3 * std::size_t(nv_), nv_);
+    }
+  }
+  void set(const Node<double>& node, double x) { *at(node) = x; }
+
+ private:
+  double* at(const Node<double>& node) const {
+    return entries_ + node.v + (diagonal_ ? std::size_t(node.v) * nv_ : 0);
+  }
+  int nv_;
+  bool diagonal_;
+  double* entries_;
+};
+
+namespace detail {
+// The linear part of a joint's tangent vector; zero where it only turns.
+inline Vec3<double> linear_part(const Node<double>& node, const double* u) {
+  return node.kind == Kind::free ? Vec3<double>{u[3], u[4], u[5]} : Vec3<double>::zero();
+}
+}  // namespace detail
+
+inline void integrate_derivatives(const Tree<double>& tree, Layout layout, const double* dv,
+                                  double* by_q, double* by_dv) {
+  BlockMatrix start(tree, layout, by_q), step(tree, layout, by_dv);
   for (const Node<double>& node : tree.nodes) {
     const double* u = dv + node.v;
     if (node.nv == 1) {
-      const Motion<double> x{{1.0, 0.0, 0.0}, o};
-      store(x, by_q + node.v, tree.nv);
-      store(x, by_dv + node.v, tree.nv);
+      start.set(node, 1.0);
+      step.set(node, 1.0);
       continue;
     }
-    const Vec3<double> w{-u[0], -u[1], -u[2]};
-    const Vec3<double> v = node.kind == Kind::free ? Vec3<double>{-u[3], -u[4], -u[5]} : o;
+    const Vec3<double> w{-u[0], -u[1], -u[2]}, v = -detail::linear_part(node, u);
     const BlockMap dexp = right_dexp(w, v);
-    store_block(dexp, node.nv, tree.nv, by_dv + node.v);
-    store_block(adjoint_of_exp(w, v, dexp), node.nv, tree.nv, by_q + node.v);
+    step.set(node, dexp);
+    start.set(node, adjoint_of_exp(w, v, dexp));
+  }
+}
+
+inline void difference_derivatives(const Tree<double>& tree, const double* q0, const double* q1,
+                                   double* by_q0, double* by_q1) {
+  BlockMatrix start(tree, Layout::diagonal, by_q0), end(tree, Layout::diagonal, by_q1);
+  for (const Node<double>& node : tree.nodes) {
+    if (node.nv == 1) {
+      start.set(node, -1.0);
+      end.set(node, 1.0);
+      continue;
+    }
+    double u[6];
+    difference(node, q0 + node.q, q1 + node.q, u);
+    const Vec3<double> w{u[0], u[1], u[2]}, v = detail::linear_part(node, u);
+    start.set(node, inverse_right_dexp(w, v), -1.0);
+    end.set(node, inverse_right_dexp(-w, -v));
   }
 }
 

@@ -84,7 +84,7 @@ void frame_twist(const Tree<P>& tree, const FrameAt& frame, Representation repre
   store(represented(representation, world, twist), out);
 }
 
-// The derivative of the twist's components: J a + dJ v.
+// The derivative of the twist's components: J a + dJ v. Without a, which may be null, the latter.
 template <class S, class P>
 void frame_acceleration(const Tree<P>& tree, const FrameAt& frame, Representation representation,
                         const S* q, const S* v, const S* a, S* out, FrameWork<S>& work) {
@@ -95,11 +95,23 @@ void frame_acceleration(const Tree<P>& tree, const FrameAt& frame, Representatio
           constexpr Kind K = decltype(kind)::value;
           const Motion<S> joint = to_child(T, joint_motion<K>(node, v + node.v));
           acceleration += bracket(joint, twist);  // of what is nearer to the frame
-          acceleration += to_child(T, joint_motion<K>(node, a + node.v));
+          if (a) acceleration += to_child(T, joint_motion<K>(node, a + node.v));
           twist += joint;
         });
       });
   store(represented_rate(representation, world, twist, twist, acceleration), out);
+}
+
+// A wrench at the frame, in a representation there, as one on the body that carries it, in and about
+// that body's frame.
+template <class S, class P>
+void frame_wrench(const Tree<P>& tree, const FrameAt& frame, Representation representation, const S* q,
+                  const S* x, S* out, FrameWork<S>& work) {
+  const Pose<S> world = walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {});
+  const Force<S> given{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, given));
+  if (frame.node >= 0) own = to_parent(tree.nodes[frame.node].alignment, own);
+  store(Motion<S>{own.n, own.f}, out);
 }
 
 // J and dJ are 6 x nv, row-major; dJ needs v, and may be null.

@@ -45,4 +45,16 @@ JOUNCE_INLINE Motion<S> represented_rate(Representation r, const Pose<S>& t, con
   return represented(r, t, x);
 }
 
+// The body-fixed wrench of one that is given in a representation: it has the same power, so it moves
+// by the transpose of what moves the twist.
+template <class S>
+JOUNCE_INLINE Force<S> body_wrench(Representation r, const Pose<S>& t, const Force<S>& x) {
+  switch (r) {
+    case Representation::spatial: return to_child(t, x);
+    case Representation::hybrid: return {transposed(t.R, x.n), transposed(t.R, x.f)};
+    case Representation::mixed: return {x.n, transposed(t.R, x.f)};
+    default: return x;
+  }
+}
+
 }  // namespace jounce

@@ -1,11 +1,12 @@
 """Names of the types that the whole package shares."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "Array", "ArrayLike", "Index", "Integers", "Mask"]
+__all__ = ["AnyArray", "Array", "ArrayLike", "Bodies", "Index", "Integers", "Mask"]
 
 Array = npt.NDArray[np.float64]
 """Real numbers, as all compiled functions take and return them."""
@@ -15,6 +16,9 @@ AnyArray = npt.NDArray[Any]
 
 ArrayLike = npt.ArrayLike
 """What NumPy can make an array of."""
+
+Bodies = str | int | Sequence[str | int]
+"""A body (name or index), the name of a frame, or a list of them."""
 
 Index = npt.NDArray[np.int32]
 """Indices as the compiled core keeps them."""

@@ -214,6 +214,29 @@ def test_results_that_overflow_are_told(library, model, state):
     assert (status, failure.state) == (OVERFLOW, 1)
 
 
+def test_a_body_that_may_miss_is_minus_one(library, model, state):
+    x = state(model, 3)
+    kernel = Kernel(library, "center_of_mass_jacobian", model)
+    status, _, (J,) = kernel.run(3, {"q": x.q}, frame=-1)
+    assert status == DONE
+    np.testing.assert_array_equal(J, jc.center_of_mass_jacobian(model, x.q))
+    for frame in (-2, len(model.frames)):
+        assert kernel.run(3, {"q": x.q}, frame=frame)[0] == BAD_CALL
+
+
+def test_a_zero_quaternion_has_no_direction(library, model, state):
+    q = state(model, 3).q
+    kernel = Kernel(library, "normalize", model)
+    node = int(np.flatnonzero(model.nodes.kind >= 3)[0])
+    at = int(model.nodes.q_index[node])
+    q[:, at : at + 4] *= 7.0
+    assert kernel.run(3, {"q": q})[0] == DONE
+    q[1, at : at + 4] = 0.0
+    status, failure, _ = kernel.run(3, {"q": q})
+    assert status == QUATERNION
+    assert (failure.state, failure.input, failure.node) == (1, 0, node)
+
+
 def test_a_call_that_misses_something_is_refused(library, model, state):
     x = state(model, 1)
     kernel = Kernel(library, "jacobian", model)
@@ -298,7 +321,7 @@ def test_internal_kernels_are_marked(library):
             ctypes.c_void_p(library.jounce_find_kernel(name.encode()))
         )
     }
-    assert marked == {"integrate_blocks", "forward_dynamics_derivatives_by"}
+    assert marked == {"integrate_blocks", "forward_dynamics_derivatives_by", "frame_wrench"}
 
 
 def test_the_version_of_the_structures_is_told(library):

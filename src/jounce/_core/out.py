@@ -28,7 +28,9 @@ _OWN_AXES: dict[str, tuple[str | int, ...]] = {
     "tau": ("nv",),
     "f_ext": ("n_bodies", 6),
     "dt": (),
+    "wrench": (6,),
 }
+"""By the first word of a name."""
 
 
 class Given:
@@ -55,7 +57,7 @@ class Given:
     def _leading_axes(self) -> Iterator[Shape]:
         for name, value in self.arrays.items():
             array = np.asarray(value)
-            sizes = _OWN_AXES[name]
+            sizes = _OWN_AXES[name.split()[0]]
             own = tuple(getattr(self.model, n) if isinstance(n, str) else n for n in sizes)
             lead = array.ndim - len(own)
             if array.dtype.kind not in "fiub" or lead < 0 or array.shape[lead:] != own:

@@ -11,7 +11,9 @@ friction are not part of them, see `passive_forces`.
 """
 
 from jounce.dynamics.centroidal import (
+    CentroidalMomentumDerivatives,
     centroidal_momentum,
+    centroidal_momentum_derivatives,
     centroidal_momentum_matrix,
     centroidal_momentum_matrix_rate,
 )
@@ -26,19 +28,24 @@ from jounce.dynamics.equations import (
 )
 from jounce.dynamics.matrices import coriolis_matrix, inverse_mass_matrix, mass_matrix
 from jounce.dynamics.passive import passive_forces
+from jounce.dynamics.wrenches import external_wrenches, joint_wrenches
 
 __all__ = [
+    "CentroidalMomentumDerivatives",
     "HybridDynamics",
     "bias_forces",
     "centroidal_momentum",
+    "centroidal_momentum_derivatives",
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_rate",
     "coriolis_matrix",
+    "external_wrenches",
     "forward_dynamics",
     "gravity_forces",
     "hybrid_dynamics",
     "inverse_dynamics",
     "inverse_mass_matrix",
+    "joint_wrenches",
     "kinetic_energy",
     "mass_matrix",
     "momentum",

@@ -1,16 +1,28 @@
-"""The momentum about the center of mass, its matrix and the time derivative of that."""
+"""The momentum about the center of mass, its matrix, the time derivative of that, and partials."""
 
 from __future__ import annotations
+
+import functools
+from typing import NamedTuple
 
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike
 from jounce.model import Model
 
 __all__ = [
+    "CentroidalMomentumDerivatives",
     "centroidal_momentum",
+    "centroidal_momentum_derivatives",
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_rate",
 ]
+
+
+class CentroidalMomentumDerivatives(NamedTuple):
+    """Derivatives of the centroidal momentum, (..., 6, nv) each; ``dv`` is its matrix."""
+
+    dq: Array
+    dv: Array
 
 
 @kernel
@@ -85,4 +97,36 @@ def centroidal_momentum_matrix_rate(
 
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_rate @ v``,
     the sum of gravity and the external wrenches about the center of mass.
+    """
+
+
+@functools.partial(kernel, result=CentroidalMomentumDerivatives)
+def centroidal_momentum_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> CentroidalMomentumDerivatives:
+    """Derivatives of `centroidal_momentum` with respect to q and v.
+
+    If q moves along a joint's screw s, the bodies that the joint moves, with the inertia I and the
+    momentum H, move as one body, but for what they have from the twist V of the joint's parent:
+    their momentum changes by ``s x* H - I [s, V]`` (and by the motion of the center of mass, which
+    it refers to), O(n).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (dq, dv), (..., 6, nv) each, angular rows first; dq in the tangent space of q,
+        dv is `centroidal_momentum_matrix`.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """

@@ -39,12 +39,26 @@ ELSEWHERE = {
     " kinematic_hessian getjointkinematichessian",
     "center_of_mass": "com centerofmass composition mj_compos mj_subtreevel"
     " calccenterofmasspositioninworld",
+    "center_of_mass_jacobian": "com_jacobian jacobiancenterofmass jacobiansubtreecenterofmass"
+    " mj_jacsubtreecom calcjacobiancenterofmasstranslationalvelocity getcenterofmassjacobian",
+    "center_of_mass_jacobian_rate": "com_jacobian_rate jcom_dot",
+    "center_of_mass_derivatives": "getcenterofmassvelocityderivatives com_derivatives"
+    " center_of_mass_velocity_derivatives",
+    "subtree_centers_of_mass": "subtree_com subtree_center_of_mass subtreecom",
+    "subtree_masses": "computesubtreemasses subtree_mass body_subtreemass",
     "total_mass": "mass computetotalmass calctotalmass",
     "momentum": "spatial_momentum calcspatialmomentuminworldaboutpoint",
     "centroidal_momentum": "computecentroidalmomentum",
     "centroidal_momentum_matrix": "ccrba computecentroidalmap centroidal_map cmm",
     "centroidal_momentum_matrix_rate": "dccrba centroidal_momentum_matrix_derivative"
     " computecentroidalmaptimevariation cmm_rate",
+    "centroidal_momentum_derivatives": "computecentroidaldynamicsderivatives"
+    " getcentroidaldynamicsderivatives",
+    "joint_wrenches": "cfrc_int joint_reactions reaction_forces joint_forces constraint_wrenches"
+    " mj_rnepostconstraint getjointinteractionforces",
+    "external_wrenches": "mj_applyft xfrc_applied fext f_ext external_forces",
+    "bias_acceleration": "jdot_v djv jdotv jacobian_rate_times_v getframebiasacc"
+    " calcbiasspatialacceleration acceleration_bias",
     "kinetic_energy": "computekineticenergy calckineticenergy",
     "potential_energy": "computepotentialenergy calcpotentialenergy",
     "inverse_dynamics_derivatives": "computerneaderivatives"
@@ -62,6 +76,12 @@ ELSEWHERE = {
     "neutral": "zero_configuration neutralconfiguration home zeros",
     "integrate": "mj_integratepos retract plus",
     "difference": "mj_differentiatepos local minus subtract",
+    "interpolate": "slerp geodesic",
+    "normalize": "mj_normalizequat normalize_configuration normalize_quaternions",
+    "configuration": "set_configuration make_configuration",
+    "coordinate_rates": "qdot q_dot mapvelocitytoqdot configuration_rates",
+    "integrate_derivatives": "dintegrate dintegratetransport",
+    "difference_derivatives": "ddifference mjd_subquat",
     "christoffel_symbols": "christoffel",
     "twists": "motion spatial",
     "lie": "se3 so3",

@@ -1,6 +1,7 @@
 """Configurations, and where bodies and frames are and how they move."""
 
 from jounce.kinematics.bodies import (
+    bias_acceleration,
     body_acceleration,
     body_accelerations,
     body_pose,
@@ -8,11 +9,39 @@ from jounce.kinematics.bodies import (
     body_twist,
     body_twists,
 )
-from jounce.kinematics.configurations import difference, integrate, neutral, random_configuration
+from jounce.kinematics.configurations import (
+    configuration,
+    coordinate_rates,
+    difference,
+    integrate,
+    interpolate,
+    neutral,
+    normalize,
+    random_configuration,
+)
 from jounce.kinematics.jacobians import jacobian, jacobian_rate
-from jounce.kinematics.masses import center_of_mass, total_mass
+from jounce.kinematics.masses import (
+    CenterOfMassDerivatives,
+    center_of_mass,
+    center_of_mass_derivatives,
+    center_of_mass_jacobian,
+    center_of_mass_jacobian_rate,
+    subtree_centers_of_mass,
+    subtree_masses,
+    total_mass,
+)
+from jounce.kinematics.tangents import (
+    DifferenceDerivatives,
+    IntegrateDerivatives,
+    difference_derivatives,
+    integrate_derivatives,
+)
 
 __all__ = [
+    "CenterOfMassDerivatives",
+    "DifferenceDerivatives",
+    "IntegrateDerivatives",
+    "bias_acceleration",
     "body_acceleration",
     "body_accelerations",
     "body_pose",
@@ -20,12 +49,23 @@ __all__ = [
     "body_twist",
     "body_twists",
     "center_of_mass",
+    "center_of_mass_derivatives",
+    "center_of_mass_jacobian",
+    "center_of_mass_jacobian_rate",
+    "configuration",
+    "coordinate_rates",
     "difference",
+    "difference_derivatives",
     "integrate",
+    "integrate_derivatives",
+    "interpolate",
     "jacobian",
     "jacobian_rate",
     "neutral",
+    "normalize",
     "random_configuration",
+    "subtree_centers_of_mass",
+    "subtree_masses",
     "total_mass",
 ]
 

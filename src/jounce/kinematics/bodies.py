@@ -8,10 +8,11 @@ what other libraries call them.
 from __future__ import annotations
 
 from jounce._core import kernel
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Bodies
 from jounce.model.model import Model
 
 __all__ = [
+    "bias_acceleration",
     "body_acceleration",
     "body_accelerations",
     "body_pose",
@@ -108,14 +109,15 @@ def body_accelerations(
 
 @kernel
 def body_pose(
-    model: Model, q: ArrayLike, body: str | int, *, out: Array | None = None, threads: int = 1
+    model: Model, q: ArrayLike, body: Bodies, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Pose of a body or frame in the world, (..., 4, 4).
 
     Args:
         model: the robot.
         q: (..., nq) coordinates.
-        body: a body (name or index) or the name of a frame.
+        body: a body (name or index), the name of a frame, or a list of them: then the result has
+            an axis of frames after the leading ones.
         out: (..., 4, 4) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -133,7 +135,7 @@ def body_twist(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
-    body: str | int,
+    body: Bodies,
     twist: str = "body",
     *,
     out: Array | None = None,
@@ -147,7 +149,8 @@ def body_twist(
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
-        body: a body (name or index) or the name of a frame.
+        body: a body (name or index), the name of a frame, or a list of them: then the result has
+            an axis of frames after the leading ones.
         twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
             (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
@@ -170,7 +173,7 @@ def body_acceleration(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
-    body: str | int,
+    body: Bodies,
     twist: str = "body",
     *,
     out: Array | None = None,
@@ -187,7 +190,8 @@ def body_acceleration(
         q: (..., nq) coordinates.
         v: (..., nv) rates.
         a: (..., nv) derivatives of the components of v.
-        body: a body (name or index) or the name of a frame.
+        body: a body (name or index), the name of a frame, or a list of them: then the result has
+            an axis of frames after the leading ones.
         twist: representation of the twist, as in `body_twist`. In "hybrid" the linear part is the
             acceleration of the frame's origin, in "body" it is not.
         out: array to write to.
@@ -195,6 +199,44 @@ def body_acceleration(
 
     Returns:
         (..., 6) derivative of the twist (angular, linear).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
+            representation.
+        UnknownNameError: an unknown body or frame.
+    """
+
+
+@kernel
+def bias_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: Bodies,
+    twist: str = "body",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """The part of `body_acceleration` that the rates alone cause, (..., 6): ``dJ/dt v``.
+
+    Operational-space control needs it: ``J a = wanted - bias_acceleration``. The matrix dJ/dt is
+    not computed.
+
+    Identity: ``bias_acceleration(...) == jacobian_rate(...) @ v`` in the same representation.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        body: a body (name or index), the name of a frame, or a list of them: then the result has
+            an axis of frames after the leading ones.
+        twist: representation of the twist, as in `body_acceleration`.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 6) derivative of the twist (angular, linear) at a = 0.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown

@@ -1,19 +1,30 @@
-"""Configurations: the neutral one, random ones, moving and differences on the manifold."""
+"""Configurations: neutral, random, given ones; moving and differences on the manifold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 
 import numpy as np
 
+from jounce import lie
 from jounce._core import kernel
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
-from jounce.model.joints import ELEMENTARY
+from jounce.kinematics.bodies import body_pose
+from jounce.model.joints import ELEMENTARY, Joint
 from jounce.model.model import Model, require_model
 
-__all__ = ["difference", "integrate", "neutral", "random_configuration"]
+__all__ = [
+    "configuration",
+    "coordinate_rates",
+    "difference",
+    "integrate",
+    "interpolate",
+    "neutral",
+    "normalize",
+    "random_configuration",
+]
 
 
 def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
@@ -76,6 +87,92 @@ def random_configuration(
         x /= np.sqrt(np.einsum("...i,...i", x, x))[..., None]
         q[..., starts[:, None] + np.arange(4)] = x
     return q
+
+
+def configuration(
+    model: Model,
+    base: ArrayLike | None = None,
+    joints: Mapping[str, ArrayLike] | None = None,
+) -> Array:
+    """Configuration with the base at a pose and joints at values, (..., nq); the rest is neutral.
+
+    >>> import jounce as jc
+    >>> model = jc.models.aerial_manipulator()
+    >>> q = jc.configuration(model, base=np.eye(4), joints={"q2": 0.3})
+    >>> q[model.q_slice("q2")]
+    array([0.3])
+
+    Args:
+        model: the robot.
+        base: (..., 4, 4) pose of the first body in the world, if it has a free joint.
+        joints: by name, one number (...) for a joint with one coordinate, (..., n) for others; the
+            quaternions of spherical and free joints may have any length but zero. Leading axes
+            broadcast.
+
+    Returns:
+        (..., nq) coordinates.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a zero quaternion, a pose that is
+            none, or a pose for a base that is not free.
+        ArgumentTypeError: `model` is no model.
+        UnknownNameError: an unknown joint.
+    """
+    require_model(model)
+    if joints is not None and not isinstance(joints, Mapping):
+        raise ArgumentTypeError(f"joints must be a dict of values by joint, got {joints!r}")
+    parts = {} if base is None else {0: _base_coordinates(model, base)}
+    for name, value in (joints or {}).items():
+        at = model.q_slice(name)
+        if at.start in parts:
+            raise ArgumentError(f"joints[{name!r}] is given twice, or by base, too")
+        parts[at.start] = _joint_coordinates(name, value, at.stop - at.start)
+    try:
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in parts.values()))
+    except ValueError:
+        shapes = ", ".join(str(x.shape[:-1]) for x in parts.values())
+        raise ArgumentError(f"leading axes {shapes} of base and joints do not broadcast") from None
+    q = neutral(model, lead)
+    for start, x in parts.items():
+        q[..., start : start + x.shape[-1]] = x
+    return normalize(model, q, out=q)
+
+
+def _base_coordinates(model: Model, base: ArrayLike) -> Array:
+    """Coordinates of the free joint at the root that put the first body at a pose."""
+    if not (model.bodies and model.bodies[0].parent < 0 and _is_free(model.bodies[0].joints)):
+        raise ArgumentError("base needs a model whose first body has a free joint to the world")
+    T = _real("base", base)
+    if T.shape[-2:] != (4, 4) or (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
+        raise ArgumentError(
+            f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {T!r}"
+        )
+    T = lie.inverse(body_pose(model, neutral(model), 0)) @ T
+    x: Array = np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1)
+    return x
+
+
+def _is_free(joints: Sequence[Joint]) -> bool:
+    return [joint.type for joint in joints] == ["free"]
+
+
+def _joint_coordinates(name: str, value: ArrayLike, count: int) -> Array:
+    x = _real(f"joints[{name!r}]", value)
+    if count == 1:
+        return x[..., None]
+    if x.shape[-1:] != (count,):
+        raise ArgumentError(f"joints[{name!r}] must have shape (..., {count}), got {x.shape}")
+    return x
+
+
+def _real(name: str, value: ArrayLike) -> Array:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ArgumentError(f"{name} must be real numbers, got {value!r}") from None
+    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+        raise ArgumentError(f"{name} must be finite real numbers, got {value!r}")
+    return array.astype(float)
 
 
 def _lead(shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -150,6 +247,84 @@ def difference(
 
     Identity: ``integrate(model, q0, difference(model, q0, q1)) == q1`` (up to the quaternion's
     sign).
+    """
+
+
+@kernel
+def interpolate(
+    model: Model,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    s: ArrayLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Configuration between two others, (..., nq): ``integrate(q0, s difference(q0, q1))``.
+
+    The way from q0 to q1 has a constant velocity: a spherical joint turns about one axis, a free
+    one moves along a screw. Many points of one way broadcast: ``s`` of shape (N,) gives (N, nq).
+
+    Args:
+        model: the robot.
+        q0: (..., nq) coordinates at s = 0.
+        q1: (..., nq) coordinates at s = 1.
+        s: (...) part of the way; below 0 and above 1 the motion goes on.
+        out: (..., nq) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nq) coordinates, quaternions normalized.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+    """
+
+
+@kernel
+def normalize(model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    """Scale the quaternions of spherical and free joints to unit length, (..., nq).
+
+    All functions do this with quaternions that are off by less than 1e-3; this one does it with
+    any, such as those that an optimizer or an integrator of coordinates left behind.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates with quaternions of any length but zero.
+        out: (..., nq) array to write to, which may be q.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nq) coordinates.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a zero quaternion.
+    """
+
+
+@kernel
+def coordinate_rates(
+    model: Model, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Time derivatives of the coordinates, dq/dt, (..., nq).
+
+    1-DoF joints: v. A quaternion x changes by ``x (w, 0) / 2`` with the angular velocity w, the
+    position of a free joint by ``R u`` with the linear velocity u in the child frame. An
+    integrator that knows nothing of groups, such as ``scipy.integrate.solve_ivp``, needs these;
+    `normalize` what it returns, or use `integrate`.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        out: (..., nq) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nq) derivatives of the components of q.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
     """
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from jounce._core import kernel
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Bodies
 from jounce.model.model import Model
 
 __all__ = ["jacobian", "jacobian_rate"]
@@ -16,7 +16,7 @@ __all__ = ["jacobian", "jacobian_rate"]
 def jacobian(
     model: Model,
     q: ArrayLike,
-    body: str | int,
+    body: Bodies,
     twist: str = "body",
     *,
     out: Array | None = None,
@@ -27,7 +27,8 @@ def jacobian(
     Args:
         model: the robot.
         q: (..., nq) coordinates.
-        body: a body (name or index) or the name of a frame.
+        body: a body (name or index), the name of a frame, or a list of them: then the result has
+            an axis of frames after the leading ones.
         twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
             (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
             part in the world, as MuJoCo's free joint), see `jounce.twists`.
@@ -49,7 +50,7 @@ def jacobian_rate(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
-    body: str | int,
+    body: Bodies,
     twist: str = "body",
     *,
     out: Array | None = None,
@@ -63,7 +64,8 @@ def jacobian_rate(
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
-        body: a body (name or index) or the name of a frame.
+        body: a body (name or index), the name of a frame, or a list of them: then the result has
+            an axis of frames after the leading ones.
         twist: representation of the twist: "body" (Pinocchio's LOCAL), "spatial" (WORLD), "hybrid"
             (LOCAL_WORLD_ALIGNED; iDynTree's MIXED) or "mixed" (angular part in the body, linear
             part in the world, as MuJoCo's free joint), see `jounce.twists`.

@@ -1,12 +1,33 @@
-"""Where the mass of a robot is."""
+"""Where the mass of a robot is, and how its center moves."""
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
 from jounce._core import kernel
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Bodies
 from jounce.model.model import Model, require_model
 
-__all__ = ["center_of_mass", "total_mass"]
+__all__ = [
+    "CenterOfMassDerivatives",
+    "center_of_mass",
+    "center_of_mass_derivatives",
+    "center_of_mass_jacobian",
+    "center_of_mass_jacobian_rate",
+    "subtree_centers_of_mass",
+    "subtree_masses",
+    "total_mass",
+]
+
+
+class CenterOfMassDerivatives(NamedTuple):
+    """Derivatives of the velocity of the center of mass, (..., 3, nv) each; ``dv`` is J."""
+
+    dq: Array
+    dv: Array
 
 
 @kernel
@@ -43,3 +64,148 @@ def total_mass(model: Model) -> float:
     """
     require_model(model)
     return float(model.inertias[:, 0].sum())
+
+
+def subtree_masses(model: Model) -> Array:
+    """Masses of what each body carries, itself included, (n_bodies,) in kg.
+
+    Args:
+        model: the robot.
+
+    Returns:
+        (n_bodies,) sums of the masses of a body and of all that follow it in the tree.
+
+    Raises:
+        ArgumentTypeError: `model` is no model.
+    """
+    require_model(model)
+    masses = model.inertias[:, 0].tolist()
+    parents = model.parents.tolist()
+    for body in range(len(masses) - 1, -1, -1):
+        if parents[body] >= 0:
+            masses[parents[body]] += masses[body]
+    return np.array(masses, float)
+
+
+@kernel
+def subtree_centers_of_mass(
+    model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+) -> Array:
+    """Centers of mass of what each body carries, itself included, (..., n_bodies, 3) in m.
+
+    MuJoCo's ``subtree_com`` without the world. `center_of_mass_jacobian` with a body gives the
+    Jacobian of one of them.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        out: (..., n_bodies, 3) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_bodies, 3) positions in the world, m; the origin of a body that carries no mass.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+    """
+
+
+@kernel
+def center_of_mass_jacobian(
+    model: Model,
+    q: ArrayLike,
+    body: Bodies | None = None,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Jacobian of the center of mass, (..., 3, nv): its velocity along the world's axes is J v.
+
+    A joint moves the mass m with the first moment h about its origin; of the total mass M, its
+    screw (w, u) moves the center by ``(m u - h x w) / M``, O(n).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        body: a body (name or index), a frame fixed to it, or a list of them: then the center of
+            mass is that of what the body carries, itself included. None is the whole robot.
+        out: (..., 3, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 3, nv) Jacobian; zero for a massless robot.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        UnknownNameError: an unknown body or frame.
+
+    Identity: ``total_mass(model) * J`` are the linear rows of `centroidal_momentum_matrix`.
+    """
+
+
+@kernel
+def center_of_mass_jacobian_rate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: Bodies | None = None,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Time derivative of the Jacobian of the center of mass along v, (..., 3, nv).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        body: a body (name or index), a frame fixed to it, or a list of them: then the center of
+            mass is that of what the body carries, itself included. None is the whole robot.
+        out: (..., 3, nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., 3, nv) derivatives of the Jacobian's entries.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        UnknownNameError: an unknown body or frame.
+
+    Identity: the acceleration of the center of mass is ``J a + rate v``.
+    """
+
+
+@functools.partial(kernel, result=CenterOfMassDerivatives)
+def center_of_mass_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: Bodies | None = None,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> CenterOfMassDerivatives:
+    """Derivatives of the velocity of the center of mass, along the world's axes, by q and v.
+
+    If q moves along a screw s = (w, u) of a joint, what the joint moves (mass m, first moment h,
+    linear momentum f) moves as one body, but for the velocities that it has from the joint's
+    parent, whose twist is V: the velocity changes by ``(w x f - m u' + h x w') / M`` with
+    ``(w', u') = [s, V]``, O(n).
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        body: a body (name or index), a frame fixed to it, or a list of them: then the center of
+            mass is that of what the body carries, itself included. None is the whole robot.
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (dq, dv), (..., 3, nv) each; dq in the tangent space of q, dv is
+        `center_of_mass_jacobian`.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        UnknownNameError: an unknown body or frame.
+    """

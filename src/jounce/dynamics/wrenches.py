@@ -1,0 +1,142 @@
+"""Wrenches on bodies: through their joints, and at frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jounce import _core
+from jounce._core import kernel
+from jounce._core.out import Given, deliver
+from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.kinematics import center_of_mass
+from jounce.model.model import Model, require_model
+
+__all__ = ["external_wrenches", "joint_wrenches"]
+
+_frame_wrench: Any = _core.raw("frame_wrench")
+
+
+@kernel
+def joint_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Wrench (moment, force) that each body gets through its joint, (..., n_bodies, 6).
+
+    What a force sensor in the joint feels: the forces that make the body and all that it carries
+    move as they do, less gravity and the external wrenches. The body's parent gets the opposite.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) derivatives of the components of v.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        out: (..., n_bodies, 6) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_bodies, 6) wrenches along the axes and about the origin of each body's own frame.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Identity: along the screws of the joint it is tau of `inverse_dynamics` less what accelerates
+    the rotor (armature times a).
+    """
+
+
+def external_wrenches(
+    model: Model,
+    q: ArrayLike,
+    wrenches: Mapping[str | int, ArrayLike],
+    twist: str = "hybrid",
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """The `f_ext` of wrenches (moment, force) at frames or bodies, (..., n_bodies, 6).
+
+    Those at frames of one body add up.
+
+    >>> import jounce as jc
+    >>> model = jc.models.aerial_manipulator()
+    >>> q = jc.neutral(model)
+    >>> push = {"B4_com": [0, 0, 0, 5.0, 0, 0]}  # 5 N along the world's x axis
+    >>> f_ext = jc.external_wrenches(model, q, push)
+    >>> f_ext[model.body_index("B4"), 3:]
+    array([5., 0., 0.])
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        wrenches: by body (name or index) or name of a frame, (..., 6) wrenches on it.
+        twist: representation of the wrenches, dual to that of a twist: "hybrid" (about the frame's
+            origin, along the world's axes), "body" (along the frame's own axes), "spatial" (about
+            the world's origin, along its axes) or "mixed" (moment along the frame's axes, force
+            along the world's), see `jounce.twists`.
+        out: (..., n_bodies, 6) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_bodies, 6) body-fixed wrenches, as all functions of dynamics take them.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, an unknown
+            representation, or a frame that is fixed to the world.
+        ArgumentTypeError: `wrenches` is no dict.
+        UnknownNameError: an unknown body or frame.
+
+    Identity: ``inverse_dynamics(model, q, v, a, f_ext)`` is that without `f_ext` less the sum of
+    ``jacobian(model, q, frame, twist).T @ wrench``.
+    """
+    require_model(model)
+    if not isinstance(wrenches, Mapping):
+        raise ArgumentTypeError(f"wrenches must be a dict of wrenches by frame, got {wrenches!r}")
+    bodies = {name: _body_of(model, name) for name in wrenches}
+
+    def compute() -> Array:
+        parts = {
+            name: _frame_wrench(model, q, wrench, name, twist, threads=threads)
+            for name, wrench in wrenches.items()
+        }
+        lead = _leading_axes(parts or {"q": center_of_mass(model, q, threads=threads)})
+        f_ext = np.zeros((*lead, model.n_bodies, 6))
+        for name, part in parts.items():
+            f_ext[..., bodies[name], :] += part
+        return f_ext
+
+    if out is None:
+        return compute()
+    named: dict[str, ArrayLike] = {f"wrench {name!r}": x for name, x in wrenches.items()}
+    return deliver(compute, out, (model.n_bodies, 6), Given(model, threads, q=q, **named))
+
+
+def _leading_axes(parts: Mapping[Any, Array]) -> tuple[int, ...]:
+    first, *others = (part.shape[:-1] for part in parts.values())
+    if all(other == first for other in others):
+        return first
+    try:
+        return np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    except ValueError:
+        shapes = ", ".join(f"{part.shape[:-1]} of {name!r}" for name, part in parts.items())
+        raise ArgumentError(
+            f"the leading (batch) axes of wrenches, {shapes}, do not broadcast"
+        ) from None
+
+
+def _body_of(model: Model, name: str | int) -> int:
+    body = model.frame(name).body
+    if body < 0:
+        raise ArgumentError(f"frame {name!r} is fixed to the world, which no wrench moves")
+    return body
