@@ -86,37 +86,35 @@ bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batc
   return false;
 }
 
-PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
-                       PyObject* keyword_names) {
-  const Kernel& kernel = *bound.kernel;
+}  // namespace
+
+PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
+                    Arguments& arguments, Keep& keep) {
   const Signature& s = *kernel.signature;
-  Arguments arguments;
-  Keep keep;
   Call call;
   Batch batch;
   Outputs outputs;
-  if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
-  const PythonModel* own = model_of(arguments.at[kModel]);
-  if (!own) return nullptr;
-  call.tree = &own->model.tree;
+  call.tree = &own.model.tree;
   const int threads = read_threads(arguments.at[kThreads]);
   if (!threads || !convert_inputs(s, arguments, keep)) return nullptr;
-  if (s.options.count && !read_options(s, arguments, *own, call, keep)) return nullptr;
+  if (s.options.count && !read_options(s, arguments, own, call, keep)) return nullptr;
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, keep)) return nullptr;
-  if (!runs(kernel, own->model, call, batch, threads)) {
+  if (!runs(kernel, own.model, call, batch, threads)) {
     outputs.spoil();
     return nullptr;
   }
   return outputs.result(bound);
 }
 
-}  // namespace
-
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   try {
-    return checked_call(bound, args, n_args, keyword_names);
+    Arguments arguments;
+    Keep keep;
+    if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
+    const PythonModel* own = model_of(arguments.at[kModel]);
+    return own ? call_with(bound, *bound.kernel, *own, arguments, keep) : nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
