@@ -1,4 +1,4 @@
-"""Functions of group elements, quaternions and twists are called as ufuncs are, like the kernels."""
+"""Functions of group elements, quaternions and twists: called like kernels, without a model."""
 
 import pickle
 from itertools import pairwise
@@ -134,7 +134,9 @@ def test_out_is_written_and_returned():
         twists.convert(y, out, "body", "hybrid", out=y), twists.convert(x, out, "body", "hybrid")
     )
     for wrong in (np.empty((11, 4)), np.empty((11, 4, 4), np.float32), out[::2], [1.0]):
-        with pytest.raises(ArgumentError, match="out must be a writable C-contiguous float64 array"):
+        with pytest.raises(
+            ArgumentError, match="out must be a writable C-contiguous float64 array"
+        ):
             lie.exp(x, out=wrong)
 
 
@@ -176,7 +178,7 @@ def test_complex_arguments_give_complex_results_and_fill_complex_out():
 @pytest.mark.parametrize("name", ["log", "matrix_to_quat", "quat_log"])
 def test_functions_that_are_not_analytic_refuse_complex_numbers(name):
     argument = np.ones(4) + 0j if name == "quat_log" else np.eye(3) + 0j
-    with pytest.raises(ArgumentError, match="must be an array of real numbers, got numpy.ndarray"):
+    with pytest.raises(ArgumentError, match="must be an array of real numbers, got "):
         getattr(lie, name)(argument)
 
 
@@ -188,7 +190,9 @@ def test_numbers_that_are_not_finite_are_refused_with_their_place(number):
     x = np.zeros((2, 5, 6))
     x[1, 3, 4] = number
     for function in (lie.hat, lie.ad, lie.exp, lie.dexp, lie.dexp_inv):
-        with pytest.raises(ArgumentError, match=rf"^x must be finite, got {number} at x\[1, 3, 4\]"):
+        with pytest.raises(
+            ArgumentError, match=rf"^x must be finite, got {number} at x\[1, 3, 4\]"
+        ):
             function(x)
     with pytest.raises(ArgumentError, match=r"^the result of exp\(\) is not finite"):
         lie.exp(x + 0j)
@@ -246,7 +250,8 @@ def test_exponential_and_logarithm_of_pinocchio():
         np.testing.assert_allclose(pin.log3(T[:3, :3]), lie.log(T[:3, :3]), rtol=0, atol=1e-12)
     for first, second in pairwise(x):
         A, B = pin.SE3(lie.exp(first)), pin.SE3(lie.exp(second))
-        np.testing.assert_allclose((A.inverse() * B).homogeneous,
-                                   lie.inverse(A.homogeneous) @ B.homogeneous, atol=1e-14)  # fmt: skip
+        relative = (A.inverse() * B).homogeneous
+        ours = lie.inverse(A.homogeneous) @ B.homogeneous
+        np.testing.assert_allclose(relative, ours, rtol=0, atol=1e-14)
         action = A.action[swapped][:, swapped]
         np.testing.assert_allclose(action, lie.Ad(A.homogeneous), rtol=0, atol=1e-14)

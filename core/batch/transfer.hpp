@@ -58,7 +58,8 @@ JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std:
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];
-    for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, row[i] + k, sizeof(x[i].v));
+#pragma GCC unroll 8
+    for (int i = 0; i < W; ++i) x[i] = Pack<W>::load(row[i] + k);
     transpose(x);
     for (int i = 0; i < W; ++i) to[k + i] = x[i];
   }

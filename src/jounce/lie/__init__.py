@@ -14,9 +14,10 @@ coordinates to world coordinates. Group elements are composed with `@`. Wrenches
 dual to twists: where a twist moves by ``Ad(T) @ x``, a wrench moves by ``Ad(inverse(T)).T @ w``
 (Mueller 2018, eq. 120); `jounce.twists.convert_wrench` does this for batches.
 
-All functions are compiled and batched as ufuncs of NumPy are: leading axes broadcast, ``out=`` is an
-array to write to, ``threads=`` splits a batch (0: all cores). Numbers that are not finite are refused,
-and so are results that no double can hold; `log` and `matrix_to_quat` refuse what is no rotation.
+All functions are compiled and batched as ufuncs of NumPy are: leading axes broadcast, ``out=`` is
+an array to write to, ``threads=`` splits a batch (0: all cores). Numbers that are not finite are
+refused, and so are results that no double can hold; `log` and `matrix_to_quat` refuse what is no
+rotation.
 
 Everything except `log`, `matrix_to_quat` and `quat_log` is analytic in its arguments and accepts
 complex arrays, too, by the same formulas in NumPy: a complex step gives exact derivatives.

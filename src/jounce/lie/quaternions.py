@@ -6,7 +6,14 @@ from jounce._core import elementwise
 from jounce._types import AnyArray, Array, ArrayLike
 from jounce.lie import _complex
 
-__all__ = ["matrix_to_quat", "quat_exp", "quat_log", "quat_multiply", "quat_normalize", "quat_to_matrix"]
+__all__ = [
+    "matrix_to_quat",
+    "quat_exp",
+    "quat_log",
+    "quat_multiply",
+    "quat_normalize",
+    "quat_to_matrix",
+]
 
 
 @elementwise(_complex.quat_to_matrix)
