@@ -18,7 +18,7 @@
 #include <algorithm>
 
 #include "jounce/dynamics/mass_matrix.hpp"
-#include "jounce/partials/column_solve.hpp"
+#include "jounce/partials/forward_partials.hpp"
 
 namespace jounce {
 
@@ -256,6 +256,7 @@ template <class S>
 struct InverseMassPartialsWork {
   MassPartialsWork<S> mass;
   InverseMassMatrixWork<S> inverse;
+  partials::GatheredColumns<S> gathered;
   partials::ColumnBlock<S> block;
   S* N;
 
@@ -263,23 +264,50 @@ struct InverseMassPartialsWork {
   InverseMassPartialsWork(const Tree<P>& tree, Arena& arena)
       : mass(tree, arena),
         inverse(tree, arena),
+        gathered(tree, arena),
         block(tree, arena),
         N(arena.take<S>(std::size_t(tree.nv) * tree.nv)) {}
 };
 
-// dN_k = -N dM_k N with N = M^-1: solves from the left for all columns of all dM_k at once, then, since
-// the result is symmetric, once more with the first index fixed. Returns a singular node or -1.
+namespace partials {
+
+// Exchanges the first two axes and changes the sign.
+template <class S>
+JOUNCE_INLINE void negative_swap(const Cube<S>& x) {
+  for (int i = 0; i < int(x.nv); ++i) {
+    for (int j = 0; j <= i; ++j) {
+      S *a = x.row(i, j), *b = x.row(j, i);
+      for (std::size_t k = 0; k < x.nv; ++k) {
+        const S kept = -a[k];
+        a[k] = -b[k];
+        b[k] = kept;
+      }
+    }
+  }
+}
+
+}  // namespace partials
+
+// dN_k = -N dM_k N with N = M^-1. For a fixed first index, dM and its product with N from the left have
+// the sparsity of the tree in the two others, so that both products are those of the partials of forward
+// dynamics. Returns a singular node or -1.
 template <class S, class P>
 int inverse_mass_matrix_partials(const Tree<P>& tree, const S* q, S* dN, InverseMassPartialsWork<S>& work) {
   const std::size_t nv = tree.nv;
+  const bool sparse = tree.mean_related <= kProductRates && tree.nv <= kMostRelated;
   const int singular = inverse_mass_matrix(tree, q, work.N, work.inverse);
   if (singular >= 0) return singular;
   mass_matrix_partials(tree, q, dN, work.mass);
-  partials::negative_solve(tree, work.N, dN, int(nv * nv), work.inverse, work.block);
-  for (std::size_t i = 0; i < nv; ++i) {
-    S* rows = dN + i * nv * nv;
-    for (std::size_t k = 0; k < nv * nv; ++k) rows[k] = -rows[k];
-    partials::negative_solve(tree, work.N, rows, tree.nv, work.inverse, work.block);
+  for (const bool second : {false, true}) {
+    for (std::size_t i = 0; i < nv; ++i) {
+      S* rows = dN + i * nv * nv;
+      if (sparse) {
+        partials::negative_product(tree, work.N, rows, work.gathered);
+      } else {
+        partials::negative_solve(tree, work.N, rows, tree.nv, work.inverse, work.block);
+      }
+    }
+    if (!second) partials::negative_swap(partials::Cube<S>{dN, nv});
   }
   return -1;
 }
