@@ -29,8 +29,11 @@ bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
     names[slot] = PyUnicode_InternFromString(name);
     return names[slot] != nullptr;
   };
-  bool good = add(kModel, "model") && add(kOut, "out") && add(kThreads, "threads");
-  order[positional++] = kModel;
+  bool good = add(kOut, "out") && add(kThreads, "threads");
+  if (has_model) {
+    good = good && add(kModel, "model");
+    order[positional++] = kModel;
+  }
   for (const bool late : {false, true}) {  // optional inputs come after the options
     for (int k = 0; k < s.inputs.count; ++k) {
       if (s.inputs[k].optional != late) continue;
@@ -66,7 +69,7 @@ bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args
     }
     arguments.at[slot] = args[n_args + i];
   }
-  if (!arguments.at[kModel]) return missing(bound, kModel);
+  if (bound.has_model && !arguments.at[kModel]) return missing(bound, kModel);
   for (int k = 0; k < s.inputs.count; ++k) {
     PyObject*& input = arguments.at[kInputs + k];
     if (input == Py_None) input = nullptr;

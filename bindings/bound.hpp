@@ -19,6 +19,11 @@ struct Bound {
   int order[kSlots] = {};          // slots of positional arguments: model, required inputs, options,
   int positional = 0;              // optional inputs
 
+  // Of elementwise functions, which have no model:
+  const Kernel* other = nullptr;    // the same function of elements of another shape, or null
+  PyObject* of_complex = nullptr;   // the function of complex numbers in Python, or null
+  bool has_model = true;
+
   // False with an exception set if memory is short.
   bool prepare(const Kernel& own, PyTypeObject* type);
 };

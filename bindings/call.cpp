@@ -97,28 +97,24 @@ bool runs_for_all(const Kernel& kernel, const Model& model, Call& call, const Ba
   return true;
 }
 
-PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
-                       PyObject* keyword_names) {
-  const Kernel& kernel = *bound.kernel;
+}  // namespace
+
+PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
+                    Arguments& arguments, Keep& keep) {
   const Signature& s = *kernel.signature;
-  Arguments arguments;
-  Keep keep;
   Call call;
   Batch batch;
   FrameList several;
   Outputs outputs;
-  if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
-  const PythonModel* own = model_of(arguments.at[kModel]);
-  if (!own) return nullptr;
-  call.tree = &own->model.tree;
+  call.tree = &own.model.tree;
   const int threads = read_threads(arguments.at[kThreads]);
   if (!threads || !convert_inputs(s, arguments, keep)) return nullptr;
-  if (s.options.count && !read_options(s, arguments, *own, call, several, keep)) return nullptr;
+  if (s.options.count && !read_options(s, arguments, own, call, several, keep)) return nullptr;
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, several, keep)) return nullptr;
   const bool done = several.given
-                        ? runs_for_all(kernel, own->model, call, batch, threads, several, outputs)
-                        : runs(kernel, own->model, call, batch, threads);
+                        ? runs_for_all(kernel, own.model, call, batch, threads, several, outputs)
+                        : runs(kernel, own.model, call, batch, threads);
   if (!done) {
     outputs.spoil();
     return nullptr;
@@ -126,12 +122,14 @@ PyObject* checked_call(const Bound& bound, PyObject* const* args, Py_ssize_t n_a
   return outputs.result(bound);
 }
 
-}  // namespace
-
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   try {
-    return checked_call(bound, args, n_args, keyword_names);
+    Arguments arguments;
+    Keep keep;
+    if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
+    const PythonModel* own = model_of(arguments.at[kModel]);
+    return own ? call_with(bound, *bound.kernel, *own, arguments, keep) : nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }

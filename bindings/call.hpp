@@ -1,12 +1,20 @@
 // A Python call of a kernel: arguments, the batch, errors.
 #pragma once
 
-#include "bound.hpp"
+#include "inputs.hpp"
 
 namespace jounce {
 
 // Positional and keyword arguments: (model, required inputs, options, optional inputs, *, out, threads).
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names);
+
+// The same for elementwise functions: (inputs, options, *, out, threads).
+PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
+                           PyObject* keyword_names);
+
+// A call whose arguments are sorted, of a kernel on a model. May throw std::bad_alloc.
+PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
+                    Arguments& arguments, Keep& keep);
 
 }  // namespace jounce

@@ -71,13 +71,21 @@ void raise_singular(const Model& model, const Batch& batch, const Failure& failu
   Py_DECREF(joint);
 }
 
+void raise_demand(const Signature& s, const Batch& batch, const Failure& failure) {
+  const Demand& demand = s.demands[failure.node];
+  raise(kArgumentError, "%s must be %s, but it is not%s", demand.input, demand.text,
+        state_text(batch, failure.state).c_str());
+}
+
 }  // namespace
 
 void raise_failure(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch,
                    const Failure& failure) {
   const Signature& s = *kernel.signature;
   const bool has_input = failure.input >= 0;
-  if (failure.kind == Failure::singular) return raise_singular(model, batch, failure);
+  if (failure.kind == Failure::singular) {
+    return s.demands.count ? raise_demand(s, batch, failure) : raise_singular(model, batch, failure);
+  }
   if (failure.kind == Failure::overflow) {
     return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", s.name,
                  state_text(batch, failure.state).c_str());

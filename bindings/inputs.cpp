@@ -25,6 +25,13 @@ std::string shape_meaning(const Shape& shape) {
   return text;
 }
 
+bool depends_on_model(const Shape& shape) {
+  for (int i = 0; i < shape.rank; ++i) {
+    if (shape.dims[i].of != Dimension::number) return true;
+  }
+  return false;
+}
+
 // The order r that the rows of a series tell, if no input before it told.
 void learn_order(const Shape& shape, PyArrayObject* array, Call& call) {
   const int at = PyArray_NDIM(array) - shape.rank;
@@ -40,6 +47,10 @@ bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
   entries(input.shape, call.sizes(), dims);
   const std::string want = shape_text(dims, input.shape.rank, true);
   const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array), false);
+  if (!depends_on_model(input.shape)) {
+    raise(kArgumentError, "%s must have shape %s, got %s", input.name, want.c_str(), got.c_str());
+    return false;
+  }
   raise(kArgumentError, "%s must have shape %s, that is (..., %s) of this model%s, got %s", input.name,
         want.c_str(), shape_meaning(input.shape).c_str(),
         series ? " with r = 0 ... 100, the same for all series" : "", got.c_str());
@@ -203,10 +214,10 @@ bool read_frames(PyObject* owner, const PythonModel& own, PyObject* object, Fram
   return good;
 }
 
-bool read_representation(const char* name, PyObject* object, Call& call) {
+bool read_representation(const char* name, PyObject* object, Representation& representation) {
   for (int k = 0; PyUnicode_Check(object) && k < int(std::size(kRepresentations)); ++k) {
     if (PyUnicode_CompareWithASCIIString(object, kRepresentations[k]) != 0) continue;
-    call.options.representation = Representation(k);
+    representation = Representation(k);
     return true;
   }
   raise_made("unknown_representation", name, object);
@@ -262,7 +273,10 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
                                : read_frame(owner, model, object, call.options.frame);
         break;
       }
-      case Option::representation: good = read_representation(name, object, call); break;
+      case Option::representation:
+        good = read_representation(name, object, call.options.representation);
+        break;
+      case Option::source: good = read_representation(name, object, call.options.source); break;
       case Option::method: good = read_method(name, object, call); break;
     }
     if (!good) return false;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "call.hpp"
+#include "elementwise.hpp"
 #include "jounce/batch/inertias.hpp"
 #include "jounce/batch/pool.hpp"
 #include "jounce/kernels/list.hpp"
@@ -70,20 +71,23 @@ PyObject* call_bound(PyObject* owner, PyObject* const* args, Py_ssize_t n, PyObj
   return call_kernel(*static_cast<const Bound*>(PyModule_GetState(owner)), args, n, names);
 }
 
-nb::object bind(const std::string& name, const std::string& doc, const std::string& module_name,
-                nb::handle result) {
+PyObject* call_bound_elementwise(PyObject* owner, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return call_elementwise(*static_cast<const Bound*>(PyModule_GetState(owner)), args, n, names);
+}
+
+// A function of Python that belongs to an owner with a prepared Bound.
+nb::object function_of(const std::string& name, const std::string& doc, const std::string& module_name,
+                       decltype(&call_bound) call, const Bound& bound) {
   static PyModuleDef owner_type = {
       PyModuleDef_HEAD_INIT, "jounce._core.kernel", nullptr, sizeof(Bound), nullptr, nullptr, nullptr,
       nullptr, nullptr};
   nb::object owner = nb::steal(PyModule_Create(&owner_type));
   if (!owner.is_valid()) throw nb::python_error();
-  auto* type = result.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(result.inc_ref().ptr());
-  auto* bound = new (PyModule_GetState(owner.ptr())) Bound;
-  if (!bound->prepare(kernel_named(name), type)) throw nb::python_error();
+  new (PyModule_GetState(owner.ptr())) Bound(bound);
   // Python keeps pointers to these as long as the process lives.
   auto* texts = new std::pair<std::string, std::string>(name, doc);
   auto* method = new PyMethodDef{texts->first.c_str(),
-                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_bound)),
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call)),
                                  METH_FASTCALL | METH_KEYWORDS, texts->second.c_str()};
   nb::object home = nb::cast(module_name);
   PyObject* function = PyCFunction_NewEx(method, owner.ptr(), home.ptr());
@@ -91,9 +95,24 @@ nb::object bind(const std::string& name, const std::string& doc, const std::stri
   return nb::steal(function);
 }
 
+nb::object bind(const std::string& name, const std::string& doc, const std::string& module_name,
+                nb::handle result) {
+  auto* type = result.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(result.inc_ref().ptr());
+  Bound bound;
+  if (!bound.prepare(kernel_named(name), type)) throw nb::python_error();
+  return function_of(name, doc, module_name, call_bound, bound);
+}
+
+nb::object bind_elementwise(const std::string& name, const std::string& doc,
+                            const std::string& module_name, nb::handle of_complex) {
+  Bound bound;
+  if (!prepare_elementwise(name, bound)) throw nb::key_error(name.c_str());
+  if (!of_complex.is_none()) bound.of_complex = of_complex.inc_ref().ptr();
+  return function_of(name, doc, module_name, call_bound_elementwise, bound);
+}
+
 // What a kernel takes and gives, for those who compare it with its definition in Python.
-nb::dict signature_of(const std::string& name) {
-  const Signature& s = *kernel_named(name).signature;
+nb::dict signature_of(const Signature& s) {
   nb::list required, optional_inputs, options, optional_options, outputs;
   for (const Input& input : s.inputs) (input.optional ? optional_inputs : required).append(input.name);
   for (const Option& option : s.options) {
@@ -161,7 +180,17 @@ NB_MODULE(JOUNCE_MODULE, m) {
         return doubtful_inertias(parameters.data(), parameters.size() / 10);
       },
       "parameters"_a, "Rows of ten inertial parameters that not every check finds possible.");
-  m.def("signature", &signature_of, "name"_a, "What a kernel takes and gives.");
+  m.def(
+      "signature", [](const std::string& name) { return signature_of(*kernel_named(name).signature); },
+      "name"_a, "What a kernel takes and gives.");
+  m.def(
+      "elementwise_signature",
+      [](const std::string& name) {
+        Bound bound;
+        if (!prepare_elementwise(name, bound)) throw nb::key_error(name.c_str());
+        return signature_of(*bound.kernel->signature);
+      },
+      "name"_a, "What an elementwise function takes and gives.");
   m.def(
       "workspace_bytes",
       [](const std::string& name, const PythonModel& x, int order, bool pack) {
@@ -174,4 +203,6 @@ NB_MODULE(JOUNCE_MODULE, m) {
       "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
   m.def("bind", &bind, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
         "Make a kernel a function of a Python module.");
+  m.def("bind_elementwise", &bind_elementwise, "name"_a, "doc"_a, "module"_a, "of_complex"_a = nb::none(),
+        "Make an elementwise function one of a Python module.");
 }

@@ -9,7 +9,13 @@ import pytest
 import jounce as jc
 from jounce import _core
 
-INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by", "frame_wrench"}
+INTERNAL = {
+    "integrate_blocks",
+    "forward_dynamics_derivatives_by",
+    "frame_wrench",
+    "jacobian_first_derivatives",
+    "jacobian_second_derivatives",
+}
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 
 

@@ -496,15 +496,17 @@ def test_results_do_not_alias_the_arguments(n):
 @pytest.mark.parametrize("function", VECTOR_FUNCTIONS + MATRIX_FUNCTIONS)
 @pytest.mark.parametrize("shape", [(), (2,), (4,), (5, 5), (3, 4), (4, 3, 2)])
 def test_a_wrong_trailing_shape_is_one_clear_error(function, shape):
-    with pytest.raises(ValueError, match=r"^[xXT]: expected shape \(\.\.\., ") as error:
+    with pytest.raises(ValueError, match=r"^[xXT] must have shape \(\.\.\., ") as error:
         function(np.zeros(shape))
     assert f"got {shape}" in str(error.value)
 
 
-@pytest.mark.parametrize("value", ["abc", None, [[1, 2], [3]], {"a": 1}])
+@pytest.mark.parametrize("value", ["abc", [[1, 2], [3]], {"a": 1}])
 def test_what_is_no_array_of_numbers_is_refused(value):
-    with pytest.raises(ValueError, match=r"^x: expected"):
+    with pytest.raises(ValueError, match=r"^x must be an array of real numbers, got "):
         lie.exp(value)
+    with pytest.raises(TypeError, match=r"^exp\(\) needs the argument 'x'"):
+        lie.exp(None)
 
 
 @pytest.mark.parametrize(
@@ -543,7 +545,7 @@ def test_log_accepts_matrices_orthonormal_to_a_millionth():
 def test_zero_quaternions_are_refused():
     q = np.array([[0, 0, 0, 1.0], [0, 0, 0, 0]])
     for function in (lie.quat_normalize, lie.quat_log, lie.quat_to_matrix):
-        with pytest.raises(ValueError, match=r"^q: expected nonzero"):
+        with pytest.raises(ValueError, match=r"^q must be a quaternion .* not zero"):
             function(q)
     with pytest.raises(ValueError, match="finite"):
         lie.quat_log([0, np.nan, 0, 1])

@@ -14,6 +14,7 @@ struct Options {
   const unsigned char* prescribed = nullptr;  // (nv)
   FrameAt frame;
   Representation representation = Representation::body;
+  Representation source = Representation::body;  // that is converted to the other
   int method = 0;  // of several that give the same numbers; 0 chooses
 };
 
@@ -37,7 +38,7 @@ struct Failure {
   enum Kind { none, not_finite, quaternion, singular, overflow };
   Kind kind = none;
   std::ptrdiff_t state = 0;
-  int node = -1;   // whose joint is singular or has a bad quaternion
+  int node = -1;   // whose joint is singular or has a bad quaternion; or the demand that is not met
   int input = -1;  // that is not finite or has a bad quaternion, and where
   std::ptrdiff_t entry = -1;
 };

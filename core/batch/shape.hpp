@@ -53,9 +53,12 @@ constexpr Dimension r_plus(int k) { return {Dimension::order, k}; }
 constexpr Shape scalar{};
 constexpr Shape q{1, {nq}}, v{1, {nv}};
 constexpr Shape vector{1, {three}}, six_vector{1, {six}};
+constexpr Shape quaternion{1, {four}}, rotation{2, {three, three}}, six_by_six{2, {six, six}};
 constexpr Shape pose{2, {four, four}}, poses{3, {n_bodies, four, four}};
 constexpr Shape vectors{2, {n_bodies, three}}, six_vectors{2, {n_bodies, six}};
 constexpr Shape v_by_v{2, {nv, nv}}, three_by_v{2, {three, nv}}, six_by_v{2, {six, nv}};
+constexpr Shape v_by_v_by_v{3, {nv, nv, nv}};
+constexpr Shape jacobian_by_v{3, {six, nv, nv}}, jacobian_by_v_by_v{4, {six, nv, nv, nv}};
 constexpr Shape motion{2, {r_plus(2), nv}}, series{2, {r_plus(1), nv}};
 constexpr Shape wrench_series{3, {r_plus(1), n_bodies, six}};
 constexpr Shape twist_series{2, {r_plus(2), six}};

@@ -64,7 +64,7 @@ struct Output {
 
 // Arguments that are the same for all states of a batch.
 struct Option {
-  enum Kind { mask, frame, representation, method };
+  enum Kind { mask, frame, representation, source, method };
   const char* name = "";
   Kind kind = mask;
   bool optional = false;
@@ -74,14 +74,28 @@ constexpr Option prescribed{"prescribed", Option::mask};
 constexpr Option frame{"body", Option::frame};
 constexpr Option subtree{"body", Option::frame, optional};  // of the world, if not given
 constexpr Option representation{"twist", Option::representation, optional};
+constexpr Option source{"source", Option::source};
+constexpr Option target{"target", Option::representation};
 constexpr Option method{"method", Option::method};
 }  // namespace options
+
+// What an input must be, beyond its shape: the kernel returns the number of a demand that is not met.
+struct Demand {
+  const char* input = "";
+  const char* text = "";
+};
+namespace demands {
+constexpr const char* orthonormal = "a rotation, orthonormal to 1e-6";
+constexpr const char* no_reflection = "a rotation of determinant 1, no reflection";
+constexpr const char* last_row = "a pose with the last row (0, 0, 0, 1)";
+constexpr const char* nonzero = "a quaternion (x, y, z, w) that is not zero";
+}  // namespace demands
 
 // Whether a batch goes in packs of states. A kernel that works on many columns of one state at once
 // takes packs only while their workspace fits the caches.
 enum class Packs { always, while_small, never };
 
-constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 4;
+constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 4, kMostDemands = 3;
 constexpr int kMethods = 3;  // values of the option "method"
 
 struct Signature {
@@ -90,6 +104,7 @@ struct Signature {
   List<Output, kMostOutputs> outputs;
   List<Option, kMostOptions> options = {};
   Packs packs = Packs::always;
+  List<Demand, kMostDemands> demands = {};
   bool internal = false;  // has no public function in Python, and may change
 };
 

@@ -90,6 +90,14 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
     }
   }
   if (singular >= 0) return {Failure::singular, first, singular};
+  if constexpr (lanes<S> > 1) {
+    bool finite = true;
+    for (int k = 0; k < n_outputs; ++k) {
+      const Output& output = K::signature.outputs[k];
+      finite = finite && is_finite(output, call.out_size[k], call.tree->nv, frame.out[k]);
+    }
+    if (finite) return {};
+  }
   for (std::ptrdiff_t i = first; i < first + (lanes<S> > 1 ? count : 1); ++i) {
     for (int k = 0; k < n_outputs; ++k) {
       const double* out = call.out[k] + i * call.out_step[k];

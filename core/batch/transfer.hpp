@@ -40,6 +40,16 @@ inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const d
   return sum == 0.0;
 }
 
+// Whether the results of a pack of states are.
+template <int W>
+inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const Pack<W>* x) {
+  const auto* numbers = reinterpret_cast<const double*>(x);
+  if (output.finite == Finite::entries) return all_finite(numbers, W * size);
+  bool finite = true;
+  for (int i = 0; i < nv; ++i) finite = finite && all_finite(numbers + W * std::size_t(i) * (nv + 1), W);
+  return finite;
+}
+
 // Loads n numbers of W states into n packs; states past `count` repeat the last one.
 template <int W>
 JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
@@ -48,7 +58,8 @@ JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std:
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];
-    for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, row[i] + k, sizeof(x[i].v));
+#pragma GCC unroll 8
+    for (int i = 0; i < W; ++i) x[i] = Pack<W>::load(row[i] + k);
     transpose(x);
     for (int i = 0; i < W; ++i) to[k + i] = x[i];
   }

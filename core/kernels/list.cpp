@@ -7,7 +7,8 @@ KernelList all_kernels() {
   KernelList all;
   for (const KernelList& part : {kinematics_kernels(), dynamics_kernels(), energy_kernels(),
                                  matrix_kernels(), series_kernels(), frame_series_kernels(),
-                                 partials_kernels(), configuration_kernels(),
+                                 partials_kernels(), mass_partials_kernels(),
+                                 frame_partials_kernels(), configuration_kernels(),
                                  wrench_kernels(), center_of_mass_kernels()}) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());

@@ -20,6 +20,8 @@ KernelList center_of_mass_kernels();
 KernelList series_kernels();
 KernelList frame_series_kernels();
 KernelList partials_kernels();
+KernelList mass_partials_kernels();
+KernelList frame_partials_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

@@ -23,25 +23,25 @@ JOUNCE_INLINE Motion<S> represented(Representation r, const Pose<S>& t, const Mo
   }
 }
 
+// What a constant body-fixed vector m gains, in body axes, because the axes and the origin of its
+// representation move against it with the frame's twist: d/dt (X m) = X turning(twist, m).
+template <class S>
+JOUNCE_INLINE Motion<S> turning(Representation r, const Motion<S>& twist, const Motion<S>& m) {
+  switch (r) {
+    case Representation::spatial: return bracket(twist, m);
+    case Representation::hybrid: return {cross(twist.w, m.w), cross(twist.w, m.v)};
+    case Representation::mixed: return {Vec3<S>::zero(), cross(twist.w, m.v)};
+    default: return Motion<S>::zero();
+  }
+}
+
 // The derivative of the represented components: `twist` is the body-fixed twist of the frame,
 // `m` the body-fixed vector to represent and `dm` the derivative of its components.
 template <class S>
 JOUNCE_INLINE Motion<S> represented_rate(Representation r, const Pose<S>& t, const Motion<S>& twist,
                                          const Motion<S>& m, const Motion<S>& dm) {
   Motion<S> x = dm;
-  switch (r) {
-    case Representation::spatial:  // d/dt (Ad m) = Ad (dm + ad_twist m)
-      x += bracket(twist, m);
-      break;
-    case Representation::hybrid:
-      x.w += cross(twist.w, m.w);
-      x.v += cross(twist.w, m.v);
-      break;
-    case Representation::mixed:
-      x.v += cross(twist.w, m.v);
-      break;
-    default: break;
-  }
+  x += turning(r, twist, m);
   return represented(r, t, x);
 }
 

@@ -58,21 +58,52 @@ struct Stumpff {
   }
 };
 
-// (1 - (theta/2) cot(theta/2)) / t: below 1/4 by its series, whose coefficients are the Bernoulli
-// numbers |B_2k| / (2k)!.
-inline double cotangent_remainder(double t) {
-  if (t >= 0.25) {
-    const double half = 0.5 * std::sqrt(t);
-    double sine, cosine;
-    sincos(half, sine, cosine);
-    return (1.0 - half * cosine / sine) / t;
+// e(t) = (1 - (theta/2) cot(theta/2)) / t and its derivative by t. The first pole is at theta = 2 pi.
+// Below the switch it is split off, by the partial fractions of the cotangent,
+//   e = 2 / (4 pi^2 - t) + sum_m 2 (zeta(2m) - 1) t^(m-1) / (4 pi^2)^m,
+// where all terms are positive and nothing cancels.
+template <class S>
+struct Cotangent {
+  S e, de;
+
+  explicit JOUNCE_INLINE Cotangent(const S& t) {
+    const auto below = value(t) < value(S(Stumpff<S>::kSwitch));
+    *this = blend(below, [&] { return summed(t); }, [&] { return closed(t); });
   }
-  const double c[] = {1.0 / 12,      1.0 / 720,      1.0 / 30240,
-                      1.0 / 1209600, 1.0 / 47900160, 691.0 / 1307674368000.0,
-                      1.0 / 74724249600.0, 3617.0 / 10670622842880000.0};
-  double y = 0.0;
-  for (int i = 7; i >= 0; --i) y = y * t + c[i];
-  return y;
-}
+  template <class Mask>
+  friend JOUNCE_INLINE Cotangent select(Mask mask, const Cotangent& a, const Cotangent& b) {
+    return {select(mask, a.e, b.e), select(mask, a.de, b.de)};
+  }
+
+ private:
+  JOUNCE_INLINE Cotangent(S a, S b) : e(a), de(b) {}
+
+  static constexpr double kFourPiSquared = 39.478417604357434;
+  static constexpr double kSum[] = {
+      0.032672741512164448, 0.00010564110705334699, 5.6373702828768453e-7, 3.3571419266574514e-9,
+      2.0742872904166046e-11, 1.3000482138698974e-13, 8.1960520556910086e-16, 5.1801181961697243e-18,
+      3.2775391747017918e-20, 2.0747401878593605e-22, 1.3136241807166534e-24, 8.3180031951892641e-27,
+      5.2672629968342309e-29, 3.3354842988221443e-31, 2.1122063323183885e-33, 1.3375664093215244e-35};
+
+  static JOUNCE_INLINE Cotangent summed(const S& t) {
+    constexpr int n = int(sizeof kSum / sizeof *kSum);
+    const S pole = S(1.0) / (S(kFourPiSquared) - t);
+    S sum(kSum[n - 1]), slope(0.0);
+    for (int i = n - 2; i >= 0; --i) {
+      slope = slope * t + sum;
+      sum = sum * t + S(kSum[i]);
+    }
+    return {pole + pole + sum, pole * pole * 2.0 + slope};
+  }
+  static JOUNCE_INLINE Cotangent closed(const S& t) {
+    const S half = sqrt(t) * 0.5, over_t = S(1.0) / t;
+    S sine, cosine;
+    sincos(half, sine, cosine);
+    const S e = (S(1.0) - half * cosine / sine) * over_t;
+    // e' = (c_3 / (4 c_2) - e) / t, where c_2 = 2 sin^2(theta/2) / t keeps its digits near the pole
+    const S c2 = sine * sine * 2.0 * over_t, c3 = (S(1.0) - sine * cosine / half) * over_t;
+    return {e, (c3 / (c2 * 4.0) - e) * over_t};
+  }
+};
 
 }  // namespace jounce

@@ -28,7 +28,8 @@ JOUNCE_INLINE void store(const Pose<S>& t, S* m) {
                     t.R.x.z, t.R.y.z, t.R.z.z, t.p.z, S(0.0),  S(0.0),  S(0.0),  S(1.0)};
   for (int k = 0; k < 16; ++k) m[k] = rows[k];
 }
-inline Pose<double> pose_from(const double* m) {
+template <class S>
+JOUNCE_INLINE Pose<S> pose_from(const S* m) {
   return {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
 }
 

@@ -321,7 +321,13 @@ def test_internal_kernels_are_marked(library):
             ctypes.c_void_p(library.jounce_find_kernel(name.encode()))
         )
     }
-    assert marked == {"integrate_blocks", "forward_dynamics_derivatives_by", "frame_wrench"}
+    assert marked == {
+        "integrate_blocks",
+        "forward_dynamics_derivatives_by",
+        "frame_wrench",
+        "jacobian_first_derivatives",
+        "jacobian_second_derivatives",
+    }
 
 
 def test_the_version_of_the_structures_is_told(library):

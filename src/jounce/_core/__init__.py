@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
+
 from jounce import errors
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Tree",
     "core_info",
     "doubtful_inertias",
+    "elementwise",
     "get_cmake_dir",
     "get_include",
     "get_library",
@@ -125,8 +128,58 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     Raises:
         ImportError: the kernel takes or returns something else than the function says.
     """
+    name = function.__name__
+    _compare(function, _module.signature(name), ["model"], getattr(result, "_fields", None))
+    return cast(F, _module.bind(name, _text(function), function.__module__, result))
+
+
+def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F]:
+    """Replace a documented Python signature by the elementwise function of the same name.
+
+    Elementwise functions have no model; all leading axes are batch axes, which broadcast. Where an
+    argument is complex, `of_complex` is called instead, without `out` and `threads`; without one,
+    complex numbers are refused.
+
+    Raises:
+        ImportError: the compiled function takes something else than the definition says.
+    """
+
+    def replace(function: F) -> F:
+        name = function.__name__
+        _compare(function, _module.elementwise_signature(name), [], None)
+        other = of_complex and _with_out(function, of_complex)
+        return cast(F, _module.bind_elementwise(name, _text(function), function.__module__, other))
+
+    return replace
+
+
+def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function of complex numbers, in NumPy, the arguments of the compiled one."""
     signature = inspect.signature(function)
-    _compare(function.__name__, signature, getattr(result, "_fields", None))
+
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        out = given.pop("out", None)
+        given.pop("threads", None)
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = compute(**given)
+        if not np.isfinite(result).all():
+            raise errors.ArgumentError(f"the result of {function.__name__}() is not finite")
+        if out is None:
+            return result
+        if getattr(out, "dtype", None) != result.dtype or out.shape != result.shape:
+            raise errors.ArgumentError(
+                f"out must be a {result.dtype} array of shape {result.shape} for complex arguments"
+            )
+        out[...] = result
+        return out
+
+    return computed
+
+
+def _text(function: Callable[..., Any]) -> str:
+    """Documentation of a built-in function, which begins with its signature."""
+    signature = inspect.signature(function)
     bare = signature.replace(
         parameters=[
             p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()
@@ -134,19 +187,24 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
         return_annotation=inspect.Signature.empty,
     )
     doc = textwrap.dedent("    " + (function.__doc__ or ""))
-    text = f"{function.__name__}{bare}\n--\n\n{doc}"
-    return cast(F, _module.bind(function.__name__, text, function.__module__, result))
+    return f"{function.__name__}{bare}\n--\n\n{doc}"
 
 
 _DEFAULTS = {"twist": "body", "out": None, "threads": 1}
 """What a kernel uses where nothing is given; optional inputs are None."""
 
 
-def _compare(name: str, signature: inspect.Signature, fields: tuple[str, ...] | None) -> None:
+def _compare(
+    function: Callable[..., Any],
+    own: dict[str, list[str]],
+    first: list[str],
+    fields: tuple[str, ...] | None,
+) -> None:
     """Require that a definition in Python and the kernel agree."""
-    own = _module.signature(name)
-    expected = ["model", *own["inputs"], *own["options"], *own["optional_inputs"], "out", "threads"]
-    parameters = signature.parameters.values()
+    name = function.__name__
+    inputs = [*first, *own["inputs"]]
+    expected = [*inputs, *own["options"], *own["optional_inputs"], "out", "threads"]
+    parameters = inspect.signature(function).parameters.values()
     defined = [p.name for p in parameters]
     if defined != expected:
         raise ImportError(f"{name} is defined with {defined}, but its kernel takes {expected}")

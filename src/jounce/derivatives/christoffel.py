@@ -6,14 +6,14 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.out import Given, deliver, deliver_all
-from jounce._types import Array, ArrayLike, Mask
-from jounce.dynamics import coriolis_matrix, inverse_mass_matrix, mass_matrix, potential_energy
+from jounce._core import kernel
+from jounce._core.out import Given, deliver_all
+from jounce._types import Array, ArrayLike
+from jounce.dynamics import coriolis_matrix, mass_matrix
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks, rate_nodes
@@ -34,6 +34,7 @@ class KineticEnergyDerivatives(NamedTuple):
     dv: Array
 
 
+@kernel
 def christoffel_symbols(
     model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
@@ -61,18 +62,18 @@ def christoffel_symbols(
 
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
     """
-    return _by_rates(_coriolis_of_unit_rates, model, q, out, threads)
 
 
+@kernel
 def mass_matrix_derivatives(
     model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
     """Derivatives of the mass matrix with respect to q, (..., nv, nv, nv).
 
-    Entry [i, j, k] is the derivative of M_ij along rate k. Because dM/dt = C + C^T along every
-    motion (ali, Lemma 1), it is Gamma_ijk + Gamma_jik, for all joint types. Entries that cannot
-    depend on a coordinate are exactly zero: M_ij changes with k only if the joint of k is
-    outward of that of i or of j.
+    Entry [i, j, k] is the derivative of M_ij along rate k, by composite inertias that move with the
+    screw of k. Because dM/dt = C + C^T along every motion (ali, Lemma 1), it is
+    Gamma_ijk + Gamma_jik, for all joint types. Entries that cannot depend on a coordinate are
+    exactly zero: M_ij changes with k only if the joint of k is outward of that of i or of j.
 
     Args:
         model: the robot.
@@ -88,9 +89,9 @@ def mass_matrix_derivatives(
 
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
     """
-    return _by_rates(_mass_matrix_slices, model, q, out, threads)
 
 
+@kernel
 def inverse_mass_matrix_derivatives(
     model: Model, q: ArrayLike, *, out: Array | None = None, threads: int = 1
 ) -> Array:
@@ -111,7 +112,6 @@ def inverse_mass_matrix_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
-    return _by_rates(_inverse_slices, model, q, out, threads)
 
 
 def kinetic_energy_derivatives(
@@ -165,61 +165,3 @@ def _kinetic_energy(
         dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, turned[..., block.at])
     dq[..., model.nodes.parent[rate_nodes(model)] < 0] = 0.0
     return KineticEnergyDerivatives(dq, momentum)
-
-
-def _by_rates(
-    slices: Callable[[Model, ArrayLike, int], Array],
-    model: Model,
-    q: ArrayLike,
-    out: Array | None,
-    threads: int,
-) -> Array:
-    """Deliver slices (..., k, i, j) of the rates k with k behind i and j."""
-    require_model(model)
-
-    def compute() -> Array:
-        return np.ascontiguousarray(np.moveaxis(slices(model, q, threads), -3, -1))
-
-    return deliver(compute, out, (model.nv,) * 3, Given(model, threads, q=q))
-
-
-def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:
-    """Coriolis matrices of the unit rates k, (..., k, i, j): C is linear in v."""
-    return coriolis_matrix(model, per_rate(model, q), np.eye(model.nv), threads=threads)
-
-
-def per_rate(model: Model, q: ArrayLike) -> Array:
-    """Return the checked q with an axis for the unit rates, (..., 1, nq)."""
-    potential_energy(model, q)  # checks the arguments
-    return np.asarray(q, float)[..., None, :]
-
-
-def _mass_matrix_slices(model: Model, q: ArrayLike, threads: int) -> Array:
-    """Derivatives of M along the rates k, (..., k, i, j)."""
-    C = _coriolis_of_unit_rates(model, q, threads)
-    return np.where(_may_change(model), C + C.swapaxes(-1, -2), 0.0)
-
-
-def _inverse_slices(model: Model, q: ArrayLike, threads: int) -> Array:
-    """Derivatives of the inverse of M along the rates k, (..., k, i, j)."""
-    inverse = inverse_mass_matrix(model, q, threads=threads)[..., None, :, :]
-    slices: Array = -inverse @ _mass_matrix_slices(model, q, threads) @ inverse
-    return slices
-
-
-def _may_change(model: Model) -> Mask:
-    """Whether M_ij can depend on k, [k, i, j]: node k is below that of i or of j."""
-    node = rate_nodes(model)
-    below = _outward(model)[node[:, None], node]  # [k, i]
-    return below[:, :, None] | below[:, None, :]
-
-
-def _outward(model: Model) -> Mask:
-    """Whether node k is a proper descendant of node i, [k, i]."""
-    parent = model.nodes.parent
-    out = np.zeros((len(parent), len(parent)), bool)
-    for k, p in enumerate(parent):
-        if p >= 0:
-            out[k] = out[p]
-            out[k, p] = True
-    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import combinations
 from operator import index
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
+from jounce._core import raw
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import ArgumentError
@@ -19,6 +21,13 @@ from jounce.model import Model
 from jounce.model.rates import path_rates, rate_nodes
 
 __all__ = ["jacobian_derivatives"]
+
+_COMPILED: dict[int, Callable[..., Array]] = {
+    0: jacobian,
+    1: raw("jacobian_first_derivatives"),
+    2: raw("jacobian_second_derivatives"),
+}
+"""By order; those above follow from the Jacobian."""
 
 
 def jacobian_derivatives(
@@ -68,6 +77,8 @@ def jacobian_derivatives(
     Identity: ``jacobian_derivatives(model, q, body) @ v`` is `jacobian_rate`.
     """
     order = _order(order)
+    if order in _COMPILED:
+        return _COMPILED[order](model, q, body, twist, out=out, threads=threads)
     require_representation(twist)
     path = path_rates(model, body)
 

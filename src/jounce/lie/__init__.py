@@ -14,10 +14,27 @@ coordinates to world coordinates. Group elements are composed with `@`. Wrenches
 dual to twists: where a twist moves by ``Ad(T) @ x``, a wrench moves by ``Ad(inverse(T)).T @ w``
 (Mueller 2018, eq. 120); `jounce.twists.convert_wrench` does this for batches.
 
+All functions are compiled and batched as ufuncs of NumPy are: leading axes broadcast, ``out=`` is
+an array to write to, ``threads=`` splits a batch (0: all cores). Numbers that are not finite are
+refused, and so are results that no double can hold; `log` and `matrix_to_quat` refuse what is no
+rotation.
+
 Everything except `log`, `matrix_to_quat` and `quat_log` is analytic in its arguments and accepts
-complex arrays, so a complex step through these functions gives exact derivatives. Numbers that are
-not finite pass through these functions as they do in NumPy; `log` and `matrix_to_quat`, which
-check that a matrix is a rotation, refuse them.
+complex arrays, too, by the same formulas in NumPy: a complex step gives exact derivatives.
+
+    >>> import numpy as np
+    >>> from jounce import lie
+    >>> x = np.array([[0.1, 0.2, 0.3, 1.0, 2.0, 3.0], [0.0, 0.0, np.pi, 0.0, 0.0, 1.0]])
+    >>> T = lie.exp(x)
+    >>> T.shape
+    (2, 4, 4)
+    >>> bool(np.allclose(lie.log(T), x))
+    True
+    >>> h = 1e-100  # along the first axis
+    >>> slope = lie.exp(x + 1j * h * np.eye(6)[0]).imag / h
+    >>> twist = lie.vee(lie.inverse(T) @ slope)  # of the body, by a unit rate
+    >>> bool(np.allclose(twist, lie.dexp(-x)[..., 0]))
+    True
 
 References: A. Mueller, "Screw and Lie Group Theory in Multibody Dynamics", 2018 (appendices A, B).
 A. Ali et al., "Lie Group Formulation of Recursive Dynamics Algorithms of Higher Order for

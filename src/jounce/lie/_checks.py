@@ -30,10 +30,10 @@ def array(name: str, value: ArrayLike, *trailing: tuple[int, ...]) -> AnyArray:
         array = np.asarray(value)
         array = array.astype(complex if array.dtype.kind == "c" else float, copy=False)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: expected an array of numbers, got {value!r}") from error
+        raise ArgumentError(f"{name} must be an array of numbers, got {value!r}") from error
     if not any(array.shape[max(0, array.ndim - len(t)) :] == t for t in trailing):
         expected = " or ".join("(..., " + ", ".join(map(str, t)) + ")" for t in trailing)
-        raise ArgumentError(f"{name}: expected shape {expected}, got {array.shape}")
+        raise ArgumentError(f"{name} must have shape {expected}, got {array.shape}")
     return array
 
 
@@ -61,4 +61,4 @@ def require_real_finite(name: str, array: AnyArray) -> None:
 
 def require_nonzero_quat(q: AnyArray) -> None:
     if (q.real == 0).all(axis=-1).any():
-        raise ArgumentError("q: expected nonzero quaternions (x, y, z, w), got (0, 0, 0, 0)")
+        raise ArgumentError("q must be a quaternion (x, y, z, w) that is not zero, but it is not")

@@ -54,10 +54,11 @@ from typing import NamedTuple, ParamSpec
 
 import numpy as np
 
+from jounce._core import elementwise
 from jounce._types import AnyArray, Array, ArrayLike
 from jounce.errors import REPRESENTATIONS, ArgumentError, unknown_representation
 from jounce.lie._checks import array
-from jounce.lie.algebra import hat
+from jounce.lie._complex import hat  # which lets numbers pass that are not finite
 
 __all__ = [
     "REPRESENTATIONS",
@@ -107,7 +108,20 @@ def _finite(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, An
     return checked
 
 
-def convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+def _convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+    return convert_series(_numbers("x", x, (6,))[..., None, :], T, source, target)[..., 0, :]
+
+
+@elementwise(_convert)
+def convert(
+    x: ArrayLike,
+    T: ArrayLike,
+    source: str,
+    target: str,
+    *,
+    out: AnyArray | None = None,
+    threads: int = 1,
+) -> AnyArray:
     """Convert the twist of a body with pose T from one representation to another.
 
     Args:
@@ -115,6 +129,8 @@ def convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
         T: (..., 4, 4) pose of the body in the world.
         source: "body", "spatial", "hybrid" or "mixed".
         target: likewise.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         (..., 6), equal to ``matrix(T, source, target) @ x``.
@@ -123,10 +139,23 @@ def convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
     """
-    return convert_series(_numbers("x", x, (6,))[..., None, :], T, source, target)[..., 0, :]
 
 
-def convert_wrench(w: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+def _convert_wrench(w: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+    wrenches = _numbers("w", w, (6,))[..., None, :]
+    return convert_wrench_series(wrenches, np.zeros((0, 6)), T, source, target)[..., 0, :]
+
+
+@elementwise(_convert_wrench)
+def convert_wrench(
+    w: ArrayLike,
+    T: ArrayLike,
+    source: str,
+    target: str,
+    *,
+    out: AnyArray | None = None,
+    threads: int = 1,
+) -> AnyArray:
     """Convert a wrench on a body with pose T; its power on the twist stays the same.
 
     Args:
@@ -134,6 +163,8 @@ def convert_wrench(w: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyA
         T: (..., 4, 4) pose of the body in the world.
         source: "body", "spatial", "hybrid" or "mixed".
         target: likewise.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         (..., 6), equal to ``matrix(T, target, source).T @ w`` (Mueller 2018, eq. 120).
@@ -142,12 +173,25 @@ def convert_wrench(w: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyA
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
     """
-    wrenches = _numbers("w", w, (6,))[..., None, :]
-    return convert_wrench_series(wrenches, np.zeros((0, 6)), T, source, target)[..., 0, :]
 
 
-def convert_acceleration(
+def _convert_acceleration(
     a: ArrayLike, x: ArrayLike, T: ArrayLike, source: str, target: str
+) -> AnyArray:
+    pair = np.broadcast_arrays(_numbers("x", x, (6,)), _numbers("a", a, (6,)))
+    return convert_series(np.stack(pair, axis=-2), T, source, target)[..., 1, :]
+
+
+@elementwise(_convert_acceleration)
+def convert_acceleration(
+    a: ArrayLike,
+    x: ArrayLike,
+    T: ArrayLike,
+    source: str,
+    target: str,
+    *,
+    out: AnyArray | None = None,
+    threads: int = 1,
 ) -> AnyArray:
     """Convert the component-wise time derivative of a twist.
 
@@ -157,6 +201,8 @@ def convert_acceleration(
         T: (..., 4, 4) pose of the body in the world.
         source: "body", "spatial", "hybrid" or "mixed".
         target: likewise.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         (..., 6) time derivative of the twist's components in the target representation. From body
@@ -166,23 +212,34 @@ def convert_acceleration(
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
     """
-    pair = np.broadcast_arrays(_numbers("x", x, (6,)), _numbers("a", a, (6,)))
-    return convert_series(np.stack(pair, axis=-2), T, source, target)[..., 1, :]
 
 
-def matrix(T: ArrayLike, source: str, target: str) -> AnyArray:
+def _matrix(T: ArrayLike, source: str, target: str) -> AnyArray:
+    columns = _convert(np.eye(6), _pose(T)[..., None, :, :], source, target)
+    return np.array(columns.swapaxes(-1, -2))
+
+
+@elementwise(_matrix)
+def matrix(
+    T: ArrayLike,
+    source: str,
+    target: str,
+    *,
+    out: AnyArray | None = None,
+    threads: int = 1,
+) -> AnyArray:
     """The 6x6 matrix of `convert`; it turns a Jacobian in one representation into another.
 
     Args:
         T: (..., 4, 4) pose of the body in the world.
         source: "body", "spatial", "hybrid" or "mixed".
         target: likewise.
+        out: array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         (..., 6, 6). From "body" to "spatial" it is ``lie.Ad(T)``.
     """
-    columns = convert(np.eye(6), _pose(T)[..., None, :, :], source, target)
-    return np.array(columns.swapaxes(-1, -2))
 
 
 @_finite
@@ -369,7 +426,7 @@ def _derivatives(taylor: AnyArray, batch: tuple[int, ...]) -> AnyArray:
 def _numbers(name: str, value: ArrayLike, trailing: tuple[int, ...]) -> AnyArray:
     numbers = array(name, value, trailing)
     if not np.isfinite(numbers).all():
-        raise ArgumentError(f"{name}: expected finite numbers, got NaN or infinity")
+        raise ArgumentError(f"{name} must be finite, got NaN or infinity")
     return numbers
 
 
@@ -377,7 +434,7 @@ def _series(name: str, value: ArrayLike, at_least: int = 1) -> AnyArray:
     series = _numbers(name, value, (6,))
     if series.ndim < 2 or series.shape[-2] < at_least:
         raise ArgumentError(
-            f"{name}: expected shape (..., orders, 6) with orders >= {at_least}, got {series.shape}"
+            f"{name} must have shape (..., orders, 6) with orders >= {at_least}, got {series.shape}"
         )
     return series
 
@@ -385,7 +442,7 @@ def _series(name: str, value: ArrayLike, at_least: int = 1) -> AnyArray:
 def _pose(value: ArrayLike) -> AnyArray:
     T = _numbers("T", value, (4, 4))
     if (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
-        raise ArgumentError("T: expected poses with the last row (0, 0, 0, 1)")
+        raise ArgumentError("T must be a pose with the last row (0, 0, 0, 1), but it is not")
     return T
 
 

@@ -1,0 +1,95 @@
+#include "elementwise.hpp"
+
+#include <new>
+
+#include "jounce/kernels/elementwise.hpp"
+
+namespace jounce {
+namespace {
+
+// Kernels run on a model; this one has no nodes.
+const PythonModel& no_model() {
+  static const auto* none =
+      new PythonModel(PyDict_New(), Tree<double>{}, int(elementwise_functions().size()));
+  return *none;
+}
+
+// Whether an input is complex. What is no array becomes one; what cannot, is refused later.
+bool any_complex(const Signature& s, Arguments& arguments, Keep& keep) {
+  bool found = false;
+  for (int k = 0; k < s.inputs.count; ++k) {
+    PyObject*& input = arguments.at[kInputs + k];
+    if (!PyArray_Check(input)) {
+      PyObject* array = keep(PyArray_FROM_O(input));
+      if (!array) {
+        PyErr_Clear();
+        continue;
+      }
+      input = array;
+    }
+    found = found || PyTypeNum_ISCOMPLEX(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(input)));
+  }
+  return found;
+}
+
+bool fits(const Shape& shape, PyArrayObject* array) {
+  const int axes = PyArray_NDIM(array) - shape.rank;
+  if (axes < 0) return false;
+  for (int i = 0; i < shape.rank; ++i) {
+    if (PyArray_DIM(array, axes + i) != shape.dims[i].plus) return false;
+  }
+  return true;
+}
+
+std::string fixed_shape_text(const Shape& shape) {
+  Py_ssize_t dims[kMostRank];
+  for (int i = 0; i < shape.rank; ++i) dims[i] = shape.dims[i].plus;
+  return shape_text(dims, shape.rank, true);
+}
+
+// The one of two functions that the shape of the first input asks for; null with an exception set if
+// neither does.
+const Kernel* choose(const Bound& bound, const Arguments& arguments) {
+  auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs]);
+  const Input &first = bound.kernel->signature->inputs[0];
+  if (!bound.other || fits(first.shape, array)) return bound.kernel;
+  const Shape& second = bound.other->signature->inputs[0].shape;
+  if (fits(second, array)) return bound.other;
+  const std::string a = fixed_shape_text(first.shape), b = fixed_shape_text(second);
+  const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array));
+  raise(kArgumentError, "%s must have shape %s or %s, got %s", first.name, a.c_str(), b.c_str(),
+        got.c_str());
+  return nullptr;
+}
+
+}  // namespace
+
+bool prepare_elementwise(std::string_view name, Bound& bound) {
+  const Kernel *first = nullptr;
+  for (const Kernel& kernel : elementwise_functions()) {
+    if (name != kernel.signature->name) continue;
+    (first ? bound.other : first) = &kernel;
+  }
+  bound.has_model = false;
+  return first && bound.prepare(*first, nullptr);
+}
+
+PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
+                           PyObject* keyword_names) {
+  try {
+    const Signature& s = *bound.kernel->signature;
+    Arguments arguments;
+    Keep keep;
+    if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
+    if (bound.of_complex && any_complex(s, arguments, keep)) {
+      return PyObject_Vectorcall(bound.of_complex, args, n_args, keyword_names);
+    }
+    if (!convert_inputs(s, arguments, keep)) return nullptr;
+    const Kernel* kernel = choose(bound, arguments);
+    return kernel ? call_with(bound, *kernel, no_model(), arguments, keep) : nullptr;
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+}  // namespace jounce

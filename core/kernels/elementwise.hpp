@@ -1,0 +1,26 @@
+// Functions of group elements, twists and quaternions: kernels without a model, in a list of their own.
+//
+// They are declared, batched, checked and called as the others are, on a tree without nodes. A name may
+// occur twice: then the shape of the first input chooses, (3) and (3, 3) of SO(3) or (6) and (4, 4) of
+// SE(3). What else an element must fulfill is in the signature (`demands`).
+#pragma once
+
+#include "jounce/kernels/list.hpp"
+#include "jounce/tree/workspace.hpp"
+
+namespace jounce {
+
+KernelList group_functions();
+KernelList quaternion_functions();
+KernelList twist_functions();
+
+// All of them; the slot of each is its position.
+JOUNCE_EXPORT const KernelList& elementwise_functions();
+
+// What they share: no room for intermediate results.
+template <class S>
+struct NoWork {
+  NoWork(const Tree<double>&, Arena&) {}
+};
+
+}  // namespace jounce
