@@ -9,4 +9,7 @@ namespace jounce {
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names);
 
+// Once, when the module is loaded; false with an exception set.
+bool know_main_thread();
+
 }  // namespace jounce

@@ -60,6 +60,7 @@ from jounce.errors import (
     ModelError,
     ModelWarning,
     SingularError,
+    TooLargeError,
     UnknownNameError,
 )
 from jounce.io import load, load_mjcf, load_urdf, load_xacro
@@ -144,6 +145,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "SingularError",
+    "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
     "bias_forces",

@@ -86,12 +86,12 @@ def body_twist_derivatives(
     twists.require_representation(twist)
     node_of(model, body)
 
-    def compute() -> BodyTwistDerivatives:
+    def compute(q: ArrayLike, v: ArrayLike) -> BodyTwistDerivatives:
         x = _motion(model, q, v, np.zeros(model.nv), body, threads)
         return _twist_derivatives(x, twist)
 
-    own = (6, model.nv)
-    return deliver_all(compute, out, (own, own), Given(model, threads, q=q, v=v))
+    own, given = (6, model.nv), Given("body_twist_derivatives", model, threads, q=q, v=v)
+    return deliver_all(compute, out, (own, own), given)
 
 
 def _twist_derivatives(x: _Motion, twist: str) -> BodyTwistDerivatives:
@@ -141,11 +141,12 @@ def body_acceleration_derivatives(
     twists.require_representation(twist)
     node_of(model, body)
 
-    def compute() -> BodyAccelerationDerivatives:
+    def compute(q: ArrayLike, v: ArrayLike, a: ArrayLike) -> BodyAccelerationDerivatives:
         return _acceleration_derivatives(_motion(model, q, v, a, body, threads), twist)
 
     own = (6, model.nv)
-    return deliver_all(compute, out, (own, own, own), Given(model, threads, q=q, v=v, a=a))
+    given = Given("body_acceleration_derivatives", model, threads, q=q, v=v, a=a)
+    return deliver_all(compute, out, (own, own, own), given)
 
 
 def _acceleration_derivatives(x: _Motion, twist: str) -> BodyAccelerationDerivatives:

@@ -61,7 +61,7 @@ def christoffel_symbols(
 
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
     """
-    return _by_rates(_coriolis_of_unit_rates, model, q, out, threads)
+    return _by_rates("christoffel_symbols", _coriolis_of_unit_rates, model, q, out, threads)
 
 
 def mass_matrix_derivatives(
@@ -88,7 +88,7 @@ def mass_matrix_derivatives(
 
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
     """
-    return _by_rates(_mass_matrix_slices, model, q, out, threads)
+    return _by_rates("mass_matrix_derivatives", _mass_matrix_slices, model, q, out, threads)
 
 
 def inverse_mass_matrix_derivatives(
@@ -111,7 +111,7 @@ def inverse_mass_matrix_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
-    return _by_rates(_inverse_slices, model, q, out, threads)
+    return _by_rates("inverse_mass_matrix_derivatives", _inverse_slices, model, q, out, threads)
 
 
 def kinetic_energy_derivatives(
@@ -148,8 +148,12 @@ def kinetic_energy_derivatives(
     Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
     """
     require_model(model)
-    own, given = (model.nv,), Given(model, threads, q=q, v=v)
-    return deliver_all(lambda: _kinetic_energy(model, q, v, threads), out, (own, own), given)
+    own, given = (model.nv,), Given("kinetic_energy_derivatives", model, threads, q=q, v=v)
+
+    def compute(q: ArrayLike, v: ArrayLike) -> KineticEnergyDerivatives:
+        return _kinetic_energy(model, q, v, threads)
+
+    return deliver_all(compute, out, (own, own), given)
 
 
 def _kinetic_energy(
@@ -168,6 +172,7 @@ def _kinetic_energy(
 
 
 def _by_rates(
+    function: str,
     slices: Callable[[Model, ArrayLike, int], Array],
     model: Model,
     q: ArrayLike,
@@ -177,10 +182,10 @@ def _by_rates(
     """Deliver slices (..., k, i, j) of the rates k with k behind i and j."""
     require_model(model)
 
-    def compute() -> Array:
+    def compute(q: ArrayLike) -> Array:
         return np.ascontiguousarray(np.moveaxis(slices(model, q, threads), -3, -1))
 
-    return deliver(compute, out, (model.nv,) * 3, Given(model, threads, q=q))
+    return deliver(compute, out, (model.nv,) * 3, Given(function, model, threads, q=q))
 
 
 def _coriolis_of_unit_rates(model: Model, q: ArrayLike, threads: int) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import (
     WORLD_IS_NO_BODY,
@@ -25,6 +26,7 @@ def numbers(
     finite: bool = True,
 ) -> Array:
     """An array of this shape, or an error that names the argument."""
+    refuse_masked(name, value)
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):
@@ -41,6 +43,7 @@ def numbers(
 
 def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
     """A bool array of this size, or an error that names the argument."""
+    refuse_masked(name, value)
     try:
         mask = np.array(value)
     except ValueError:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.model import inertia as inertia_
@@ -295,6 +296,7 @@ def _triple(a: list[float], b: list[float], c: list[float]) -> float:
 
 def _numbers(what: str, value: ArrayLike) -> Array:
     """Convert to an array; what cannot be is an error that names it."""
+    refuse_masked(what, value)
     try:
         return np.array(value, float)
     except (TypeError, ValueError):

@@ -37,6 +37,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_COMPUTABLE = 1e150
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
 
@@ -174,8 +175,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
             f"expected the ten parameters of one body and one tolerance, got shapes {p.shape} and "
             f"{relative.shape}; violations() takes many bodies"
         )
-    if not np.all(np.isfinite(p)):
-        return "inertial parameters are not finite"
+    if not np.all(np.abs(p) < _COMPUTABLE):
+        return "inertial parameters are not finite, or so large that their products overflow"
     if p[0] < 0:
         return f"mass {p[0]:g} is negative"
     if p[0] == 0 and np.any(p[1:] != 0):
@@ -193,7 +194,7 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
 def violations(parameters: ArrayLike) -> dict[int, str]:
     """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
     p = _real("parameters", parameters, 10).reshape(-1, 10)
-    suspect: Mask = np.asarray(~np.isfinite(p).all(axis=1))
+    suspect: Mask = np.asarray(~(np.abs(p) < _COMPUTABLE).all(axis=1))
     tensors = about_com(np.where(suspect[:, None], 0.0, p)).inertia
     low, middle, high = np.linalg.eigvalsh(tensors).T
     suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)

@@ -17,6 +17,7 @@ from jounce.errors import (
 )
 from jounce.model import inertia as inertia_
 from jounce.model._checks import bool_mask, find_index, numbers, unique_index
+from jounce.model._parts import check_inertias, check_parts
 from jounce.model.joints import (
     COORDINATE_FIELDS,
     RATE_FIELDS,
@@ -108,6 +109,7 @@ class Model(_core.Tree):
     ) -> None:
         if "nodes" in self.__dict__:
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
+        check_parts(bodies, frames or {})
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
@@ -265,6 +267,7 @@ class Model(_core.Tree):
     def _replace_inertias(self, inertias: ArrayLike) -> None:
         """Set the inertias of a copy that is not finished yet."""
         rows = frozen(numbers("inertias", inertias, (self.n_bodies, 10)))
+        check_inertias(self.body_names, rows)
         for name, mass in zip(self.body_names, rows[:, 0].tolist(), strict=True):
             if mass < 0:
                 raise ModelError(f"body {name!r}: mass {mass:g} is negative")
