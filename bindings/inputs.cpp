@@ -198,14 +198,17 @@ bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Call&
     if (found) at = PyLong_AsSsize_t(found);
   } else if (PyIndex_Check(object) && !PyBool_Check(object)) {
     at = PyNumber_AsSsize_t(object, nullptr);
-    if (at == -1 && PyErr_Occurred()) return false;
+    if (at == -1 && PyErr_Occurred()) {  // what has no integer says so by a TypeError
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+      PyErr_Clear();
+    }
     if (at >= call.tree->n_bodies) at = -1;
   }
   if (at >= 0) {
     call.options.frame = own.model.frames[at];
     return true;
   }
-  PyObject* unexpected = PyObject_CallMethod(owner, "frame", "O", object);
+  PyObject* unexpected = PyObject_CallMethod(owner, "frame", "(O)", object);
   if (!unexpected) return false;
   Py_DECREF(unexpected);
   raise(kArgumentTypeError, "body must be a name or an index, got %R", object);

@@ -146,7 +146,9 @@ def test_what_differs_between_compilers_and_systems_is_in_one_header(path):
     if path.name in ("platform.hpp", "jounce.h"):  # the latter is C, and alone
         return
     code = re.sub(r"//.*", "", path.read_text())
-    differs = r"__attribute__|__builtin_|__declspec|_WIN32|__linux__|pthread_|aligned_alloc|sigaction"
+    differs = (
+        r"__attribute__|__builtin_|__declspec|_WIN32|__linux__|pthread_|aligned_alloc|sigaction"
+    )
     assert not re.findall(differs, code)
 
 

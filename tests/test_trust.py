@@ -151,7 +151,10 @@ TAMPERED = {
     "a parent that comes later": (set_body(1, parent=4), "body 'body1': its parent must be"),
     "a parent that is not there": (set_body(1, parent=-7), "body 'body1': its parent must be"),
     "no name": (set_body(1, name=3), "made of bodies with names"),
-    "no joints": (set_body(1, joints=("revolute",)), "expected joints"),
+    "a word for joints": (set_body(1, joints=("revolute",)), "expected joints"),
+    "a number for joints": (set_body(1, joints=3), "expected joints"),
+    "no joints": (set_body(1, joints=()), "body 'body1' has no movable joint"),
+    "an array for a parent": (set_body(1, parent=np.zeros(2)), "its parent must be"),
     "a frame on body 99": (set_frame(99, POSE), r"frame 'tool' must be fixed to a body"),
     "a frame on nothing": (set_frame(None, POSE), r"frame 'tool' must be fixed to a body"),
     "a scaled frame": (set_frame(1, SCALED), "frame 'tool': placement must be a rotation"),
@@ -170,3 +173,9 @@ def test_what_a_tampered_pickle_brings_is_refused(name):
 
 def test_a_pickle_that_nobody_touched_is_the_model():
     assert pickle.loads(tampered(lambda bodies, frames: None)) == MODEL
+
+
+@pytest.mark.parametrize("body", [(), (1, 2), [0], np.zeros(2), np.array(None), slice(2), None])
+def test_what_is_no_body_is_an_unknown_name(body):
+    with pytest.raises(jc.UnknownNameError, match="must be a name or an index"):
+        jc.body_pose(MODEL, Q, body)

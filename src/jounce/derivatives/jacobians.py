@@ -107,7 +107,7 @@ def _partials(
         else:
             partials = _PARTIALS[twist](columns, node, order, some)
         places: tuple[Any, ...] = np.ix_(path[some], *[path] * order)
-        result[(..., *places)] = partials.reshape(*lead, -1, *(n,) * order)
+        result[(..., *places)] = partials.reshape(*lead, len(path[some]), *(n,) * order)
     return result
 
 

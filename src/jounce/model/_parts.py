@@ -27,7 +27,8 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
     for body in bodies:
         if not isinstance(body, Body) or not isinstance(body.name, str):
             raise ModelError(f"a model is made of bodies with names, got {body!r:.200}")
-        if not all(isinstance(joint, Joint) for joint in body.joints):
+        joints = body.joints
+        if not isinstance(joints, tuple) or not all(isinstance(x, Joint) for x in joints):
             raise ModelError(f"body {body.name!r}: expected joints, got {body.joints!r:.200}")
     names = [f"body {body.name!r}" for body in bodies]
     _check_parents(names, [body.parent for body in bodies])
@@ -38,7 +39,7 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
     _check_axes([joint for body in bodies for joint in body.joints])
     for name, frame in frames.items():
         at = frame.body if isinstance(frame, Frame) else None
-        if not isinstance(at, (int, np.integer)) or not -1 <= at < len(bodies):
+        if not _is_integer(at) or not -1 <= at < len(bodies):
             raise ModelError(
                 f"frame {name!r} must be fixed to a body or to the world (-1), got {at!r}"
             )
@@ -61,11 +62,15 @@ def check_inertias(names: Sequence[str], rows: Array) -> None:
         )
 
 
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _check_parents(names: list[str], parents: list[int]) -> None:
     """Parents come before their children, and subtrees are contiguous."""
     path = [-1]
     for k, parent in enumerate(parents):
-        while path and path[-1] != parent:
+        while path and not (_is_integer(parent) and path[-1] == parent):
             path.pop()
         if not path:
             raise ModelError(
