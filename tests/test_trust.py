@@ -179,3 +179,13 @@ def test_a_pickle_that_nobody_touched_is_the_model():
 def test_what_is_no_body_is_an_unknown_name(body):
     with pytest.raises(jc.UnknownNameError, match="must be a name or an index"):
         jc.body_pose(MODEL, Q, body)
+
+
+def test_a_position_before_the_quaternion_is_recognized():
+    model = jc.models.chain(2, "free")
+    q = [0.1, 0.2, 0.7, 0, 0, 0, 1, *[0.0] * (model.nq - 7)]
+    with pytest.raises(jc.ArgumentError, match="if the position comes first, as in Pinocchio"):
+        jc.gravity_forces(model, q)
+    with pytest.raises(jc.ArgumentError, match="with norm") as caught:
+        jc.gravity_forces(model, np.full(model.nq, 0.1))
+    assert "Pinocchio" not in str(caught.value)

@@ -2,10 +2,9 @@
 
     python tools/fuzz.py --seconds 60 --seed 0
 
-Calls of all public functions with arguments of wrong shapes, types and values; parts of models changed
-before they are built; bytes and parts of pickles changed; text of a model file changed. What comes
-back must be finite numbers or an exception of `jounce.errors` (or one of Python's own for what is not
-ours: unpickling noise). A crash ends the process, and with it the run: the seed of the round is printed.
+Calls of all public functions with arguments of wrong shapes, types and values; models out of pickles
+whose parts were changed; text of a model file that was changed. What comes back must be finite
+numbers or an exception of `jounce.errors`. A crash ends the process, and with it the run.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ MODELS = [
     jc.ModelBuilder().build(),
 ]
 URDF = """<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.1"/>
-<mass value="1.5"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.05"/></inertial></link>
+<mass value="1.5"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.05"/>
+</inertial></link>
 <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
 <limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>"""
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, 1e154, 1e200, 1e308, np.inf, -np.inf, np.nan, 7.0)
