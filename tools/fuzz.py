@@ -2,7 +2,7 @@
 
     python tools/fuzz.py --seconds 60 --seed 0
 
-Calls of all public functions with arguments of wrong shapes, types and values; models out of pickles
+Calls of all public functions with arguments of wrong shapes, types and values; models from pickles
 whose parts were changed; text of a model file that was changed. What comes back must be finite
 numbers or an exception of `jounce.errors`. A crash ends the process, and with it the run.
 """
