@@ -1,4 +1,6 @@
 # make demo | test | examples | bench | lint: each sets up what it needs in .venv and build/.
+# make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
+# each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +12,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test examples bench lint clean build
+.PHONY: demo test examples bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -56,6 +58,42 @@ bench: $(VENV)/.test-$(ISA)
 
 lint: $(VENV)/.test-$(ISA)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+# The whole suite by default; threads and signals for races.
+TESTS ?= tests
+SECONDS ?= 600
+PYTEST_HERE = -m pytest -p no:cacheprovider -x
+# Programs of their own that the tests compile do not know the sanitizers.
+ALONE = --deselect tests/core --ignore tests/test_add_a_kernel.py --ignore tests/test_bench.py
+
+asan: $(VENV)/.test-$(ISA)
+	tools/sanitize.sh address $(BIN)/python $(PYTEST_HERE) $(ALONE) $(PYTEST_ARGS) $(TESTS)
+
+tsan: $(VENV)/.test-$(ISA)
+	tools/sanitize.sh thread $(BIN)/python tools/stress.py --seconds $(SECONDS)
+
+coverage: $(VENV)/.test-$(ISA)
+	tools/coverage.sh $(BIN)/python $(ALONE) $(TESTS)
+
+fuzz: $(VENV)/.test-$(ISA)
+	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) --seed $${SEED:-0}
+
+clang: $(VENV)/.test-$(ISA)
+	tools/clang.sh $(BIN)/python $(PYTEST_HERE) $(PYTEST_ARGS) $(TESTS)
+
+aarch64:
+	tools/aarch64.sh
+
+numpy: $(VENV)/.test-$(ISA)
+	tools/numpy.sh $(BIN)/python $(PYTEST_ARGS) $(TESTS)
+
+# The suite with each instruction set that this processor runs; needs ISA=all.
+variants: $(VENV)/.test-$(ISA)
+	tools/each_isa.sh $(BIN)/python $(PYTEST_HERE) $(PYTEST_ARGS) $(TESTS)
+
+wheel: $(VENV)/.test-$(ISA)
+	tools/wheel.sh $(BIN)/python
+	$(BIN)/python -m pytest tests/test_wheel.py -m wheel
 
 clean:
 	rm -rf $(VENV) build

@@ -1,11 +1,7 @@
 #include "call.hpp"
 
+#include <atomic>
 #include <new>
-
-#if defined(__GLIBCXX__) && !defined(_WIN32)
-#include <cxxabi.h>
-#include <unistd.h>
-#endif
 
 #include "failures.hpp"
 #include "jounce/batch/schedule.hpp"
@@ -14,31 +10,20 @@
 namespace jounce {
 namespace {
 
-// Whether this thread is Python's main one, which alone handles signals. This runs Python code, and
-// with it perhaps a signal handler: -1 with an exception set if that raises.
-int is_main_thread() {
-  PyObject* threading = PyImport_ImportModule("threading");
-  PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
-  PyObject* ident = main ? PyObject_GetAttrString(main, "ident") : nullptr;
-  const int yes = ident ? PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident() : -1;
-  Py_XDECREF(ident);
-  Py_XDECREF(main);
-  Py_XDECREF(threading);
-  return yes;
-}
+// Python's main thread, which alone handles signals. In the child of a fork it is the one that forked.
+std::atomic<unsigned long> main_thread{0};
 
 // Takes the lock back. An interpreter that ends meanwhile does not give it to other threads but ends
-// them, as if by an exception; they must not touch Python's objects then, so they stay here instead
-// until the process is gone.
+// them; they must not touch Python's objects then, so they stay here instead until the process is gone.
 void take_lock(PyThreadState* state) {
-#if defined(__GLIBCXX__) && !defined(_WIN32)
-  try {
-    PyEval_RestoreThread(state);
-  } catch (abi::__forced_unwind&) {
-    for (;;) pause();
-  }
+  platform::stay_if_ended([state] { PyEval_RestoreThread(state); });
+}
+
+bool is_ending() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing();
 #else
-  PyEval_RestoreThread(state);
+  return _Py_IsFinalizing();
 #endif
 }
 
@@ -53,18 +38,24 @@ class Released {
   Watch watch() { return {[](void* self) { return static_cast<Released*>(self)->signaled(); }, this}; }
 
  private:
-  // Whether a signal handler raised; the exception stays set.
+  // Whether a signal handler raised; the exception stays set. Other threads may be at work for this
+  // one, which must not end here.
   bool signaled() {
-    if (!listens_) return false;
+    if (PyThread_get_thread_ident() != main_thread || is_ending()) return false;
     take_lock(state_);
-    if (listens_ < 0) listens_ = is_main_thread();
-    const bool raised = listens_ < 0 || (listens_ && PyErr_CheckSignals());
+    const bool raised = handles_signals();
     state_ = PyEval_SaveThread();
     return raised;
   }
 
+  // A timer may come again before its handler is done. If that interrupted the handler, each would
+  // begin within the one before and none would end; so timers wait, and the batch goes on in between.
+  static bool handles_signals() {
+    const platform::TimersWait wait;
+    return PyErr_CheckSignals() != 0;
+  }
+
   PyThreadState* state_;
-  int listens_ = -1;  // unknown
 };
 
 Outcome run(const Kernel& kernel, const Model& model, const Call& call, int threads) {
@@ -116,10 +107,22 @@ PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel&
                         ? runs_for_all(kernel, own.model, call, batch, threads, several, outputs)
                         : runs(kernel, own.model, call, batch, threads);
   if (!done) {
-    outputs.spoil();
+    outputs.spoil(threads);
     return nullptr;
   }
   return outputs.result(bound);
+}
+
+bool know_main_thread() {
+  PyObject* threading = PyImport_ImportModule("threading");
+  PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
+  PyObject* ident = main ? PyObject_GetAttrString(main, "ident") : nullptr;
+  if (ident) main_thread = PyLong_AsUnsignedLong(ident);
+  Py_XDECREF(ident);
+  Py_XDECREF(main);
+  Py_XDECREF(threading);
+  platform::watch_forks(nullptr, nullptr, [] { main_thread = PyThread_get_thread_ident(); });
+  return !PyErr_Occurred();
 }
 
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,

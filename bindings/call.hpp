@@ -17,4 +17,7 @@ PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t
 PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
                     Arguments& arguments, Keep& keep);
 
+// Once, when the module is loaded; false with an exception set.
+bool know_main_thread();
+
 }  // namespace jounce

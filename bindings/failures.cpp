@@ -1,5 +1,6 @@
 #include "failures.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -55,8 +56,14 @@ void raise_quaternion(const Signature& s, const Model& model, const Call& call, 
   const std::string at = entry_text(input, call, batch, failure, last);
   PyObject* joint = PyUnicode_FromString(model.joints[failure.node].c_str());
   if (!joint) return;
-  raise(kArgumentError, "%s must be the %s quaternion (x, y, z, w) of joint %R%s, got %s", at.c_str(),
-        input.holds == Holds::directions ? "nonzero" : "unit", joint, node.kind == Kind::free ? ", followed by the position (x, y, z)" : "", text);
+  const bool free = node.kind == Kind::free;
+  const bool position_first = free && std::abs(quaternion_norm(x + 3) - 1.0) < 1e-3;
+  raise(kArgumentError, "%s must be the %s quaternion (x, y, z, w) of joint %R%s, got %s%s", at.c_str(),
+        input.holds == Holds::directions ? "nonzero" : "unit", joint,
+        free ? ", followed by the position (x, y, z)" : "", text,
+        position_first ? "; what follows the first three numbers is a unit quaternion: if the position "
+                         "comes first, as in Pinocchio and MuJoCo, jounce.interop converts it"
+                       : "");
   Py_DECREF(joint);
 }
 

@@ -2,11 +2,14 @@
 
 #include <iterator>
 
+#include "copies.hpp"
 #include "jounce/batch/pool.hpp"
 #include "jounce/series/factorial.hpp"
 
 namespace jounce {
 namespace {
+
+constexpr double kLargeBytes = 1 << 26;
 
 // The shape in words: "r + 2, nv".
 std::string shape_meaning(const Shape& shape) {
@@ -76,12 +79,22 @@ void name_argument(const char* name, PyObject* object, const char* wanted) {
   Py_XDECREF(trace);
 }
 
+// What a masked array hides is no number; to compute with it would be silently wrong.
+bool hides_nothing(const char* name, PyObject* array) {
+  PyObject* arrays = PyImport_ImportModule("jounce._core.arrays");
+  PyObject* fine = arrays ? PyObject_CallMethod(arrays, "refuse_masked", "sO", name, array) : nullptr;
+  Py_XDECREF(arrays);
+  Py_XDECREF(fine);
+  return fine != nullptr;
+}
+
 // A C-contiguous double array for the object: itself if it is one.
 PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
   if (PyArray_CheckExact(object)) {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) return array;
   }
+  if (PyArray_Check(object) && !PyArray_CheckExact(object) && !hides_nothing(name, object)) return nullptr;
   PyObject* any = PyArray_FROM_O(object);
   if (!any) {
     name_argument(name, object, "an array of real numbers");
@@ -93,10 +106,17 @@ PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
     Py_DECREF(any);
     return nullptr;
   }
-  PyObject* array = PyArray_FROMANY(any, NPY_DOUBLE, 0, 0,
-                                    NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY);
+  PyObject* array = contiguous_doubles(any);
   Py_DECREF(any);
   return reinterpret_cast<PyArrayObject*>(keep(array));
+}
+
+bool has_memory(const char* function, double results, double bytes) {
+  PyObject* memory = PyImport_ImportModule("jounce._core.memory");
+  PyObject* fine = memory ? PyObject_CallMethod(memory, "require", "sdd", function, results, bytes) : nullptr;
+  Py_XDECREF(memory);
+  Py_XDECREF(fine);
+  return fine != nullptr;
 }
 
 bool merge_axes(const char* name, PyArrayObject* array, int axes, Batch& batch) {
@@ -129,26 +149,36 @@ bool merge_axes(const char* name, PyArrayObject* array, int axes, Batch& batch) 
 
 // Repeats an array over the batch where its own leading axes are neither absent nor complete.
 PyArrayObject* spread(PyArrayObject* array, int trailing, const Batch& batch, Keep& keep) {
-  static PyObject* broadcast_to = nullptr;
-  if (!broadcast_to) {
-    PyObject* numpy = PyImport_ImportModule("numpy");
-    if (!numpy) return nullptr;
-    broadcast_to = PyObject_GetAttrString(numpy, "broadcast_to");
-    Py_DECREF(numpy);
-    if (!broadcast_to) return nullptr;
+  Py_ssize_t dims[kMostAxes + kMostRank], strides[kMostAxes + kMostRank];
+  const int axes = batch.axes + trailing, missing = axes - PyArray_NDIM(array);
+  for (int i = 0; i < axes; ++i) {
+    const bool own = i >= missing && (i >= batch.axes || PyArray_DIM(array, i - missing) != 1);
+    dims[i] = i < batch.axes ? batch.dims[i] : PyArray_DIM(array, i - missing);
+    strides[i] = own ? PyArray_STRIDE(array, i - missing) : 0;
   }
-  PyObject* shape = PyTuple_New(batch.axes + trailing);
-  if (!shape) return nullptr;
-  const Py_ssize_t* own = PyArray_DIMS(array) + PyArray_NDIM(array) - trailing;
-  for (int i = 0; i < batch.axes + trailing; ++i) {
-    PyTuple_SET_ITEM(shape, i, PyLong_FromSsize_t(i < batch.axes ? batch.dims[i] : own[i - batch.axes]));
-  }
-  PyObject* view = PyObject_CallFunctionObjArgs(broadcast_to, array, shape, nullptr);
-  Py_DECREF(shape);
-  if (!view) return nullptr;
-  PyObject* full = PyArray_FROMANY(view, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
-  Py_DECREF(view);
+  PyObject* view = view_of(array, axes, dims, strides, PyArray_DATA(array));
+  PyObject* full = view ? contiguous_doubles(view) : nullptr;
+  Py_XDECREF(view);
   return reinterpret_cast<PyArrayObject*>(keep(full));
+}
+
+// Whether there is room for the results, and for inputs that have to be repeated over the batch;
+// false with an exception set if not. Large ones alone are looked at.
+bool fits_memory(const Signature& s, const Arguments& arguments, const Call& call, const Batch& batch) {
+  double states = 1.0, numbers = 0.0;
+  for (int i = 0; i < batch.axes; ++i) states *= double(batch.dims[i]);
+  for (int k = 0; k < s.outputs.count && !arguments.at[kOut]; ++k) {
+    numbers += states * double(entries(s.outputs[k].shape, call.sizes()));
+  }
+  const double results = sizeof(double) * numbers;
+  for (int k = 0; k < s.inputs.count; ++k) {
+    auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
+    if (!array || call.in_size[k] == 0) continue;
+    const Py_ssize_t own = PyArray_SIZE(array) / call.in_size[k];
+    if (own != 1 && double(own) != states) numbers += states * double(call.in_size[k]);
+  }
+  if (sizeof(double) * numbers < kLargeBytes) return true;
+  return has_memory(s.name, results, sizeof(double) * numbers);
 }
 
 bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
@@ -179,14 +209,17 @@ bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Frame
     if (found) at = PyLong_AsSsize_t(found);
   } else if (PyIndex_Check(object) && !PyBool_Check(object)) {
     at = PyNumber_AsSsize_t(object, nullptr);
-    if (at == -1 && PyErr_Occurred()) return false;
+    if (at == -1 && PyErr_Occurred()) {  // what has no integer says so by a TypeError
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+      PyErr_Clear();
+    }
     if (at >= own.model.tree.n_bodies) at = -1;
   }
   if (at >= 0) {
     frame = own.model.frames[at];
     return true;
   }
-  PyObject* unexpected = PyObject_CallMethod(owner, "frame", "O", object);
+  PyObject* unexpected = PyObject_CallMethod(owner, "frame", "(O)", object);
   if (!unexpected) return false;
   Py_DECREF(unexpected);
   raise(kArgumentTypeError, "body must be a name or an index, got %R", object);
@@ -300,6 +333,7 @@ bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Bat
     if (!fits) return wrong_shape(s.inputs[k], call, array);
     if (axes > 0 && !merge_axes(s.inputs[k].name, array, axes, batch)) return false;
   }
+  if (!fits_memory(s, arguments, call, batch)) return false;
   call.states = 1;
   for (int i = 0; i < batch.axes; ++i) call.states *= batch.dims[i];
   for (int k = 0; k < s.inputs.count; ++k) {
@@ -320,8 +354,13 @@ bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Bat
 
 int read_threads(PyObject* threads) {
   if (!threads) return 1;
-  const long value = PyIndex_Check(threads) ? PyLong_AsLong(threads) : -1;
-  if (value < 0 || value > kMostThreads) {
+  PyObject* number = PyIndex_Check(threads) ? PyNumber_Index(threads) : nullptr;
+  int beyond = 0;
+  const long value = number ? PyLong_AsLongAndOverflow(number, &beyond) : -1;
+  Py_XDECREF(number);
+  // what has no integer says so by a TypeError; other exceptions are not about the argument
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return 0;
+  if (value < 0 || value > kMostThreads || beyond) {
     PyErr_Clear();
     raise(kArgumentError, "threads must be 0 (all cores) or a number up to %d, got %R", kMostThreads,
           threads);

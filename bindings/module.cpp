@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <new>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "elementwise.hpp"
 #include "jounce/batch/inertias.hpp"
 #include "jounce/batch/pool.hpp"
+#include "jounce/batch/schedule.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace nb = nanobind;
@@ -151,7 +153,7 @@ NB_MODULE(JOUNCE_MODULE, m) {
   using namespace jounce;
   // A model that lives until the interpreter ends, as in most scripts, is not a leak.
   nb::set_leak_warnings(false);
-  if (import_numpy() < 0) throw nb::python_error();
+  if (import_numpy() < 0 || !know_main_thread()) throw nb::python_error();
   auto tree = nb::class_<PythonModel>(m, "Tree", "What the kernels know of a model: its tree of elementary joints, and names.");
   tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());
   tree.def("__init__", &make_model, "parent"_a, "kind"_a, "placement"_a, "alignment"_a, "pitch"_a,
@@ -161,6 +163,13 @@ NB_MODULE(JOUNCE_MODULE, m) {
   tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
   m.attr("pack_width") = lanes<Wide>;
   m.attr("most_threads") = kMostThreads;
+  m.def(
+      "spoil",
+      [](nb::ndarray<double, nb::c_contig, nb::device::cpu> array, int threads) {
+        fill(array.data(), std::ptrdiff_t(array.size()), std::nan(""), threads ? threads : hardware_threads());
+      },
+      "array"_a, "threads"_a = 1, "Fill an array with NaN.");
+  m.def("cores", &hardware_threads, "How many cores this process may use.");
   nb::list representations;
   for (const char* name : kRepresentations) representations.append(name);
   m.attr("representations") = nb::tuple(representations);

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <string>
 
+#include "copies.hpp"
+#include "jounce/batch/schedule.hpp"
+
 namespace jounce {
 namespace {
 
@@ -93,16 +96,16 @@ bool Outputs::part_inputs(int count, Call& call, Keep& keep) {
     PyObject* copy = keep(PyArray_SimpleNew(1, dims, NPY_DOUBLE));
     if (!copy) return false;
     auto* data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(copy)));
-    std::memcpy(data, own.first, size * sizeof(double));
+    if (!copy_numbers(own.first, size, data)) return false;
     original_[shared_] = own;
     copies_[shared_++] = call.in[k] = data;
   }
   return true;
 }
 
-void Outputs::spoil() const {
+void Outputs::spoil(int threads) const {
   if (!given_) return;
-  for (int k = 0; k < count_; ++k) std::fill_n(written_[k].first, written_[k].size, std::nan(""));
+  for (int k = 0; k < count_; ++k) fill(written_[k].first, written_[k].size, std::nan(""), threads);
   for (int k = 0; k < shared_; ++k) {
     std::memcpy(original_[k].first, copies_[k], original_[k].size * sizeof(double));
   }

@@ -18,7 +18,7 @@ class Outputs {
   // What the function returns.
   PyObject* result(const Bound& bound) const;
   // After a failure.
-  void spoil() const;
+  void spoil(int threads) const;
 
  private:
   bool part_inputs(int count, Call& call, Keep& keep);

@@ -134,11 +134,22 @@ RECURSIONS = [p for p in CORE_FILES if p.suffix == ".hpp" and room_rank(p) < FIR
 @pytest.mark.parametrize("path", RECURSIONS, ids=lambda p: p.relative_to(CORE).as_posix())
 def test_recursions_neither_allocate_nor_throw(path):
     """Memory is laid out before a kernel runs; only the tree's construction may fail."""
-    if path.name in ("tree.hpp", "workspace.hpp"):
+    if path.name in ("tree.hpp", "workspace.hpp", "platform.hpp"):
         return
     code = re.sub(r"//.*", "", path.read_text())
     found = re.findall(r"\bthrow\b|\bnew\b|\bmalloc\b|std::vector|std::string|std::function", code)
     assert not found
+
+
+@pytest.mark.parametrize("path", [*CORE_FILES, *BINDING_FILES], ids=lambda p: p.name)
+def test_what_differs_between_compilers_and_systems_is_in_one_header(path):
+    if path.name in ("platform.hpp", "jounce.h"):  # the latter is C, and alone
+        return
+    code = re.sub(r"//.*", "", path.read_text())
+    differs = (
+        r"__attribute__|__builtin_|__declspec|_WIN32|__linux__|pthread_|aligned_alloc|sigaction"
+    )
+    assert not re.findall(differs, code)
 
 
 def module_name(path):

@@ -156,3 +156,16 @@ def test_workspaces_of_series_grow_with_bodies_and_orders(pack):
 
     assert size(1000, 5) < 10.1 * size(100, 5)
     assert size(100, 20) < 4.1 * size(100, 5)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="flags are those of x86-64")
+def test_the_processor_tells_what_the_system_tells():
+    flags = _core._processor_flags()
+    try:
+        with open("/proc/cpuinfo") as lines:
+            told = next(line.split(":")[1].split() for line in lines if line.startswith("flags"))
+    except (OSError, StopIteration):
+        pytest.skip("the system does not tell")
+    known = set().union(*FLAGS.values())
+    assert flags <= known
+    assert flags == known & set(told)

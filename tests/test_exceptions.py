@@ -24,6 +24,7 @@ BUILTIN = {
     "UnknownNameError": KeyError,
     "ModelError": ValueError,
     "SingularError": ValueError,
+    "TooLargeError": MemoryError,
     "MissingFileError": FileNotFoundError,
     "MissingExtraError": ImportError,
 }

@@ -10,6 +10,7 @@ import jounce as jc
 from jounce import _core
 
 INTERNAL = {
+    "check_state",
     "integrate_blocks",
     "forward_dynamics_derivatives_by",
     "frame_wrench",

@@ -1,12 +1,11 @@
 #include "jounce/batch/pool.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -26,12 +25,19 @@ bool look_for(Ready&& ready) {
   for (const auto start = Clock::now(); Clock::now() - start < kLook;) {
     for (int i = 0; i < 32; ++i) {
       if (ready()) return true;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
+      platform::relax();
     }
   }
   return false;
+}
+
+std::atomic<unsigned> forks{0};
+
+// A thread that leaves signals to those of the program.
+template <class Function>
+std::thread make_thread(Function&& function) {
+  const platform::SignalsElsewhere none;
+  return std::thread(std::forward<Function>(function));
 }
 
 class Pool {
@@ -39,6 +45,7 @@ class Pool {
   // False if another call is using the pool.
   bool run(int helpers, const std::function<void(bool)>& job) {
     if (busy_.exchange(true)) return false;
+    const unsigned born = forks;
     {
       std::lock_guard<std::mutex> lock(state_);
       helpers = grow(helpers);
@@ -49,6 +56,7 @@ class Pool {
     }
     start_.notify_all();
     job(true);
+    if (forks != born) return true;  // a child: it has no threads to wait for, and perhaps their locks
     {  // nothing is left to begin: a thread that found no core so far is not waited for
       std::lock_guard<std::mutex> lock(state_);
       job_ = nullptr;
@@ -66,7 +74,7 @@ class Pool {
   int grow(int wanted) {
     try {
       for (; threads_ < wanted; ++threads_) {
-        std::thread([this, index = threads_] { serve(index); }).detach();
+        make_thread([this, index = threads_] { serve(index); }).detach();
       }
     } catch (const std::system_error&) {
     }
@@ -107,13 +115,13 @@ class Pool {
 // Never destroyed: its threads wait until the process ends. A child of a fork has none of the
 // threads, so it forgets the pool and makes its own.
 Pool* pool = nullptr;
-std::once_flag watch_forks;
+std::once_flag watching;
 std::mutex making;
 
 Pool& the_pool() {
-  std::call_once(watch_forks, [] {
-    pthread_atfork([] { making.lock(); }, [] { making.unlock(); },
-                   [] { pool = nullptr; making.unlock(); });
+  std::call_once(watching, [] {
+    platform::watch_forks([] { making.lock(); }, [] { making.unlock(); },
+                          [] { pool = nullptr; ++forks; making.unlock(); });
   });
   std::lock_guard<std::mutex> lock(making);
   if (!pool) pool = new Pool;
@@ -125,19 +133,20 @@ Pool& the_pool() {
 void run_parallel(int helpers, const std::function<void(bool)>& job) {
   if (helpers <= 0) return job(true);
   if (the_pool().run(helpers, job)) return;
-  std::vector<std::thread> threads;
+  const unsigned born = forks;
+  auto threads = std::make_unique<std::vector<std::thread>>();
   try {
-    threads.reserve(helpers);
-    for (int i = 0; i < helpers; ++i) threads.emplace_back([&job] { job(false); });
+    threads->reserve(helpers);
+    for (int i = 0; i < helpers; ++i) threads->push_back(make_thread([&job] { job(false); }));
   } catch (const std::exception&) {  // as many as the system allows
   }
   job(true);
-  for (std::thread& thread : threads) thread.join();
+  if (forks != born) return (void)threads.release();  // a child, which has none of them
+  for (std::thread& thread : *threads) thread.join();
 }
 
-int hardware_threads() {
-  const unsigned n = std::thread::hardware_concurrency();
-  return n ? int(n) : 1;
-}
+unsigned fork_count() { return forks; }
+
+int hardware_threads() { return platform::usable_cores(); }
 
 }  // namespace jounce

@@ -1,6 +1,7 @@
 #include "jounce/batch/schedule.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <mutex>
@@ -54,13 +55,17 @@ class BatchRun {
 
   Outcome run(int threads, const Watch& watch) {
     const std::ptrdiff_t enough = (groups_ + at_once_ - 1) / at_once_;
-    const int helpers = int(threads < enough ? threads : enough) - 1;
+    helpers_ = int(threads < enough ? threads : enough) - 1;
     if (threads > 1) at_once_ = std::clamp<std::ptrdiff_t>(groups_ / (32 * threads), 1, at_once_);
     pieces_ = (groups_ + at_once_ - 1) / at_once_;
-    run_parallel(helpers, [&](bool caller) { work(caller, caller ? watch : Watch{}); });
+    born_ = fork_count();
+    run_parallel(helpers_, [&](bool caller) { work(caller, caller ? watch : Watch{}); });
     if (status_ == Outcome::done && failure_.kind != Failure::none) status_ = Outcome::failed;
     return {status_, failure_};
   }
+
+  // Whether this is a child of a fork that the watch made: what other threads had begun is not done.
+  bool is_orphan() const { return helpers_ > 0 && fork_count() != born_; }
 
  private:
   // What one thread does.
@@ -71,6 +76,7 @@ class BatchRun {
       while (take(caller, block)) {
         if (!watch.stop || Clock::now() - asked < kWatchPeriod) continue;
         if (watch.stop(watch.data)) return halt(Outcome::stopped);
+        if (is_orphan()) return;
         asked = Clock::now();
         block = thread_workspace().reserve(bytes_);  // who was asked may have run a kernel
       }
@@ -112,6 +118,8 @@ class BatchRun {
   const Call& call_;
   std::ptrdiff_t group_ = 1, groups_, at_once_, pieces_ = 0;
   std::size_t bytes_;
+  unsigned born_ = 0;
+  int helpers_ = 0;
   std::ptrdiff_t front_ = 0;
   std::atomic<std::ptrdiff_t> back_{0}, taken_{0}, lowest_failure_{0};
   std::atomic<bool> stop_{false};
@@ -190,7 +198,22 @@ Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call, in
                   const Watch& watch) {
   if (call.states == 0) return {};
   if (is_short(kernel, call)) return run_one(kernel, model, call);
-  return BatchRun(kernel, model, call).run(threads, watch);
+  for (;; threads = 1) {
+    BatchRun batch(kernel, model, call);
+    const Outcome outcome = batch.run(threads, watch);
+    if (outcome.status == Outcome::stopped || !batch.is_orphan()) return outcome;
+  }
+}
+
+void fill(double* first, std::ptrdiff_t count, double value, int threads) {
+  constexpr std::ptrdiff_t piece = std::ptrdiff_t(1) << 18;
+  const std::ptrdiff_t pieces = (count + piece - 1) / piece;
+  std::atomic<std::ptrdiff_t> next{0};
+  run_parallel(int(std::min<std::ptrdiff_t>(threads, pieces)) - 1, [&](bool) {
+    for (std::ptrdiff_t k; (k = next++) < pieces;) {
+      std::fill_n(first + k * piece, std::min(piece, count - k * piece), value);
+    }
+  });
 }
 
 Failure pinpointed(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {

@@ -23,6 +23,9 @@ JOUNCE_EXPORT bool is_short(const Kernel& kernel, const Call& call);
 JOUNCE_EXPORT Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call,
                                 int threads, const Watch& watch = {});
 
+// Sets numbers, on several threads if there are many.
+JOUNCE_EXPORT void fill(double* first, std::ptrdiff_t count, double value, int threads);
+
 // The failure with the state, and the entry of an input, that caused it: a kernel may tell only the
 // first state of the pack.
 JOUNCE_EXPORT Failure pinpointed(const Kernel& kernel, const Model& model, const Call& call,

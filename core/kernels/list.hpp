@@ -22,6 +22,7 @@ KernelList frame_series_kernels();
 KernelList partials_kernels();
 KernelList mass_partials_kernels();
 KernelList frame_partials_kernels();
+KernelList check_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

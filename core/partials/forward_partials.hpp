@@ -4,6 +4,8 @@
 // the articulated factors solve for their columns (AZA); the first wins for all but long chains.
 #pragma once
 
+#include <bit>
+
 #include "jounce/partials/column_solve.hpp"
 #include "jounce/partials/inverse_partials.hpp"
 
@@ -39,7 +41,7 @@ struct GatheredColumns {
       std::uint64_t bits = 0;
       for (int k = c.at; k < c.at + width; ++k) bits |= tree.related[std::size_t(k) * words + w];
       for (; bits; bits &= bits - 1) {
-        const int row = 64 * w + __builtin_ctzll(bits);
+        const int row = 64 * w + std::countr_zero(bits);
         C{width * count}.store(entries, c.load(X + std::size_t(row) * tree.nv));
         rows[count++] = row;
       }

@@ -10,21 +10,21 @@ template <int W>
 struct Register;
 template <>
 struct Register<2> {
-  typedef double Values __attribute__((vector_size(16)));
-  typedef double Loose __attribute__((vector_size(16), aligned(8)));
-  typedef std::int64_t Mask __attribute__((vector_size(16)));
+  JOUNCE_VECTOR(Values, double, 16);
+  JOUNCE_LOOSE_VECTOR(Loose, double, 16);
+  JOUNCE_VECTOR(Mask, std::int64_t, 16);
 };
 template <>
 struct Register<4> {
-  typedef double Values __attribute__((vector_size(32)));
-  typedef double Loose __attribute__((vector_size(32), aligned(8)));
-  typedef std::int64_t Mask __attribute__((vector_size(32)));
+  JOUNCE_VECTOR(Values, double, 32);
+  JOUNCE_LOOSE_VECTOR(Loose, double, 32);
+  JOUNCE_VECTOR(Mask, std::int64_t, 32);
 };
 template <>
 struct Register<8> {
-  typedef double Values __attribute__((vector_size(64)));
-  typedef double Loose __attribute__((vector_size(64), aligned(8)));
-  typedef std::int64_t Mask __attribute__((vector_size(64)));
+  JOUNCE_VECTOR(Values, double, 64);
+  JOUNCE_LOOSE_VECTOR(Loose, double, 64);
+  JOUNCE_VECTOR(Mask, std::int64_t, 64);
 };
 
 JOUNCE_INLINE bool any(Register<2>::Mask m) { return (m[0] | m[1]) != 0; }

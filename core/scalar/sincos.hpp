@@ -51,7 +51,7 @@ JOUNCE_INLINE void sincos(Pack<W> x, Pack<W>& sine, Pack<W>& cosine) {
   const P a = select(odd, c, s), b = select(odd, s, c);
   sine.v = (typename P::Values)((Mask)a.v ^ sine_sign);  // casts keep the bits
   cosine.v = (typename P::Values)((Mask)b.v ^ cosine_sign);
-  if (__builtin_expect(any((x < P(-kReducible)) | (x > P(kReducible))), 0)) {
+  if (any((x < P(-kReducible)) | (x > P(kReducible)))) [[unlikely]] {
     for (int i = 0; i < W; ++i) {
       if (std::abs(x.v[i]) > kReducible) {
         sine.v[i] = std::sin(x.v[i]);

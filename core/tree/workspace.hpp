@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <new>
+
+#include "jounce/scalar/platform.hpp"
 
 namespace jounce {
 
@@ -33,9 +34,9 @@ class Workspace {
  public:
   char* reserve(std::size_t bytes) {
     if (bytes > size_) {
-      std::free(block_);
+      platform::release(block_);
       size_ = 0;
-      block_ = static_cast<char*>(std::aligned_alloc(64, (bytes + 4095) / 4096 * 4096));
+      block_ = static_cast<char*>(platform::allocate((bytes + 4095) / 4096 * 4096));
       if (!block_) throw std::bad_alloc();
       size_ = (bytes + 4095) / 4096 * 4096;
     }
@@ -43,7 +44,7 @@ class Workspace {
   }
   void trim(std::size_t most) {
     if (size_ > most) {
-      std::free(block_);
+      platform::release(block_);
       block_ = nullptr;
       size_ = 0;
     }
@@ -51,7 +52,7 @@ class Workspace {
   Workspace() = default;
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  ~Workspace() { std::free(block_); }
+  ~Workspace() { platform::release(block_); }
 
  private:
   char* block_ = nullptr;

@@ -103,8 +103,8 @@ JOUNCE_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
   for (int i = 0; i < W; ++i) {
     if (i & Step) continue;
     const auto a = x[i].v, b = x[i | Step].v;
-    x[i].v = __builtin_shufflevector(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
-    x[i | Step].v = __builtin_shufflevector(a, b, ((I & Step) ? I + W : I ^ Step)...);
+    x[i].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
+    x[i | Step].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? I + W : I ^ Step)...);
   }
 }
 

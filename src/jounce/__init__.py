@@ -64,6 +64,7 @@ from jounce.errors import (
     ModelError,
     ModelWarning,
     SingularError,
+    TooLargeError,
     UnknownNameError,
 )
 from jounce.io import load, load_mjcf, load_urdf, load_xacro, save
@@ -105,6 +106,7 @@ from jounce.series import (
     body_motion_series,
     body_pose_series,
     forward_dynamics_series,
+    forward_dynamics_series_error,
     hybrid_dynamics_series,
     inverse_dynamics_series,
     jacobian_series,
@@ -167,6 +169,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "SingularError",
+    "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
     "bias_acceleration",
@@ -200,6 +203,7 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_dynamics_series",
+    "forward_dynamics_series_error",
     "get_cmake_dir",
     "get_include",
     "get_library",

@@ -19,6 +19,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "SingularError",
+    "TooLargeError",
     "UnknownNameError",
     "close_names",
     "did_you_mean",
@@ -56,6 +57,10 @@ class ModelError(Error, ValueError):
 
 class SingularError(Error, ValueError):
     """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined."""
+
+
+class TooLargeError(Error, MemoryError):
+    """A result that does not fit into the memory; the message says its size and what there is."""
 
 
 class MissingFileError(Error, FileNotFoundError):

@@ -9,6 +9,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import operator
 import os
 import platform
 import textwrap
@@ -34,6 +35,7 @@ __all__ = [
     "model_address",
     "raw",
     "signature",
+    "spoil",
     "workspace_bytes",
 ]
 
@@ -51,13 +53,9 @@ _NEEDS = {
 def _processor_flags() -> set[str] | None:
     """Flags of the processor, or None where they cannot be learned."""
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if line.startswith("flags"):
-                    return set(line.split(":", 1)[1].split())
-    except OSError:
-        pass
-    return None
+        return cast("set[str] | None", importlib.import_module(f"{__name__}._processor").flags())
+    except ImportError:
+        return None
 
 
 def _available() -> list[str]:
@@ -252,6 +250,11 @@ def doubtful_inertias(parameters: Any) -> list[int]:
     return rows
 
 
+def spoil(array: Any, threads: int = 1) -> None:
+    """Fill an array of float64 with NaN: what a failed call leaves in out."""
+    _module.spoil(array, operator.index(threads))
+
+
 def model_address(model: Any) -> int:
     """Address of a model's ``jounce_model``, for callers of the library that `get_library` names.
 
@@ -308,7 +311,6 @@ def _info() -> dict[str, Any]:
         "available": tuple(_available_variants),
         "pack_width": int(_module.pack_width),
         "machine": platform.machine(),
-        "cores": os.cpu_count() or 1,
     }
 
 
@@ -317,6 +319,7 @@ def core_info() -> dict[str, Any]:
 
     Returns:
         A dict: ``isa`` (the variant in use), ``available`` (those built), ``pack_width`` (how
-        many states of a batch one register holds), ``machine`` and ``cores``.
+        many states of a batch one register holds), ``machine`` and ``cores`` (those that this
+        process may use, as ``threads=0`` does; `os.sched_setaffinity` changes them).
     """
-    return dict(_info())
+    return {**_info(), "cores": int(_module.cores())}

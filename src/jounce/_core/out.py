@@ -1,20 +1,25 @@
-"""Results of functions in Python written to the arrays of ``out=``, as the compiled ones do it.
+"""Results of functions in Python, as the compiled ones deliver theirs.
 
-The arrays are checked before anything is computed. They may be, or overlap, arguments of the call.
-If the computation fails they hold NaN, and arguments that share memory with them are as they were.
+The arrays of ``out=`` are checked before anything is computed. They may be, or overlap, arguments
+of the call. If the computation fails they hold NaN, and arguments that share memory with them are
+as they were. Results that cannot fit are refused, those that are not finite are an error, and large
+batches are computed a portion at a time: less memory, and Ctrl-C is heard in between.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from jounce._core import MOST_THREADS
+from jounce._core import MOST_THREADS, memory, raw, spoil
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, Error
 
 __all__ = ["Given", "Shape", "deliver", "deliver_all"]
 
@@ -32,14 +37,20 @@ _OWN_AXES: dict[str, tuple[str | int, ...]] = {
 }
 """By the first word of a name."""
 
+_PORTION = 2**22
+"""Bytes of the results of those states of a batch that are computed at once: some milliseconds."""
+
+_check_state = raw("check_state")
+
 
 class Given:
-    """Arguments of a call, by which the shapes of its results are known."""
+    """A call: the function's name and the arguments, by which the shapes of results are known."""
 
-    def __init__(self, model: Any, threads: int, **arrays: ArrayLike | None) -> None:
+    def __init__(self, function: str, model: Any, threads: int, **arrays: ArrayLike | None) -> None:
+        self.function = function
         self.model = model
         self.threads = threads
-        self.arrays = {name: x for name, x in arrays.items() if x is not None}
+        self.arrays = arrays
 
     def leading_axes(self) -> Shape | None:
         """Leading axes of all arrays together.
@@ -56,81 +67,201 @@ class Given:
 
     def _leading_axes(self) -> Iterator[Shape]:
         for name, value in self.arrays.items():
+            if value is None:
+                continue
             array = np.asarray(value)
-            sizes = _OWN_AXES[name.split()[0]]
-            own = tuple(getattr(self.model, n) if isinstance(n, str) else n for n in sizes)
+            own = self.own_axes(name)
             lead = array.ndim - len(own)
             if array.dtype.kind not in "fiub" or lead < 0 or array.shape[lead:] != own:
                 raise ArgumentError(f"{name} does not fit")
             yield array.shape[:lead]
 
+    def own_axes(self, name: str) -> Shape:
+        """Axes of an argument after the leading ones."""
+        sizes = _OWN_AXES[name.split()[0]]
+        return tuple(getattr(self.model, n) if isinstance(n, str) else n for n in sizes)
 
-def deliver(compute: Callable[[], Array], out: Array | None, own: Shape, given: Given) -> Array:
+    def check(self) -> None:
+        """Refuse numbers that are not finite and bad quaternions, by their place in the batch."""
+        known = {k: x for k, x in self.arrays.items() if k != "dt"}
+        _check_state(self.model, **known, threads=self.threads)
+
+
+def deliver(compute: Callable[..., Array], out: Array | None, own: Shape, given: Given) -> Array:
     """Return what a function computes, or out with the result copied to it.
 
     Args:
-        compute: makes the result, a fresh array.
+        compute: makes the result, a fresh array, of the given arrays.
         out: the caller's array, if there is one.
         own: axes of the result after the leading ones.
         given: the arguments of the call.
 
     Raises:
-        ArgumentError: out is no writable C-contiguous float64 array of the right shape.
+        ArgumentError: out is no writable C-contiguous float64 array of the right shape, or the
+            result is not finite.
+        TooLargeError: the result does not fit into the memory.
     """
-    lead = None if out is None else given.leading_axes()
-    if out is None or lead is None:
-        return compute()
-    _require(out, (*lead, *own))
-    _write(lambda: (compute(),), (out,), given)
-    return out
+    arrays = None if out is None else (out,)
+
+    def compute_one(*some: Any) -> tuple[Array]:
+        return (compute(*some),)
+
+    (result,) = _deliver(compute_one, arrays, (own,), given)
+    return result
 
 
 def deliver_all(
-    compute: Callable[[], T], out: tuple[Array, ...] | None, own: tuple[Shape, ...], given: Given
+    compute: Callable[..., T], out: tuple[Array, ...] | None, own: tuple[Shape, ...], given: Given
 ) -> T:
     """Return the named tuple that a function computes, or one of the arrays of out.
 
     Args:
-        compute: makes the result, a named tuple of fresh arrays.
+        compute: makes the result, a named tuple of fresh arrays, of the given arrays.
         out: the caller's arrays, if there are some.
         own: axes of each result after the leading ones.
         given: the arguments of the call.
 
     Raises:
-        ArgumentError: out is no tuple of as many arrays that fit, or they share memory.
+        ArgumentError: out is no tuple of as many arrays that fit, or they share memory, or a result
+            is not finite.
+        TooLargeError: the result does not fit into the memory.
     """
-    lead = None if out is None else given.leading_axes()
-    if out is None or lead is None:
-        return compute()
-    if not isinstance(out, tuple) or len(out) != len(own):
+    fits = out is None or (isinstance(out, tuple) and len(out) == len(own))
+    if not fits and given.leading_axes() is not None:
         raise ArgumentError(f"out must be a tuple of {len(own)} arrays")
-    for array, axes in zip(out, own, strict=True):
-        _require(array, (*lead, *axes))
-    for k, array in enumerate(out):
-        if any(np.may_share_memory(array, other) for other in out[:k]):
-            raise ArgumentError("the arrays of out must not share memory with each other")
-    return type(_write(compute, out, given))(*out)
+    return _deliver(compute, out, own, given)
 
 
-def _write(compute: Callable[[], T], out: tuple[Array, ...], given: Given) -> T:
-    """Compute, and copy the results to out; if that fails, nothing is left half-done."""
-    shared = [
-        (x, x.copy())
-        for x in given.arrays.values()
+def _deliver(
+    compute: Callable[..., T], out: tuple[Array, ...] | None, own: tuple[Shape, ...], given: Given
+) -> T:
+    for name, value in given.arrays.items():
+        refuse_masked(name, value)
+    lead = given.leading_axes()
+    if lead is None:
+        return compute(*given.arrays.values())
+    shapes = [(*lead, *axes) for axes in own]
+    if out is None:
+        size = 8.0 * sum(math.prod(shape) for shape in shapes)
+        memory.require(given.function, size, size)
+    else:
+        _require_all(out, shapes)
+    call = _Call(compute, given, lead, own)
+    return cast(T, call.run() if out is None else _guarded(call, out))
+
+
+class _Call(NamedTuple):
+    """A computation whose arguments have the right shapes."""
+
+    compute: Callable[..., Any]
+    given: Given
+    lead: Shape
+    own: tuple[Shape, ...]
+
+    def run(self, out: tuple[Array, ...] | None = None) -> Any:
+        """Compute at once, or a portion at a time, into out if there is one."""
+        count = math.prod(self.lead)
+        size = 8 * max(1, sum(map(math.prod, self.own)))
+        at_once = max(1, _PORTION // size)
+        arrays = list(self.given.arrays.values())
+        if count <= at_once:
+            values = self._values(0, self.lead, arrays)
+            for array, value in zip(out or (), values, strict=False):
+                array[...] = value
+            return values
+        self.given.check()
+        views = list(map(self._states, self.given.arrays))
+        first = None
+        for start in range(0, count, at_once):
+            at = np.unravel_index(np.arange(start, min(count, start + at_once)), self.lead)
+            some = [x[at] if varies else x for x, varies in views]
+            values = self._values(start, (len(at[0]),), some)
+            if first is None:
+                first = type(values)
+                out = out or tuple(np.empty((*self.lead, *axes)) for axes in self.own)
+                rows = [x.reshape(count, *axes) for x, axes in zip(out, self.own, strict=True)]
+            for array, value in zip(rows, values, strict=True):
+                array[start : start + at_once] = value
+        return _as(first, out)
+
+    def _states(self, name: str) -> tuple[Any, bool]:
+        """An argument with all leading axes, and whether it has any of its own."""
+        value = self.given.arrays[name]
+        if value is None:
+            return None, False
+        array, own = np.asarray(value), self.given.own_axes(name)
+        if array.shape == own:
+            return array, False
+        return np.broadcast_to(array, (*self.lead, *own)), True
+
+    def _values(self, start: int, lead: Shape, arrays: list[Any]) -> Any:
+        """Results of some states from `start` on, finite ones."""
+        try:
+            with np.errstate(all="ignore"):
+                values = self.compute(*arrays)
+        except Error as error:
+            raise self._in_own_words(error, start, lead) from None
+        for value, axes in zip(values, self.own, strict=True):
+            if np.isfinite(value).all():
+                continue
+            wrong = ~np.isfinite(value).reshape(*lead, math.prod(axes)).all(axis=-1)
+            at = int(np.flatnonzero(wrong)[0])
+            raise ArgumentError(
+                f"the result of {self.given.function}() is not finite"
+                f"{self._place(start + at)}: an input is too large"
+            )
+        return values
+
+    def _in_own_words(self, error: Error, start: int, lead: Shape) -> Error:
+        """The error of a function that this one calls, as if it were its own."""
+
+        def place(match: re.Match[str]) -> str:
+            here = [int(n) for n in match[1].split(",")][: len(lead)]
+            return self._place(start + int(np.ravel_multi_index(here, lead)) if here else start)
+
+        text = re.sub(r"result of \w+\(\)", f"result of {self.given.function}()", str(error))
+        text = re.sub(r" in state \[([\d, ]+)\] of the batch", place, text)
+        return error if text == str(error) else type(error)(text)
+
+    def _place(self, state: int) -> str:
+        if not self.lead:
+            return ""
+        return f" in state [{', '.join(map(str, np.unravel_index(state, self.lead)))}] of the batch"
+
+
+def _as(kind: Any, arrays: tuple[Array, ...] | None) -> Any:
+    """A tuple, or the named one, of these arrays."""
+    return arrays if kind is tuple else kind(*(arrays or ()))
+
+
+def _guarded(call: _Call, out: tuple[Array, ...]) -> Any:
+    """Compute into out; if that fails, nothing is left half-done."""
+    given = call.given
+    shared = {
+        name: (x, x.copy())
+        for name, x in given.arrays.items()
         if isinstance(x, np.ndarray) and any(np.may_share_memory(x, array) for array in out)
-    ]
+    }
+    arrays = {**given.arrays, **{name: before for name, (_, before) in shared.items()}}
+    apart = Given(given.function, given.model, given.threads, **arrays)
     try:
-        values = compute()
+        kind = type(call._replace(given=apart).run(out))
     except BaseException:
         for array in out:
-            array.fill(np.nan)
-        for x, before in shared:
+            spoil(array, given.threads)
+        for x, before in shared.values():
             if x.flags.writeable:
                 x[...] = before
         raise
-    for array, value in zip(out, values, strict=True):
-        array[...] = value
-    return values
+    return _as(kind, out)
+
+
+def _require_all(out: tuple[Array, ...], shapes: list[Shape]) -> None:
+    for array, shape in zip(out, shapes, strict=True):
+        _require(array, shape)
+    for k, array in enumerate(out):
+        if any(np.may_share_memory(array, other) for other in out[:k]):
+            raise ArgumentError("the arrays of out must not share memory with each other")
 
 
 def _require(out: object, shape: Shape) -> None:

@@ -148,8 +148,12 @@ def kinetic_energy_derivatives(
     Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
     """
     require_model(model)
-    own, given = (model.nv,), Given(model, threads, q=q, v=v)
-    return deliver_all(lambda: _kinetic_energy(model, q, v, threads), out, (own, own), given)
+    own, given = (model.nv,), Given("kinetic_energy_derivatives", model, threads, q=q, v=v)
+
+    def compute(q: ArrayLike, v: ArrayLike) -> KineticEnergyDerivatives:
+        return _kinetic_energy(model, q, v, threads)
+
+    return deliver_all(compute, out, (own, own), given)
 
 
 def _kinetic_energy(

@@ -28,6 +28,8 @@ _COMPILED: dict[int, Callable[..., Array]] = {
     2: raw("jacobian_second_derivatives"),
 }
 """By order; those above follow from the Jacobian."""
+_PORTION = 2**16
+"""Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""
 
 
 def jacobian_derivatives(
@@ -73,6 +75,7 @@ def jacobian_derivatives(
     Raises:
         ArgumentError: a negative order, an unknown representation, a wrong shape or bad numbers.
         UnknownNameError: an unknown body.
+        TooLargeError: there is no memory for the result, which grows as nv^(order + 1).
 
     Identity: ``jacobian_derivatives(model, q, body) @ v`` is `jacobian_rate`.
     """
@@ -82,11 +85,12 @@ def jacobian_derivatives(
     require_representation(twist)
     path = path_rates(model, body)
 
-    def compute() -> Array:
+    def compute(q: ArrayLike) -> Array:
         return _partials(model, q, body, path, order, twist, threads)
 
     own = (6, *(model.nv,) * (order + 1))
-    return deliver(compute, out, own, Given(model, threads, q=q))
+    given = Given("jacobian_derivatives", model, threads, q=q)
+    return deliver(compute, out, own, given)
 
 
 def _partials(
@@ -101,16 +105,19 @@ def _partials(
     """All partial derivatives of one order; only the columns of the path are not zero."""
     J = jacobian(model, q, body, "hybrid" if twist == "mixed" else twist, threads=threads)
     node, columns = rate_nodes(model)[path], J[..., path]
-    if twist == "mixed":
-        hybrid = _hybrid_partials(columns, node, order)
-        own = _body_partials(jacobian(model, q, body, threads=threads)[..., path], node, order)
-        partials = np.concatenate([own[..., :3, :], hybrid[..., 3:, :]], axis=-2)
-    else:
-        partials = _PARTIALS[twist](columns, node, order)
+    own = jacobian(model, q, body, threads=threads)[..., path] if twist == "mixed" else columns
     n, lead = len(path), J.shape[:-1]
     result = np.zeros((*lead, *(model.nv,) * (order + 1)))
-    places: tuple[Any, ...] = np.ix_(*[path] * (order + 1))
-    result[(..., *places)] = partials.reshape(*lead, *(n,) * (order + 1))
+    at_once = max(1, _PORTION // max(1, math.prod(lead) * n**order))
+    for some in (slice(k, k + at_once) for k in range(0, n, at_once)):
+        if twist == "mixed":
+            hybrid = _hybrid_partials(columns, node, order, some)
+            partials = _body_partials(own, node, order, some)
+            partials[..., 3:, :] = hybrid[..., 3:, :]
+        else:
+            partials = _PARTIALS[twist](columns, node, order, some)
+        places: tuple[Any, ...] = np.ix_(path[some], *[path] * order)
+        result[(..., *places)] = partials.reshape(*lead, len(path[some]), *(n,) * order)
     return result
 
 
@@ -124,36 +131,39 @@ def _order(order: int) -> int:
     return value
 
 
-def _body_partials(J: Array, node: Integers, order: int) -> Array:
-    """Eq. 14: nested brackets from the inside, [[J_j, J_b1], J_b2], ...; (..., 6, n^(order+1))."""
+def _body_partials(J: Array, node: Integers, order: int, some: slice) -> Array:
+    """Eq. 14: nested brackets from the inside, [[J_j, J_b1], J_b2], ..., of some columns j.
+
+    (..., 6, columns times n^order), as all of these functions return them.
+    """
     ad = -lie.ad(J.swapaxes(-1, -2))  # [x, J_k] = -ad_{J_k} x
-    nested = J
+    nested = J[..., some]
     for _ in range(order):
         nested = _flat(np.einsum("...kab,...bx->...axk", ad, nested))
-    return _sorted(nested, node, order) * _mask(node[:, None] < node, order)
+    return _sorted(nested, node, order) * _mask(node[some, None] < node, order)
 
 
-def _spatial_partials(J: Array, node: Integers, order: int) -> Array:
+def _spatial_partials(J: Array, node: Integers, order: int, some: slice) -> Array:
     """Eq. 23: nested brackets, [J_b1, [J_b2, ... J_j]], a new index in front of the others."""
-    n = len(node)
     ad = lie.ad(J.swapaxes(-1, -2))
-    nested = J
-    for _ in range(order if n else 0):
-        split = nested.reshape(*nested.shape[:-1], n, nested.shape[-1] // n)
+    nested = J[..., some]
+    count = nested.shape[-1]
+    for _ in range(order):
+        split = nested.reshape(*nested.shape[:-1], count, nested.shape[-1] // count)
         nested = _flat(np.einsum("...kab,...bjx->...ajkx", ad, split), 3)
-    return _sorted(nested, node, order) * _mask(node[:, None] >= node, order)
+    return _sorted(nested, node, order) * _mask(node[some, None] >= node, order)
 
 
-def _hybrid_partials(J: Array, node: Integers, order: int) -> Array:
+def _hybrid_partials(J: Array, node: Integers, order: int, some: slice) -> Array:
     """Leibniz' rule on X J^b: a subset of the derivatives turns the axes."""
-    n, lead = len(node), J.shape[:-2]
+    n, lead, count = len(node), J.shape[:-2], J[..., some].shape[-1]
     turns = [_rotations(J, node, m) for m in range(order + 1)]  # (..., 6, 6, n^m)
-    inner = [_body_partials(J, node, m) for m in range(order + 1)]
-    total = np.zeros((*lead, 6, *(n,) * (order + 1)))
+    inner = [_body_partials(J, node, m, some) for m in range(order + 1)]
+    total = np.zeros((*lead, 6, count, *(n,) * order))
     for chosen in (s for m in range(order + 1) for s in combinations(range(order), m)):
         rest = [m for m in range(order) if m not in chosen]
         product = np.einsum("...acs,...cx->...axs", turns[len(chosen)], inner[len(rest)])
-        product = product.reshape(*lead, 6, *(n,) * (order + 1))  # j, rest..., chosen...
+        product = product.reshape(*lead, 6, count, *(n,) * order)  # j, rest..., chosen...
         places = [0, *(1 + m for m in rest), *(1 + m for m in chosen)]
         axes = np.argsort(places) + len(lead) + 1
         total += product.transpose(*range(len(lead) + 1), *axes)
@@ -189,10 +199,10 @@ def _sorted(nested: Array, node: Integers, order: int) -> Array:
 
 def _mask(pair: Mask, order: int) -> Mask:
     """Whether the relation [j, k] holds between column j and all other indices, flattened."""
-    n = len(pair)
-    mask = np.ones((n,) * (order + 1), bool)
+    count, n = pair.shape
+    mask = np.ones((count, *(n,) * order), bool)
     for m in range(order):
-        mask &= pair.reshape((n,) + (1,) * m + (n,) + (1,) * (order - 1 - m))
+        mask &= pair.reshape((count,) + (1,) * m + (n,) + (1,) * (order - 1 - m))
     return mask.reshape(-1)
 
 

@@ -72,9 +72,11 @@ def linearize(
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].
     """
     inputs = actuated_rates(model, actuated)
-    n, given = 2 * model.nv, Given(model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
+    n, given = 2 * model.nv, Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
 
-    def compute() -> Linearization:
+    def compute(
+        q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None
+    ) -> Linearization:
         return _linearize(model, q, v, tau, f_ext, inputs, threads)
 
     return deliver_all(compute, out, ((n, n), (n, len(inputs))), given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ArgumentError
 
@@ -26,6 +27,7 @@ _ROTATION_TOLERANCE = 1e-6
 
 def array(name: str, value: ArrayLike, *trailing: tuple[int, ...]) -> AnyArray:
     """Convert to float64 or complex128 and require one of the trailing shapes."""
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
         array = array.astype(complex if array.dtype.kind == "c" else float, copy=False)

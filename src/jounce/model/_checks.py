@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import (
     WORLD_IS_NO_BODY,
@@ -46,6 +47,7 @@ def numbers(
     finite: bool = True,
 ) -> Array:
     """An array of this shape, or an error that names the argument."""
+    refuse_masked(name, value)
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):
@@ -69,6 +71,7 @@ def name_list(name: str, value: Iterable[T]) -> list[T]:
 
 def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
     """A bool array of this size, or an error that names the argument."""
+    refuse_masked(name, value)
     try:
         mask = np.array(value)
     except ValueError:

@@ -40,6 +40,7 @@ def __dir__() -> list[str]:
 _SMALLEST_RADIUS = 1e-6
 """Radius of gyration, m, below which moments are the rounding of a point mass."""
 
+_COMPUTABLE = 1e150
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
 
@@ -178,8 +179,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
             f"expected the ten parameters of one body and one tolerance, got shapes {p.shape} and "
             f"{relative.shape}; violations() takes many bodies"
         )
-    if not np.all(np.isfinite(p)):
-        return "inertial parameters are not finite"
+    if not np.all(np.abs(p) < _COMPUTABLE):
+        return "inertial parameters are not finite, or so large that their products overflow"
     if p[0] < 0:
         return f"mass {p[0]:g} is negative"
     if p[0] == 0 and np.any(p[1:] != 0):

@@ -20,6 +20,7 @@ from jounce.model import inertia as inertia_
 from jounce.model._checks import bool_mask, find_index, name_list, numbers, unique_index
 from jounce.model._edits import Edits
 from jounce.model._links import checked_pose
+from jounce.model._parts import check_inertias, check_parts
 from jounce.model._repr import describe
 from jounce.model.joints import (
     COORDINATE_FIELDS,
@@ -120,6 +121,7 @@ class Model(_core.Tree, Edits):
     ) -> None:
         if "nodes" in self.__dict__:
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
+        check_parts(bodies, frames or {})
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
@@ -320,6 +322,7 @@ class Model(_core.Tree, Edits):
     def _replace_inertias(self, inertias: ArrayLike) -> None:
         """Set the inertias of a copy that is not finished yet."""
         rows = numbers("inertias", inertias, (self.n_bodies, 10))
+        check_inertias(self.body_names, rows)
         if (rows[:, 0] < 0).any():
             k = int(np.flatnonzero(rows[:, 0] < 0)[0])
             raise ModelError(f"body {self.body_names[k]!r}: mass {rows[k, 0]:g} is negative")

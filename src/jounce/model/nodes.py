@@ -90,7 +90,7 @@ def build_nodes(bodies: Sequence[Body]) -> Nodes:
     joint_index = 0
     for body in bodies:
         parent = last_node[body.parent] if body.parent >= 0 else -1
-        pose = body.placement
+        pose, before = body.placement, len(elements)
         for joint in body.joints:
             for element in elementary_joints(joint):
                 elements.append(element)
@@ -99,7 +99,7 @@ def build_nodes(bodies: Sequence[Body]) -> Nodes:
                 poses.append(pose)
                 parent, pose = len(elements) - 1, IDENTITY
             joint_index += 1
-        if not elements or parent != len(elements) - 1:
+        if len(elements) == before:
             raise ModelError(f"body {body.name!r} has no movable joint")
         last_node.append(parent)
     return _as_arrays(bodies, last_node, elements, (parents, joints), poses)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import lie
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError
 from jounce.model.joints import ELEMENTARY, SIZES
@@ -70,6 +71,7 @@ def actuated_rates(model: Model, actuated: Actuated) -> Integers:
     require_model(model)
     if actuated is None:
         return np.flatnonzero(model.actuated)
+    refuse_masked("actuated", actuated)
     values = np.asarray(actuated)
     if values.dtype.kind == "U" or (values.shape == (0,) and values.dtype != bool):
         mask = np.zeros(model.nv, bool)

@@ -9,6 +9,7 @@ other step is a product of series; the cost grows with the square of the order a
 the number of bodies. Paper: ali, Algorithms 1 to 4 (there with spatial twists).
 """
 
+from jounce.series.accuracy import forward_dynamics_series_error
 from jounce.series.dynamics import (
     HybridDynamicsSeries,
     forward_dynamics_series,
@@ -22,6 +23,7 @@ __all__ = [
     "body_motion_series",
     "body_pose_series",
     "forward_dynamics_series",
+    "forward_dynamics_series_error",
     "hybrid_dynamics_series",
     "inverse_dynamics_series",
     "jacobian_series",

@@ -65,7 +65,8 @@ def forward_dynamics_series(
     """Accelerations and their time derivatives from forces and theirs.
 
     The articulated inertia is factored once; then each order takes one bias pass and one O(n)
-    solve (ali, Algorithm 3 and Lemma 2).
+    solve (ali, Algorithm 3 and Lemma 2). Motions that are slow for the robot lose digits with every
+    order; `forward_dynamics_series_error` says how many are left.
 
     Args:
         model: the robot.

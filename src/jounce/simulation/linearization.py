@@ -95,12 +95,15 @@ def linearize_step(
     inputs = actuated_rates(model, actuated)
     chosen, step = find_method(method), _time_step(dt)
 
-    def compute() -> LinearizedStep:
+    def compute(
+        q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None, step: Array
+    ) -> LinearizedStep:
         lead, states = _flat_states(model, q, v, tau, f_ext, step[..., None], threads)
         results = _step_all(model, states, inputs, chosen, threads)
         return LinearizedStep(*(x.reshape(*lead, *x.shape[1:]) for x in results))
 
-    n, given = 2 * model.nv, Given(model, threads, q=q, v=v, tau=tau, f_ext=f_ext, dt=step)
+    arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
+    n, given = 2 * model.nv, Given("linearize_step", model, threads, **arrays)
     return deliver_all(compute, out, ((n, n), (n, len(inputs)), (model.nq,), (model.nv,)), given)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie._checks import group_element
@@ -21,6 +22,7 @@ EXTENSIONS = ("error", "hold", "formula")
 def numbers(name: str, value: ArrayLike) -> Array:
     """Convert to an array of finite real numbers."""
     wrong = ArgumentError(f"{name}: expected real numbers, got {value!r}")
+    refuse_masked(name, value)
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "iuf" and raw.size:

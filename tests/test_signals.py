@@ -1,0 +1,181 @@
+"""Signals, forks and timers during a call, in every state that the call can be in."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from test_threads import DURING
+
+import jounce as jc
+
+QUIET = "import warnings; warnings.simplefilter('ignore')"  # a fork with threads
+
+
+@pytest.mark.parametrize("busy", ["", "pool"])
+def test_a_signal_handler_may_fork_during_a_call(busy, python):
+    """The child has no helpers: it does their part again, to the last bit, and does not wait."""
+    python(
+        QUIET
+        + DURING
+        + f"""
+arguments = series(20000)
+expected = jc.inverse_dynamics_series(*arguments)
+out = np.empty_like(expected)
+during = 0
+
+def handler(number, frame):
+    global pid, during
+    during += np.isnan(out).any()
+    pid = os.fork()
+
+signal.signal(signal.SIGUSR1, handler)
+stop = threading.Event()
+def keep_the_pool():
+    while not stop.is_set(): jc.inverse_dynamics_series(*series(3000), threads=2)
+if {bool(busy)}:
+    sys.setswitchinterval(5e-3)
+    threading.Thread(target=keep_the_pool).start()
+for _ in range(20):
+    pid = None
+    out.fill(np.nan)
+    thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGUSR1))
+    got = jc.inverse_dynamics_series(*arguments, out=out, threads=2)
+    while pid is None: pass
+    if pid == 0:
+        again = jc.inverse_dynamics_series(*arguments, threads=2)
+        os._exit(not (np.array_equal(got, expected) and np.array_equal(again, expected)))
+    assert os.waitpid(pid, 0)[1] == 0
+    np.testing.assert_array_equal(got, expected)
+    thread.join()
+    if during > 2: break
+stop.set()
+assert during
+"""
+    )
+
+
+def test_a_timer_that_comes_again_during_its_handler_waits(python):
+    """Handlers of a timer that is faster than they are do not nest; the call under them goes on."""
+    python(
+        DURING
+        + """
+arguments, small = series(20000), series(200)
+expected = jc.inverse_dynamics_series(*arguments)
+out = np.empty_like(expected)
+
+def handler(number, frame):
+    global depth, most, handled
+    if not np.isnan(out).any(): return  # the call is over
+    depth += 1
+    handled += 1
+    most = max(most, depth)
+    if handled < 4:
+        signal.raise_signal(signal.SIGALRM)
+        jc.inverse_dynamics_series(*small, threads=2)
+    depth -= 1
+
+signal.signal(signal.SIGALRM, handler)
+for threads in (1, 2):
+    for _ in range(20):
+        depth = most = handled = 0
+        out.fill(np.nan)
+        thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGALRM))
+        jc.inverse_dynamics_series(*arguments, out=out, threads=threads)
+        thread.join()
+        np.testing.assert_array_equal(out, expected)
+        assert most <= 1, most
+        if handled > 1: break
+    assert handled > 1, (handled, threads)
+"""
+    )
+
+
+def test_helpers_leave_signals_to_the_program(python):
+    """Their masks block all that can be blocked."""
+    python(
+        DURING
+        + """
+before = set(os.listdir("/proc/self/task"))
+jc.inverse_dynamics_series(*series(2000), threads=3)
+helpers = set(os.listdir("/proc/self/task")) - before
+assert helpers
+for task in helpers:
+    with open(f"/proc/self/task/{task}/status") as status:
+        mask = next(int(x.split()[1], 16) for x in status if x.startswith("SigBlk"))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1):
+        assert mask >> (number - 1) & 1, (task, number)
+"""
+    )
+
+
+@pytest.mark.parametrize("form", ["strided", "float32", "repeated"])
+def test_ctrl_c_stops_the_copy_of_a_large_input(form, python):
+    """The copy ends before the call finds that the last argument does not fit."""
+    python(
+        DURING
+        + """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+model = jc.models.chain(4)
+if sys.argv[1] == "strided":
+    big = np.zeros((4, 2, 2_000_000)).T[:, 0]
+elif sys.argv[1] == "float32":
+    big = np.zeros((2_000_000, 4), np.float32)
+else:
+    big = np.zeros((2000, 1, 4))
+last = np.zeros((2000, 4)) if sys.argv[1] == "repeated" else np.zeros(3)
+
+def stopped():
+    late = []
+    thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGINT))
+    try:
+        try:
+            jc.kinetic_energy(model, big, last, out=np.zeros(3))
+        except ValueError:
+            late.append(True)
+            thread.join()
+            while True: pass
+    except KeyboardInterrupt:
+        thread.join()
+        return not late
+
+assert any(stopped() for _ in range(20))
+""",
+        form,
+    )
+
+
+class Raises:
+    """A number of threads that raises when it is asked."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __index__(self):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("no"), ValueError("x")])
+@pytest.mark.parametrize("name", ["gravity_forces", "christoffel_symbols"])
+def test_what_asking_for_the_number_of_threads_raises_is_raised(name, error):
+    model = jc.models.chain(3)
+    with pytest.raises(type(error)) as caught:
+        getattr(jc, name)(model, np.zeros(3), threads=Raises(error))
+    assert caught.value is error
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen")
+def test_cores_are_those_that_the_process_may_use(python):
+    python(
+        DURING
+        + """
+cores = os.sched_getaffinity(0)
+assert jc.core_info()["cores"] == len(cores)
+os.sched_setaffinity(0, {min(cores)})
+assert jc.core_info()["cores"] == 1
+before = len(os.listdir("/proc/self/task"))
+jc.inverse_dynamics_series(*series(2000), threads=0)
+assert len(os.listdir("/proc/self/task")) == before
+"""
+    )

@@ -1,0 +1,191 @@
+"""What cannot be right is refused: sizes, hidden entries, tampered pickles."""
+
+from __future__ import annotations
+
+import pickle
+import resource
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce._core import memory
+from jounce.model.nodes import Frame
+
+MODEL = jc.models.chain(7)
+Q = np.zeros(7)
+
+
+@pytest.mark.parametrize("order", [9, 14, 40])
+def test_derivatives_that_cannot_fit_are_refused_at_once(order):
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(jc.TooLargeError, match=r"result of jacobian_derivatives\(\) would take \d"):
+        jc.jacobian_derivatives(jc.models.chain(30), np.zeros(30), 29, order)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 2**16  # kilobytes
+
+
+def test_compiled_results_that_cannot_fit_are_refused_at_once():
+    q, v = np.zeros((10**5, 1, 7)), np.zeros((1, 10**5, 7))
+    for call in (
+        lambda: jc.inverse_dynamics(MODEL, q, v, Q),
+        lambda: jc.inverse_dynamics_derivatives(MODEL, q, v, Q),
+        lambda: jc.linearize(MODEL, q, v, Q),
+    ):
+        with pytest.raises(MemoryError, match=r"would take .* of memory are available"):
+            call()
+
+
+def test_a_number_of_states_that_no_integer_holds_is_refused():
+    x, y, z = (np.zeros((*shape, 2)) for shape in ((2**21,), (2**21, 1), (2**21, 1, 1)))
+    with pytest.raises(jc.TooLargeError, match="PB"):
+        jc.inverse_dynamics(jc.models.chain(2), x, y, z)
+
+
+def test_the_limit_is_the_available_memory(monkeypatch):
+    q = np.zeros((200_000, 7))
+    size = jc.mass_matrix(MODEL, q).nbytes
+    for have, refused in ((size - 1, True), (size, False)):
+        monkeypatch.setattr(memory, "available", lambda have=have: have)
+        if refused:
+            with pytest.raises(jc.TooLargeError, match=r"would take 78\.4 MB and 78\.4 MB of"):
+                jc.mass_matrix(MODEL, q)
+        else:
+            jc.mass_matrix(MODEL, q)
+        out = np.empty((len(q), 7, 7))
+        jc.mass_matrix(MODEL, q, out=out)  # takes no memory
+
+
+def test_available_memory_is_known_here():
+    assert 2**20 < memory.available() < 2**60
+
+
+MASKED = np.ma.array(np.zeros(7), mask=[0, 0, 1, 0, 0, 0, 0])
+TAKES = {
+    "compiled": lambda x: jc.gravity_forces(MODEL, x),
+    "second input": lambda x: jc.kinetic_energy(MODEL, Q, x),
+    "in Python": lambda x: jc.christoffel_symbols(MODEL, x),
+    "batch": lambda x: jc.linearize(MODEL, Q, np.ma.stack([x, x]), Q),
+    "lie": lambda x: jc.lie.exp(x[:3]),
+    "replace": lambda x: MODEL.replace(damping=x),
+    "mask": lambda x: MODEL.replace(actuated=np.ma.array(np.ones(7, bool), mask=x.mask)),
+    "builder": lambda x: jc.ModelBuilder().add_body("b", com=x[:3]),
+    "trajectory": lambda x: jc.trajectories.PolynomialSegment(x, x, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_masked_entries_are_refused(name):
+    with pytest.raises(jc.Error, match=r"must have no masked entries, got [1-4] of"):
+        TAKES[name](MASKED)
+    TAKES[name](np.ma.array(np.zeros(7), mask=np.zeros(7, bool)))
+
+
+def test_an_inertia_too_large_to_compute_with_is_a_model_error():
+    rows = MODEL.inertias.copy()
+    for size in (1e308, 1e160, np.finfo(float).max):
+        rows[2] = size
+        with pytest.raises(jc.ModelError, match="body 'body2': inertial parameters must be"):
+            MODEL.replace(inertias=rows)
+    assert "overflow" in jc.inertia.violation(np.full(10, 1e308))
+
+
+def tampered(change):
+    """A pickle of a model whose parts somebody changed."""
+    kind, (name, gravity, bodies, frames, visuals) = MODEL.__reduce__()
+    frames = dict(frames)
+    bodies = list(bodies)
+    change(bodies, frames)
+
+    class Pickled:
+        def __reduce__(self):
+            return kind, (name, gravity, tuple(bodies), frames, visuals)
+
+    return pickle.dumps(Pickled())
+
+
+def set_body(k, **changes):
+    def change(bodies, frames):
+        bodies[k] = bodies[k]._replace(**changes)
+
+    return change
+
+
+def set_frame(body, placement):
+    def change(bodies, frames):
+        frames["tool"] = Frame(body, placement)
+
+    return change
+
+
+def set_axis(axis):
+    def change(bodies, frames):
+        joint = pickle.loads(pickle.dumps(bodies[3].joints[0]))
+        vars(joint)["axis"] = axis
+        bodies[3] = bodies[3]._replace(joints=(joint,))
+
+    return change
+
+
+POSE = np.eye(4)
+SCALED = np.diag([2.0, 2.0, 2.0, 1.0])
+MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
+TAMPERED = {
+    "scaled placement": (
+        set_body(2, placement=SCALED),
+        "body 'body2': placement must be a rotation",
+    ),
+    "mirrored placement": (
+        set_body(2, placement=MIRROR),
+        "body 'body2': placement must be a rotation",
+    ),
+    "nan placement": (set_body(2, placement=POSE * np.nan), "body 'body2': placement must be"),
+    "last row": (
+        set_body(2, placement=np.eye(4) + np.eye(4, k=-1)),
+        "body 'body2': placement must",
+    ),
+    "placement of no shape": (set_body(2, placement=np.eye(3)), r"array of shape \(4, 4\)"),
+    "placement of no numbers": (set_body(2, placement="x"), r"array of shape \(4, 4\)"),
+    "nan parameters": (set_body(1, parameters=np.full(10, np.nan)), "body 'body1': inertial"),
+    "infinite parameters": (set_body(1, parameters=np.full(10, np.inf)), "body 'body1': inertial"),
+    "few parameters": (set_body(1, parameters=np.zeros(9)), r"array of shape \(10,\)"),
+    "a parent that comes later": (set_body(1, parent=4), "body 'body1': its parent must be"),
+    "a parent that is not there": (set_body(1, parent=-7), "body 'body1': its parent must be"),
+    "no name": (set_body(1, name=3), "made of bodies with names"),
+    "a word for joints": (set_body(1, joints=("revolute",)), "expected joints"),
+    "a number for joints": (set_body(1, joints=3), "expected joints"),
+    "no joints": (set_body(1, joints=()), "body 'body1' has no movable joint"),
+    "an array for a parent": (set_body(1, parent=np.zeros(2)), "its parent must be"),
+    "a frame on body 99": (set_frame(99, POSE), r"frame 'tool' must be fixed to a body"),
+    "a frame on nothing": (set_frame(None, POSE), r"frame 'tool' must be fixed to a body"),
+    "a scaled frame": (set_frame(1, SCALED), "frame 'tool': placement must be a rotation"),
+    "a long axis": (set_axis((0.0, 0.0, 2.0)), "an axis must be a unit vector"),
+    "a nan axis": (set_axis((0.0, 0.0, np.nan)), "axis"),
+    "no bodies": (lambda bodies, frames: bodies.append("body"), "made of bodies with names"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_a_tampered_pickle_brings_is_refused(name):
+    change, message = TAMPERED[name]
+    with pytest.raises(jc.ModelError, match=message):
+        pickle.loads(tampered(change))
+
+
+def test_a_pickle_that_nobody_touched_is_the_model():
+    assert pickle.loads(tampered(lambda bodies, frames: None)) == MODEL
+
+
+@pytest.mark.parametrize("body", [(), (1, 2), [0], np.zeros(2), np.array(None), slice(2), None])
+def test_what_is_no_body_is_an_unknown_name(body):
+    with pytest.raises(jc.UnknownNameError, match="must be a name or an index"):
+        jc.body_pose(MODEL, Q, body)
+
+
+def test_a_position_before_the_quaternion_is_recognized():
+    model = jc.models.chain(2, "free")
+    q = [0.1, 0.2, 0.7, 0, 0, 0, 1, *[0.0] * (model.nq - 7)]
+    with pytest.raises(jc.ArgumentError, match="if the position comes first, as in Pinocchio"):
+        jc.gravity_forces(model, q)
+    with pytest.raises(jc.ArgumentError, match="with norm") as caught:
+        jc.gravity_forces(model, np.full(model.nq, 0.1))
+    assert "Pinocchio" not in str(caught.value)
