@@ -24,6 +24,7 @@ BUILTIN = {
     "UnknownNameError": KeyError,
     "ModelError": ValueError,
     "SingularError": ValueError,
+    "DivergenceError": ArithmeticError,
     "MissingFileError": FileNotFoundError,
     "MissingExtraError": ImportError,
 }

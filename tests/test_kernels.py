@@ -9,7 +9,12 @@ import pytest
 import jounce as jc
 from jounce import _core
 
-INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by"}
+INTERNAL = {
+    "integrate_blocks",
+    "forward_dynamics_derivatives_by",
+    "explicit_step",
+    "explicit_rollout",
+}
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 
 

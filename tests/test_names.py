@@ -16,7 +16,7 @@ WORDS = {
     "crba": "mass_matrix",
     "forward_kinematics": "body_poses",
     "fk": "body_pose",
-    "simulate": "linearize_step",
+    "simulate": "rollout",
     "ik": "jacobian",
     "gravity": "gravity_forces",
     "nle": "bias_forces",

@@ -60,19 +60,23 @@ struct Stumpff {
 
 // (1 - (theta/2) cot(theta/2)) / t: below 1/4 by its series, whose coefficients are the Bernoulli
 // numbers |B_2k| / (2k)!.
-inline double cotangent_remainder(double t) {
-  if (t >= 0.25) {
-    const double half = 0.5 * std::sqrt(t);
-    double sine, cosine;
+template <class S>
+JOUNCE_INLINE S cotangent_remainder(const S& t) {
+  const auto closed = [&] {
+    const S half = sqrt(t) * 0.5;
+    S sine, cosine;
     sincos(half, sine, cosine);
-    return (1.0 - half * cosine / sine) / t;
-  }
+    return (S(1.0) - half * cosine / sine) / t;
+  };
   const double c[] = {1.0 / 12,      1.0 / 720,      1.0 / 30240,
                       1.0 / 1209600, 1.0 / 47900160, 691.0 / 1307674368000.0,
                       1.0 / 74724249600.0, 3617.0 / 10670622842880000.0};
-  double y = 0.0;
-  for (int i = 7; i >= 0; --i) y = y * t + c[i];
-  return y;
+  const auto summed = [&] {
+    S y(0.0);
+    for (int i = 7; i >= 0; --i) y = y * t + S(c[i]);
+    return y;
+  };
+  return blend(value(t) < value(S(0.25)), summed, closed);
 }
 
 }  // namespace jounce

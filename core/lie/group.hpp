@@ -8,9 +8,10 @@
 namespace jounce {
 
 // Quaternion of the rotation vector w.
-inline void quaternion_exp(const Vec3<double>& w, double* q) {
-  const Stumpff<double> c(0.25 * dot(w, w));  // at half the angle
-  store(w * (0.5 * c.c1), q);
+template <class S>
+JOUNCE_INLINE void quaternion_exp(const Vec3<S>& w, S* q) {
+  const Stumpff<S> c(dot(w, w) * 0.25);  // at half the angle
+  store(w * (c.c1 * 0.5), q);
   q[3] = c.c0;
 }
 
@@ -23,15 +24,17 @@ inline Vec3<double> quaternion_log(const double* q) {
   return u * (s < 1e-160 ? 2.0 : 2.0 * half / s);
 }
 
-inline void quaternion_product(const double* a, const double* b, double* c) {
-  const Vec3<double> u{a[0], a[1], a[2]}, v{b[0], b[1], b[2]};
-  const Vec3<double> w = u * b[3] + v * a[3] + cross(u, v);
+template <class S>
+JOUNCE_INLINE void quaternion_product(const S* a, const S* b, S* c) {
+  const Vec3<S> u{a[0], a[1], a[2]}, v{b[0], b[1], b[2]};
+  const Vec3<S> w = u * b[3] + v * a[3] + cross(u, v);
   c[3] = a[3] * b[3] - dot(u, v);
   store(w, c);
 }
 
-inline void normalize_quaternion(double* q) {
-  const double s = 1.0 / quaternion_norm(q);
+template <class S>
+JOUNCE_INLINE void normalize_quaternion(S* q) {
+  const S s = S(1.0) / quaternion_norm(q);
   for (int k = 0; k < 4; ++k) q[k] *= s;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace jounce {
 
@@ -47,6 +48,10 @@ class Workspace {
       block_ = nullptr;
       size_ = 0;
     }
+  }
+  void swap(Workspace& other) {
+    std::swap(block_, other.block_);
+    std::swap(size_, other.size_);
   }
   Workspace() = default;
   Workspace(const Workspace&) = delete;

@@ -54,6 +54,7 @@ from jounce.dynamics import (
 from jounce.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DivergenceError,
     Error,
     MissingExtraError,
     MissingFileError,
@@ -90,7 +91,15 @@ from jounce.series import (
     inverse_dynamics_series,
     jacobian_series,
 )
-from jounce.simulation import LinearizedStep, linearize_step
+from jounce.simulation import (
+    LinearizedStep,
+    MarkedRollout,
+    Rollout,
+    Step,
+    linearize_step,
+    rollout,
+    step,
+)
 from jounce.trajectories import TrajectorySample
 
 __version__ = "0.2.0"
@@ -124,6 +133,7 @@ __all__ = [
     "ArgumentTypeError",
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
+    "DivergenceError",
     "Error",
     "ForwardDynamicsDerivatives",
     "Frame",
@@ -135,6 +145,7 @@ __all__ = [
     "KineticEnergyDerivatives",
     "Linearization",
     "LinearizedStep",
+    "MarkedRollout",
     "MassProperties",
     "Mimic",
     "MissingExtraError",
@@ -143,7 +154,9 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
+    "Rollout",
     "SingularError",
+    "Step",
     "TrajectorySample",
     "UnknownNameError",
     "bias_forces",
@@ -204,6 +217,8 @@ __all__ = [
     "passive_forces",
     "potential_energy",
     "random_configuration",
+    "rollout",
+    "step",
     "total_mass",
     "trajectories",
     "twists",

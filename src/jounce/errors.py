@@ -13,6 +13,7 @@ __all__ = [
     "WORLD_IS_NO_BODY",
     "ArgumentError",
     "ArgumentTypeError",
+    "DivergenceError",
     "Error",
     "MissingExtraError",
     "MissingFileError",
@@ -56,6 +57,10 @@ class ModelError(Error, ValueError):
 
 class SingularError(Error, ValueError):
     """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined."""
+
+
+class DivergenceError(Error, ArithmeticError):
+    """A motion leads to numbers that are not finite; the message says at which step."""
 
 
 class MissingFileError(Error, FileNotFoundError):
