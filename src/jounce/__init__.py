@@ -94,10 +94,13 @@ from jounce.series import (
 from jounce.simulation import (
     LinearizedStep,
     MarkedRollout,
+    MotionCheck,
     Rollout,
+    SimulatedMotion,
     Step,
     linearize_step,
     rollout,
+    simulate,
     step,
 )
 from jounce.trajectories import TrajectorySample
@@ -154,7 +157,9 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
+    "MotionCheck",
     "Rollout",
+    "SimulatedMotion",
     "SingularError",
     "Step",
     "TrajectorySample",
@@ -218,6 +223,7 @@ __all__ = [
     "potential_energy",
     "random_configuration",
     "rollout",
+    "simulate",
     "step",
     "total_mass",
     "trajectories",

@@ -156,7 +156,9 @@ def test_mujoco_approaches_our_motion_with_its_own_order():
 
 TOP = """
 <mujoco>
-  <option integrator="{}" gravity="0 0 -9.81"><flag contact="disable" constraint="disable"/></option>
+  <option integrator="{}" gravity="0 0 -9.81">
+    <flag contact="disable" constraint="disable"/>
+  </option>
   <worldbody>
     <body name="top">
       <freejoint/>
