@@ -1,5 +1,6 @@
 #include "inputs.hpp"
 
+#include <cstdint>
 #include <iterator>
 
 #include "copies.hpp"
@@ -13,7 +14,7 @@ constexpr double kLargeBytes = 1 << 26;
 
 // The shape in words: "r + 2, nv".
 std::string shape_meaning(const Shape& shape) {
-  static constexpr const char* names[] = {"", "nq", "nv", "n_bodies", "r"};
+  static constexpr const char* names[] = {"", "nq", "nv", "n_bodies", "r", "T", "T"};
   std::string text;
   for (int i = 0; i < shape.rank; ++i) {
     const Dimension& d = shape.dims[i];
@@ -43,10 +44,17 @@ void learn_order(const Shape& shape, PyArrayObject* array, Call& call) {
   call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
 }
 
+// The number of times that the rows of an input tell.
+void learn_times(const Shape& shape, PyArrayObject* array, Call& call) {
+  const int at = PyArray_NDIM(array) - shape.rank;
+  if (shape.is_timed() && call.times < 0 && at >= 0) call.times = PyArray_DIM(array, at);
+}
+
 bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
   Py_ssize_t dims[kMostRank];
   const bool series = call.order >= 0;
   if (!series) call.order = 0;
+  if (call.times < 0) call.times = 1;
   entries(input.shape, call.sizes(), dims);
   const std::string want = shape_text(dims, input.shape.rank, true);
   const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array), false);
@@ -268,6 +276,30 @@ bool read_method(const char* name, PyObject* object, Call& call) {
   return true;
 }
 
+bool read_integer(const char* name, PyObject* object, std::ptrdiff_t least, std::ptrdiff_t most,
+                  std::ptrdiff_t& value) {
+  value = PyIndex_Check(object) && !PyBool_Check(object) ? PyNumber_AsSsize_t(object, nullptr) : least - 1;
+  if (value >= least && value <= most) return true;
+  PyErr_Clear();
+  if (most == PTRDIFF_MAX) {
+    raise(kArgumentError, "%s must be an integer, at least %zd, got %R", name, least, object);
+  } else {
+    raise(kArgumentError, "%s must be an integer, %zd to %zd, got %R", name, least, most, object);
+  }
+  return false;
+}
+
+// Numbers that stay where they are until the call ends.
+bool read_tableau(const char* name, PyObject* object, Call& call, Keep& keep) {
+  PyArrayObject* array = as_doubles(name, object, keep);
+  if (!array) return false;
+  if (call.options.tableau.read(static_cast<double*>(PyArray_DATA(array)), PyArray_SIZE(array))) {
+    return true;
+  }
+  raise(kArgumentError, "%s is not that of an explicit method: see Method.packed", name);
+  return false;
+}
+
 }  // namespace
 
 std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
@@ -311,6 +343,14 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
         break;
       case Option::source: good = read_representation(name, object, call.options.source); break;
       case Option::method: good = read_method(name, object, call); break;
+      case Option::tableau: good = read_tableau(name, object, call, keep); break;
+      case Option::every: good = read_integer(name, object, 1, PTRDIFF_MAX, call.options.every); break;
+      case Option::hold: {
+        std::ptrdiff_t hold = 0;
+        good = read_integer(name, object, 0, 1, hold);
+        call.options.hold = int(hold);
+        break;
+      }
     }
     if (!good) return false;
   }
@@ -326,6 +366,7 @@ bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Bat
     const Shape& shape = s.inputs[k].shape;
     Py_ssize_t want[kMostRank];
     learn_order(shape, array, call);
+    learn_times(shape, array, call);
     call.in_size[k] = entries(shape, call.sizes(), want);
     const int axes = PyArray_NDIM(array) - shape.rank;
     bool fits = axes >= 0;

@@ -165,7 +165,8 @@ def backward(model: jc.Model, path: Motion, damping: float) -> Policy:
     """
     q, v, u = path
     nv, N, dt = model.nv, len(u), path.dt
-    step = jc.linearize_step(model, q[:-1], v[:-1], u * LIMITS, dt)  # all knots in one call
+    knots = model, q[:-1], v[:-1], u * LIMITS, dt
+    step = jc.linearize_step(*knots, method="semi_implicit_euler")  # all of them in one call
     A, B = step.A, step.B * LIMITS
     J = jc.jacobian(model, q[-1], "load", twist="hybrid")[3:]
     off = jc.body_pose(model, q[-1], "load")[:3, 3] - GOAL

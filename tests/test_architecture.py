@@ -30,7 +30,7 @@ CORE_ROOMS = [
     "series",
     "partials",
     "constraints",
-    "stepping",
+    "simulation",
     "batch",
     "kernels",
 ]

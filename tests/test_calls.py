@@ -18,6 +18,8 @@ INTERNAL = {
     "frame_wrench",
     "jacobian_first_derivatives",
     "jacobian_second_derivatives",
+    "explicit_step",
+    "explicit_rollout",
 }
 SIGNATURES = {
     name: _core.signature(name)

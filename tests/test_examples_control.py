@@ -131,7 +131,8 @@ def test_ilqr_lowers_the_cost(ilqr: ModuleType, lift: Any) -> None:
 def test_ilqr_ends_on_a_path_of_the_dynamics(ilqr: ModuleType, lift: Any) -> None:
     q, v, u = lift.solution.path
     dt = lift.solution.path.dt
-    step = jc.linearize_step(lift.model, q[:-1], v[:-1], u * ilqr.LIMITS, dt)
+    knots = lift.model, q[:-1], v[:-1], u * ilqr.LIMITS, dt
+    step = jc.linearize_step(*knots, method="semi_implicit_euler")
     np.testing.assert_allclose(step.q, q[1:], rtol=0, atol=1e-12)
     np.testing.assert_allclose(step.v, v[1:], rtol=0, atol=1e-11)
 

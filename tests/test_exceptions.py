@@ -25,6 +25,7 @@ BUILTIN = {
     "ModelError": ValueError,
     "SingularError": ValueError,
     "TooLargeError": MemoryError,
+    "DivergenceError": ArithmeticError,
     "MissingFileError": FileNotFoundError,
     "MissingExtraError": ImportError,
 }

@@ -16,6 +16,8 @@ INTERNAL = {
     "frame_wrench",
     "jacobian_first_derivatives",
     "jacobian_second_derivatives",
+    "explicit_step",
+    "explicit_rollout",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 

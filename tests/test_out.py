@@ -24,6 +24,7 @@ def arguments():
         "q0": jc.random_configuration(MODEL, 2, STATES),
         "q1": jc.random_configuration(MODEL, 3, STATES),
         "v": v,
+        "v0": v,
         "dv": 0.1 * v,
         "a": a,
         "tau": tau,
@@ -56,7 +57,7 @@ def given(name):
     known = arguments()
     wanted = [p for p in inspect.signature(getattr(jc, name)).parameters if p in known]
     chosen = {p: known[p] for p in wanted}
-    if name.endswith("dynamics_series"):
+    if name.endswith("dynamics_series") or name == "rollout":
         for p in ("a", "tau"):
             if p in chosen:
                 chosen[p] = np.stack([chosen[p], 0.5 * chosen[p]], axis=-2)

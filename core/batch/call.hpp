@@ -6,6 +6,7 @@
 #include "jounce/batch/signature.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 #include "jounce/kinematics/representation.hpp"
+#include "jounce/simulation/tableau.hpp"
 #include "jounce/tree/tree.hpp"
 
 namespace jounce {
@@ -16,6 +17,9 @@ struct Options {
   Representation representation = Representation::body;
   Representation source = Representation::body;  // that is converted to the other
   int method = 0;  // of several that give the same numbers; 0 chooses
+  Tableau tableau;
+  std::ptrdiff_t every = 1;
+  int hold = 0;
 };
 
 // Arguments that are checked: pointers to the first state, how many numbers a state has, and how far
@@ -24,14 +28,22 @@ struct Options {
 struct Call {
   const Tree<double>* tree;
   Options options;
-  int order = -1;  // r of series, -1 until an input tells
+  int order = -1;             // r of series, -1 until an input tells
+  std::ptrdiff_t times = -1;  // at which a motion is controlled, likewise
   std::ptrdiff_t states = 1;
   const double* in[kMostInputs];  // null: not given
   std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
   double* out[kMostOutputs];
   std::ptrdiff_t out_size[kMostOutputs], out_step[kMostOutputs];
 
-  Sizes sizes() const { return {tree->nq, tree->nv, tree->n_bodies, order}; }
+  // A kernel that takes long for one state asks now and then whether to return at once.
+  bool (*stopped)(void* data) = nullptr;
+  void* stop_data = nullptr;
+
+  std::ptrdiff_t steps() const { return times > options.hold ? times - options.hold : 0; }
+  Sizes sizes() const {
+    return {tree->nq, tree->nv, tree->n_bodies, order, times, steps() / options.every + 1};
+  }
 };
 
 struct Failure {

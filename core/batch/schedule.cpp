@@ -35,6 +35,7 @@ std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
   std::ptrdiff_t work = call.tree->n + 1;
   for (int k = 0; k < s.inputs.count; ++k) work += call.in_size[k] / 8;
   for (int k = 0; k < s.outputs.count; ++k) work += call.out_size[k] / 8;
+  if (call.times > 0) work += 8 * call.times * (call.tree->n + 1);
   return call.order > 0 ? work * (1 + call.order / 8) : work;
 }
 
@@ -68,17 +69,37 @@ class BatchRun {
   bool is_orphan() const { return helpers_ > 0 && fork_count() != born_; }
 
  private:
+  // Whether to stop, asked between pieces of work and by kernels that work on one state for long. Who
+  // is asked may run a kernel on this thread, so the workspace in use is put aside.
+  struct Pause {
+    BatchRun& run;
+    const Watch& watch;
+    Clock::time_point asked;
+
+    static bool stopped(void* self) { return static_cast<Pause*>(self)->asks(); }
+    bool asks() {
+      if (run.stop_.load(std::memory_order_relaxed)) return true;
+      if (!watch.stop || Clock::now() - asked < kWatchPeriod) return false;
+      Workspace aside;
+      aside.swap(thread_workspace());
+      const bool stops = watch.stop(watch.data);
+      aside.swap(thread_workspace());
+      if (stops) run.halt(Outcome::stopped);
+      asked = Clock::now();
+      return stops;
+    }
+  };
+
   // What one thread does.
   void work(bool caller, const Watch& watch) {
-    Clock::time_point asked = Clock::now();
+    Pause pause{*this, watch, Clock::now()};
+    Call call = call_;
+    call.stopped = Pause::stopped;
+    call.stop_data = &pause;
     try {
       char* block = thread_workspace().reserve(bytes_);
-      while (take(caller, block)) {
-        if (!watch.stop || Clock::now() - asked < kWatchPeriod) continue;
-        if (watch.stop(watch.data)) return halt(Outcome::stopped);
-        if (is_orphan()) return;
-        asked = Clock::now();
-        block = thread_workspace().reserve(bytes_);  // who was asked may have run a kernel
+      while (take(caller, call, block)) {
+        if (pause.asks() || is_orphan()) return;
       }
       thread_workspace().trim(kKeptBytes);
     } catch (const std::bad_alloc&) {
@@ -95,7 +116,7 @@ class BatchRun {
   // Computes the next piece of groups; false when there is none. The calling thread goes forward
   // from the first, the others backward from the last: so each writes to the memory that it wrote
   // to in the call before. A failure ends its piece and all above it.
-  bool take(bool caller, char* block) {
+  bool take(bool caller, const Call& call, char* block) {
     if (taken_.fetch_add(1) >= pieces_ || stop_.load(std::memory_order_relaxed)) return false;
     const std::ptrdiff_t piece = caller ? front_++ : pieces_ - 1 - back_.fetch_add(1);
     const std::ptrdiff_t last = (piece + 1) * at_once_;
@@ -103,7 +124,7 @@ class BatchRun {
       if (stop_.load(std::memory_order_relaxed)) return false;
       const std::ptrdiff_t state = g * group_;
       const std::ptrdiff_t left = call_.states - state;
-      const Failure bad = kernel_.run(call_, state, int(left < group_ ? left : group_), block);
+      const Failure bad = kernel_.run(call, state, int(left < group_ ? left : group_), block);
       if (bad.kind == Failure::none) continue;
       std::lock_guard<std::mutex> lock(failing_);
       if (g < lowest_failure_) {

@@ -1,22 +1,26 @@
-// Shapes of the arrays of one state, in terms of the model's sizes and the order of a series.
+// Shapes of the arrays of one state, in terms of the model's sizes, the order of a series, and how
+// many times a motion has.
 #pragma once
 
 #include <cstddef>
 
 namespace jounce {
 
-// A size of the model, or the order r of a series, and a number added to it.
+// A size of the model, the order r of a series, the times at which a motion is controlled or stored,
+// and a number added to it.
 struct Dimension {
-  enum Of { number, nq, nv, n_bodies, order };
+  enum Of { number, nq, nv, n_bodies, order, times, stored };
   Of of = number;
   int plus = 0;
 };
 
 // What the dimensions of a call count.
 struct Sizes {
-  std::ptrdiff_t of[5];
+  std::ptrdiff_t of[7];
 
-  constexpr Sizes(int nq, int nv, int n_bodies, int order) : of{0, nq, nv, n_bodies, order} {}
+  constexpr Sizes(int nq, int nv, int n_bodies, int order, std::ptrdiff_t times = 0,
+                  std::ptrdiff_t stored = 0)
+      : of{0, nq, nv, n_bodies, order, times, stored} {}
   constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] + d.plus; }
 };
 
@@ -27,6 +31,10 @@ struct Shape {
   Dimension dims[kMostRank] = {};
 
   constexpr bool is_series() const { return rank > 0 && dims[0].of == Dimension::order; }
+  // A kernel reads and writes such an array row by row, never as a whole.
+  constexpr bool is_timed() const {
+    return rank > 0 && (dims[0].of == Dimension::times || dims[0].of == Dimension::stored);
+  }
 };
 
 // How many numbers an array has; with `dims`, writes its dimensions there.
@@ -38,6 +46,13 @@ constexpr std::ptrdiff_t entries(const Shape& shape, const Sizes& sizes,
     if (dims) dims[i] = n;
     product *= n;
   }
+  return product;
+}
+
+// How many numbers a row has: what the first dimension counts.
+constexpr std::ptrdiff_t row_entries(const Shape& shape, const Sizes& sizes) {
+  std::ptrdiff_t product = 1;
+  for (int i = 1; i < shape.rank; ++i) product *= sizes(shape.dims[i]);
   return product;
 }
 
@@ -64,6 +79,10 @@ constexpr Shape wrench_series{3, {r_plus(1), n_bodies, six}};
 constexpr Shape twist_series{2, {r_plus(2), six}};
 constexpr Shape pose_series{3, {r_plus(3), four, four}};
 constexpr Shape jacobian_series{3, {r_plus(3), six, nv}};
+
+constexpr Dimension times{Dimension::times}, stored{Dimension::stored};
+constexpr Shape v_in_time{2, {times, nv}}, six_vectors_in_time{3, {times, n_bodies, six}};
+constexpr Shape q_stored{2, {stored, nq}}, v_stored{2, {stored, nv}};
 
 }  // namespace shapes
 }  // namespace jounce

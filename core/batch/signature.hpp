@@ -52,9 +52,9 @@ constexpr Input configuration(const char* name) {
   return {name, shapes::q, !optional, Reads::all, Holds::configuration};
 }
 
-// What has to be looked at to know that a result is finite: all of it, or, where the kernel promises
-// that no entry is larger than the diagonal's, that alone.
-enum class Finite { entries, diagonal };
+// What has to be looked at to know that a result is finite: all of it; where the kernel promises that
+// no entry is larger than the diagonal's, that alone; nothing, where NaN is a result.
+enum class Finite { entries, diagonal, unchecked };
 
 struct Output {
   const char* name = "";
@@ -64,7 +64,7 @@ struct Output {
 
 // Arguments that are the same for all states of a batch.
 struct Option {
-  enum Kind { mask, frame, representation, source, method };
+  enum Kind { mask, frame, representation, source, method, tableau, every, hold };
   const char* name = "";
   Kind kind = mask;
   bool optional = false;
@@ -77,6 +77,9 @@ constexpr Option representation{"twist", Option::representation, optional};
 constexpr Option source{"source", Option::source};
 constexpr Option target{"target", Option::representation};
 constexpr Option method{"method", Option::method};
+constexpr Option tableau{"tableau", Option::tableau};  // of an explicit method
+constexpr Option every{"every", Option::every};        // store each k-th state
+constexpr Option hold{"hold", Option::hold};           // 0: constant in a step, 1: linear
 }  // namespace options
 
 // What an input must be, beyond its shape: the kernel returns the number of a demand that is not met.
@@ -122,7 +125,7 @@ constexpr bool is_consistent(const Signature& s) {
     }
   }
   for (const Output& output : s.outputs) {
-    if (output.finite == Finite::entries) continue;
+    if (output.finite != Finite::diagonal) continue;
     const Dimension* dims = output.shape.dims;
     good = good && output.shape.rank == 2 && dims[0].of == Dimension::nv && dims[1].of == Dimension::nv;
   }

@@ -27,9 +27,36 @@ struct Arguments {
   const Options& options;
   const S* const* inputs;
   S* const* outputs;
+  const Call& call;
+  std::ptrdiff_t first;  // state of the batch
+  int count;             // of the group
 
   JOUNCE_INLINE const S* in(InputName name) const { return inputs[name.at]; }  // null: not given
   JOUNCE_INLINE S* out(OutputName name) const { return outputs[name.at]; }
+
+  // Of arrays with a time axis: whether one is given, its rows, and whether to stop.
+  bool given(InputName name) const { return call.in[name.at] != nullptr; }
+  void load_row(InputName name, std::ptrdiff_t row, S* to) const {
+    const std::ptrdiff_t n = row_entries(K::signature.inputs[name.at].shape, call.sizes());
+    const std::ptrdiff_t step = call.in_step[name.at];
+    const double* from = call.in[name.at] + first * step + row * n;
+    if constexpr (lanes<S> > 1) {
+      batch::load(from, step, count, n, to);
+    } else {
+      std::memcpy(to, from, n * sizeof(double));
+    }
+  }
+  void store_row(OutputName name, std::ptrdiff_t row, const S* from) const {
+    const std::ptrdiff_t n = row_entries(K::signature.outputs[name.at].shape, call.sizes());
+    const std::ptrdiff_t step = call.out_step[name.at];
+    double* to = call.out[name.at] + first * step + row * n;
+    if constexpr (lanes<S> > 1) {
+      batch::store(from, count, n, to, step);
+    } else {
+      std::memcpy(to, from, n * sizeof(double));
+    }
+  }
+  bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };
 
 namespace batch {
@@ -48,7 +75,7 @@ struct Frame {
     if constexpr (lanes<S> > 1) {
       const Sizes sizes(tree.nq, tree.nv, tree.n_bodies, order);
       for (int k = 0; k < K::signature.outputs.count; ++k) {
-        out[k] = arena.take<S>(entries(K::signature.outputs[k].shape, sizes));
+        if (!K::signature.outputs[k].shape.is_timed()) out[k] = arena.take<S>(entries(K::signature.outputs[k].shape, sizes));
       }
     }
   }
@@ -63,8 +90,9 @@ struct Frame {
 
 // The singular node or -1.
 template <class K, class S>
-JOUNCE_INLINE int run_kernel(const Call& call, Frame<K, S>& frame) {
-  const Arguments<K, S> x{*call.tree, call.options, frame.inputs.at, frame.out};
+JOUNCE_INLINE int run_kernel(const Call& call, std::ptrdiff_t first, int count,
+                             Frame<K, S>& frame) {
+  const Arguments<K, S> x{*call.tree, call.options, frame.inputs.at, frame.out, call, first, count};
   if constexpr (std::is_void_v<decltype(K::template run<S>(x, frame.work))>) {
     K::template run<S>(x, frame.work);
     return -1;
@@ -82,9 +110,10 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
   if constexpr (lanes<S> == 1) {
     for (int k = 0; k < n_outputs; ++k) frame.out[k] = call.out[k] + first * call.out_step[k];
   }
-  const int singular = run_kernel<K, S>(call, frame);
+  const int singular = run_kernel<K, S>(call, first, count, frame);
   if constexpr (lanes<S> > 1) {
     for (int k = 0; k < n_outputs; ++k) {
+      if (K::signature.outputs[k].shape.is_timed()) continue;
       double* to = call.out[k] + first * call.out_step[k];
       store(frame.out[k], count, call.out_size[k], to, call.out_step[k]);
     }

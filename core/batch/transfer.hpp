@@ -34,6 +34,7 @@ JOUNCE_SHARED inline bool all_finite(const double* x, std::ptrdiff_t n) {
 
 // Whether the results of one state are finite.
 inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const double* x) {
+  if (output.finite == Finite::unchecked) return true;
   if (output.finite == Finite::entries) return all_finite(x, size);
   double sum = 0.0;
   for (int i = 0; i < nv; ++i) sum += x[std::size_t(i) * (nv + 1)] * 0.0;
@@ -115,7 +116,8 @@ JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, Holds holds, 
 }
 
 // Inputs of a kernel as scalars of type S: `at` points to them, or is null if not given. Doubles stay
-// where they are, unless some are masked or quaternions have to be scaled: then in `buffer`.
+// where they are, unless some are masked or quaternions have to be scaled: then in `buffer`. Those with
+// a time axis are not here.
 template <class S>
 struct Fetched {
   S* buffer[kMostInputs] = {};
@@ -124,6 +126,7 @@ struct Fetched {
   Fetched(const Signature& signature, const Tree<double>& tree, const Sizes& sizes, Arena& arena) {
     for (int k = 0; k < signature.inputs.count; ++k) {
       const Input& input = signature.inputs[k];
+      if (input.shape.is_timed()) continue;
       const bool scaled = input.holds != Holds::numbers && !tree.quaternions.empty();
       if (lanes<S> > 1 || input.reads != Reads::all || scaled) {
         buffer[k] = arena.take<S>(entries(input.shape, sizes));
@@ -132,12 +135,24 @@ struct Fetched {
   }
 };
 
+// Whether an input with a time axis is finite in all states of a group.
+inline bool is_finite_in_time(const Call& call, int k, std::ptrdiff_t first, int count) {
+  for (std::ptrdiff_t i = first; i < first + (call.in_step[k] ? count : 1); ++i) {
+    if (!all_finite(call.in[k] + i * call.in_step[k], call.in_size[k])) return false;
+  }
+  return true;
+}
+
 template <int W>
 inline Failure::Kind fetch(const Signature& signature, const Call& call, std::ptrdiff_t first, int count,
                            Fetched<Pack<W>>& inputs) {
   for (int k = 0; k < signature.inputs.count; ++k) {
     if (!call.in[k]) continue;
     const Input& input = signature.inputs[k];
+    if (input.shape.is_timed()) {
+      if (!is_finite_in_time(call, k, first, count)) return Failure::not_finite;
+      continue;
+    }
     Pack<W>* to = inputs.buffer[k];
     load(call.in[k] + first * call.in_step[k], call.in_step[k], count, call.in_size[k], to);
     if (input.reads != Reads::all) {
@@ -161,6 +176,10 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
   for (int k = 0; k < signature.inputs.count; ++k) {
     if (!call.in[k]) continue;
     const Input& input = signature.inputs[k];
+    if (input.shape.is_timed()) {
+      if (!is_finite_in_time(call, k, first, 1)) return Failure::not_finite;
+      continue;
+    }
     const double* from = call.in[k] + first * call.in_step[k];
     const std::ptrdiff_t n = call.in_size[k];
     inputs.at[k] = from;

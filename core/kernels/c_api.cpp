@@ -82,6 +82,9 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         if (from.method < 0 || from.method >= kMethods) return "there is no such method";
         to.method = from.method;
         break;
+      case Option::tableau:
+      case Option::every:
+      case Option::hold: return "a motion in time cannot be asked for here";
     }
   }
   return nullptr;

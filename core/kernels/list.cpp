@@ -9,7 +9,8 @@ KernelList all_kernels() {
                                  matrix_kernels(), series_kernels(), frame_series_kernels(),
                                  partials_kernels(), mass_partials_kernels(),
                                  frame_partials_kernels(), configuration_kernels(),
-                                 wrench_kernels(), center_of_mass_kernels(), check_kernels()}) {
+                                 wrench_kernels(), center_of_mass_kernels(), check_kernels(),
+                                 simulation_kernels()}) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());
       all.push_back(kernel);

@@ -23,6 +23,7 @@ KernelList partials_kernels();
 KernelList mass_partials_kernels();
 KernelList frame_partials_kernels();
 KernelList check_kernels();
+KernelList simulation_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

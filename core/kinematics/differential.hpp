@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "jounce/kinematics/configuration.hpp"
-#include "jounce/lie/derivatives.hpp"
+#include "jounce/lie/group.hpp"
 
 namespace jounce {
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "jounce/scalar/platform.hpp"
 
@@ -48,6 +49,10 @@ class Workspace {
       block_ = nullptr;
       size_ = 0;
     }
+  }
+  void swap(Workspace& other) {
+    std::swap(block_, other.block_);
+    std::swap(size_, other.size_);
   }
   Workspace() = default;
   Workspace(const Workspace&) = delete;

@@ -58,6 +58,7 @@ from jounce.dynamics import (
 from jounce.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DivergenceError,
     Error,
     MissingExtraError,
     MissingFileError,
@@ -111,7 +112,18 @@ from jounce.series import (
     inverse_dynamics_series,
     jacobian_series,
 )
-from jounce.simulation import LinearizedStep, linearize_step
+from jounce.simulation import (
+    LinearizedStep,
+    MarkedRollout,
+    MotionCheck,
+    Rollout,
+    SimulatedMotion,
+    Step,
+    linearize_step,
+    rollout,
+    simulate,
+    step,
+)
 from jounce.trajectories import TrajectorySample
 
 __version__ = "0.2.0"
@@ -148,6 +160,7 @@ __all__ = [
     "CenterOfMassDerivatives",
     "CentroidalMomentumDerivatives",
     "DifferenceDerivatives",
+    "DivergenceError",
     "Error",
     "ForwardDynamicsDerivatives",
     "Frame",
@@ -160,6 +173,7 @@ __all__ = [
     "KineticEnergyDerivatives",
     "Linearization",
     "LinearizedStep",
+    "MarkedRollout",
     "MassProperties",
     "Mimic",
     "MissingExtraError",
@@ -168,7 +182,11 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
+    "MotionCheck",
+    "Rollout",
+    "SimulatedMotion",
     "SingularError",
+    "Step",
     "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
@@ -244,7 +262,10 @@ __all__ = [
     "passive_forces",
     "potential_energy",
     "random_configuration",
+    "rollout",
     "save",
+    "simulate",
+    "step",
     "subtree_centers_of_mass",
     "subtree_masses",
     "total_mass",

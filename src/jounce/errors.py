@@ -13,6 +13,7 @@ __all__ = [
     "WORLD_IS_NO_BODY",
     "ArgumentError",
     "ArgumentTypeError",
+    "DivergenceError",
     "Error",
     "MissingExtraError",
     "MissingFileError",
@@ -61,6 +62,10 @@ class SingularError(Error, ValueError):
 
 class TooLargeError(Error, MemoryError):
     """A result that does not fit into the memory; the message says its size and what there is."""
+
+
+class DivergenceError(Error, ArithmeticError):
+    """A motion leads to numbers that are not finite; the message says at which step."""
 
 
 class MissingFileError(Error, FileNotFoundError):

@@ -140,7 +140,11 @@ def test_the_list_is_that_of_python(library):
     assert library.jounce_find_kernel(b"rnea") is None
 
 
-@pytest.mark.parametrize("name", _core.kernel_names())
+IN_TIME = {"explicit_step", "explicit_rollout"}
+"""Kernels that need the tableau of a method, which a C call cannot tell."""
+
+
+@pytest.mark.parametrize("name", sorted({*_core.kernel_names()} - IN_TIME))
 def test_every_kernel_gives_the_numbers_of_its_python_function(name, library, model, state):
     r, states = 2, 7
     kernel = Kernel(library, name, model, r)
@@ -322,12 +326,23 @@ def test_internal_kernels_are_marked(library):
         )
     }
     assert marked == {
+        "check_state",
         "integrate_blocks",
         "forward_dynamics_derivatives_by",
         "frame_wrench",
         "jacobian_first_derivatives",
         "jacobian_second_derivatives",
+        *IN_TIME,
     }
+
+
+def test_motions_in_time_are_refused(library, model, state):
+    x = state(model, 2)
+    kernel = Kernel(library, "explicit_step", model)
+    given = {"q": x.q, "v": x.v, "tau": x.tau, "dt": np.ones(2)}
+    status, failure, _ = kernel.run(2, given)
+    assert status == BAD_CALL
+    assert b"motion in time" in failure.reason
 
 
 def test_the_version_of_the_structures_is_told(library):

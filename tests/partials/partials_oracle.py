@@ -11,6 +11,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.integrate
 
 from jounce import Model, inertia, lie
 from jounce.model.joints import ELEMENTARY, SIZES
@@ -204,31 +205,100 @@ def tangent(model, q):
     return out
 
 
-def step(model, q, v, tau, dt, method, f_ext=None):
-    """One explicit step on the group, by its definition."""
+def free_joints(model):
+    """First coordinate and first rate of every free joint."""
+    nodes = model.nodes
+    triples = zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True)
+    return [(k, w) for kind, k, w in triples if ELEMENTARY[kind] == "free"]
 
-    def slope(q, v):
-        return v, forward_dynamics(model, q, v, tau, f_ext)
+
+def turned(model, q, rates, back=False):
+    """Linear rates of free joints along the axes of their parents, or back."""
+    lead = np.broadcast_shapes(q.shape[:-1], rates.shape[:-1])
+    out = np.array(np.broadcast_to(rates, (*lead, model.nv)), np.result_type(q, rates))
+    for k, w in free_joints(model):
+        R = lie.quat_to_matrix(q[..., k : k + 4])
+        out[..., w + 3 : w + 6] = times(
+            np.swapaxes(R, -1, -2) if back else R, out[..., w + 3 : w + 6]
+        )
+    return out
+
+
+def displaced(model, q, u):
+    """Turns multiplied, positions of free joints and everything else added."""
+    turn = np.array(u)
+    for _, w in free_joints(model):
+        turn[..., w + 3 : w + 6] = 0
+    out = integrate(model, q, turn)
+    for k, w in free_joints(model):
+        out[..., k + 4 : k + 7] += u[..., w + 3 : w + 6]
+    return out
+
+
+def algebra_rates(model, xi, s):
+    """xi' of q_0 exp(xi), where q moves with the rates s."""
+    out = np.array(s, np.result_type(xi, s))
+    for kind, w in zip(model.nodes.kind, model.nodes.v_index, strict=True):
+        if ELEMENTARY[kind] in ("spherical", "free"):
+            at = slice(w, w + 3)
+            out[..., at] = times(lie.dexp_inv(-xi[..., at]), s[..., at])
+    return out
+
+
+KUTTA = [[], [1 / 2], [0, 1 / 2], [0, 0, 1]], [1 / 6, 1 / 3, 1 / 3, 1 / 6]
+MUNTHE_KAAS = {
+    "rkmk2": ([[], [1]], [1 / 2, 1 / 2]),
+    "rkmk4": KUTTA,
+    "dopri5": (scipy.integrate.RK45.A, scipy.integrate.RK45.B),
+    "dop853": (scipy.integrate.DOP853.A, scipy.integrate.DOP853.B),
+}
+
+
+def step(model, q, v, tau, dt, method, f_ext=None):
+    """One explicit step on the group, by its definition: in (q, s), with s of `turned`."""
+
+    def slope(q, s):
+        v = turned(model, q, s, back=True)
+        a = forward_dynamics(model, q, v, tau, f_ext) + 0 * v
+        for _, w in free_joints(model):
+            a[..., w + 3 : w + 6] += np.cross(v[..., w : w + 3], v[..., w + 3 : w + 6])
+        return s, turned(model, q, a)
 
     def moved(x, *terms):
         u = dt * sum(w * k[0] for w, k in terms)
-        return integrate(model, x[0], u), x[1] + dt * sum(w * k[1] for w, k in terms)
+        return displaced(model, x[0], u), x[1] + dt * sum(w * k[1] for w, k in terms)
 
-    x = q, v
-    k1 = slope(*x)
-    if method == "euler":
-        return moved(x, (1, k1))
-    if method == "semi_implicit_euler":
-        after = v + dt * k1[1]
-        return integrate(model, q, dt * after), after
-    second = moved(x, (0.5, k1))
-    k2 = slope(*second)
-    if method == "midpoint":
-        return moved(x, (1, k2))
-    k3 = slope(*moved(x, (0.5, k2)))
-    k4 = slope(*moved(second, (-0.5, k1), (1, k3)))
-    half = moved(x, (1 / 4, k1), (1 / 6, k2), (1 / 6, k3), (-1 / 12, k4))
-    return moved(half, (-1 / 12, k1), (1 / 6, k2), (1 / 6, k3), (1 / 4, k4))
+    def runge_kutta(rows, weights):
+        slopes = []
+        for row in rows:
+            terms = list(zip(row, slopes, strict=False))
+            xi = sum((dt * w * k[0] for w, k in terms), np.zeros(model.nv))
+            s = x[1] + sum((dt * w * k[1] for w, k in terms), np.zeros(model.nv))
+            s, a = slope(displaced(model, q, xi), s)
+            slopes.append((algebra_rates(model, xi, s), a))
+        return moved(x, *zip(weights, slopes, strict=True))
+
+    def end():
+        if method in MUNTHE_KAAS:
+            return runge_kutta(*MUNTHE_KAAS[method])
+        k1 = slope(*x)
+        if method == "euler":
+            return moved(x, (1, k1))
+        if method == "semi_implicit_euler":
+            after = x[1] + dt * k1[1]
+            return displaced(model, q, dt * after), after
+        second = moved(x, (0.5, k1))
+        k2 = slope(*second)
+        if method == "midpoint":
+            return moved(x, (1, k2))
+        k3 = slope(*moved(x, (0.5, k2)))
+        k4 = slope(*moved(second, (-0.5, k1), (1, k3)))
+        half = moved(x, (1 / 4, k1), (1 / 6, k2), (1 / 6, k3), (-1 / 12, k4))
+        return moved(half, (-1 / 12, k1), (1 / 6, k2), (1 / 6, k3), (1 / 4, k4))
+
+    x = q, turned(model, q, v)
+    after, s = end()
+    return after, turned(model, after, s, back=True)
 
 
 def relative(ours, exact, scale=0.0):

@@ -15,6 +15,7 @@ from jounce import lie
 from jounce._core import raw
 from jounce.model.rates import group_blocks
 from jounce.papers import kim, singh
+from jounce.simulation.methods import METHODS
 
 EXACT = 1e-10
 EPS = np.finfo(float).eps
@@ -111,9 +112,6 @@ def test_hybrid_dynamics_is_kim_table_7():
             assert relative(ours[None, :, inputs], theirs[None][..., inputs]) < EXACT
 
 
-METHODS = ("euler", "semi_implicit_euler", "midpoint", "cf4")
-
-
 def in_state(model, state, function):
     """Derivatives of function(q, v, tau) -> (q, v) by q, v and tau, in tangent spaces."""
     at = [x[:, None] for x in state]
@@ -131,7 +129,7 @@ def in_state(model, state, function):
     return np.concatenate([np.swapaxes(x, 1, 2) for x in columns], axis=-1)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS)  # all of the package: the oracle must know them
 def test_one_step(method, case):
     """A, B and the next state, for steps that turn by up to a radian."""
     model, dt, some = case.model, 0.1, slice(None, None, 4)

@@ -66,7 +66,10 @@ ELSEWHERE = {
     "forward_dynamics_derivatives": "computeabaderivatives aba_derivatives"
     " forward_dynamics_partials forward_dynamics_jacobian",
     "linearize": "calclinearization linearise",
-    "linearize_step": "mjd_transitionfd step simulate mj_step rollout discretize",
+    "linearize_step": "mjd_transitionfd discretize",
+    "step": "mj_step timestep",
+    "rollout": "mj_rollout",
+    "simulate": "solve_ivp odeint",
     "load": "load_model parser buildmodelfromxml from_file read",
     "load_urdf": "buildmodelfromurdf from_urdf parse_urdf",
     "load_mjcf": "buildmodelfrommjcf from_mjcf from_xml_path from_xml_string mjmodel mj_loadxml",
@@ -104,7 +107,6 @@ _NO_SOLVER = (
     "There is no solver for inverse kinematics; jc.jacobian, jc.difference and jc.integrate are "
     "what its steps are made of."
 )
-_NEXT = "It returns the next state, too."
 _NO_DATA = "Functions need no data object, they return arrays."
 
 _PLANNED = "view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
@@ -113,10 +115,6 @@ NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),
     "ik": _NO_SOLVER,
     "inverse_kinematics": _NO_SOLVER,
-    "simulate": "That is not there yet; a step returns the next state, too.",
-    "step": _NEXT,
-    "rollout": _NEXT,
-    "mj_step": _NEXT,
     "data": _NO_DATA,
     "createdata": _NO_DATA,
     "mjdata": _NO_DATA,

@@ -1,8 +1,22 @@
-"""Motion in time: steps on the group and their exact derivatives."""
+"""Motion in time: steps on the group, rollouts, simulations, and exact derivatives of steps."""
 
 from jounce.simulation.linearization import LinearizedStep, linearize_step
+from jounce.simulation.motion import MotionCheck, SimulatedMotion
+from jounce.simulation.simulate import simulate
+from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
 
-__all__ = ["LinearizedStep", "linearize_step"]
+__all__ = [
+    "LinearizedStep",
+    "MarkedRollout",
+    "MotionCheck",
+    "Rollout",
+    "SimulatedMotion",
+    "Step",
+    "linearize_step",
+    "rollout",
+    "simulate",
+    "step",
+]
 
 
 def __dir__() -> list[str]:

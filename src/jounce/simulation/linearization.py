@@ -45,7 +45,7 @@ def linearize_step(
     dt: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    method: str = "semi_implicit_euler",
+    method: str = "rkmk4",
     actuated: Actuated = None,
     out: tuple[Array, Array, Array, Array] | None = None,
     threads: int = 1,
@@ -58,15 +58,21 @@ def linearize_step(
         delta (q exp(u)) = Ad(exp(-u)) delta q + dexp(-u) delta u,
 
     with the right-trivialized dexp of `jounce.lie`, the latter by `forward_dynamics_derivatives`.
+    Turns of spherical and free joints are elements of SO(3). The linear velocity of a free joint is
+    integrated along the axes of its parent, where it does not turn with the body.
 
     =====================  =====  ==============================================================
     method                 order  step
     =====================  =====  ==============================================================
     "euler"                1      q exp(dt v), v + dt a
     "semi_implicit_euler"  1      v+ = v + dt a, then q exp(dt v+)
-    "midpoint"             2      Euler with v and a at the middle, reached by half an Euler step
-    "cf4"                  4      commutator-free Runge-Kutta method with four accelerations
+    "midpoint"             2      Euler with the slope at the middle, reached by half an Euler step
+    "rkmk2"                2      Heun's method in coordinates of the algebra (Munthe-Kaas 1999)
+    "rkmk4"                4      the classical method of Kutta, likewise
+    "cf4"                  4      commutator-free method with four accelerations
                                   (Celledoni, Marthinsen, Owren 2003)
+    "dopri5"               5      Dormand and Prince with six accelerations, as rkmk4
+    "dop853"               8      Dormand and Prince with twelve accelerations, as rkmk4
     =====================  =====  ==============================================================
 
     Args:
@@ -115,10 +121,10 @@ def _step_all(
     shapes = ((2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,))
     all_steps = LinearizedStep(*(np.empty((count, *shape)) for shape in shapes))
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
-        flow = TangentFlow(model, states.portion(some), as_slice(inputs), threads)
-        end = advance(method, flow, flow.start())
-        all_steps.q[some], all_steps.v[some] = end.q, end.v
-        for rows, d in ((slice(nv), end.dq), (slice(nv, None), end.dv)):
+        flow = TangentFlow.of(model, states.portion(some), as_slice(inputs), threads)
+        q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
+        all_steps.q[some], all_steps.v[some] = q, v
+        for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
             all_steps.A[some, rows] = d[..., : 2 * nv]
             all_steps.B[some, rows] = d[..., 2 * nv :]
     return all_steps

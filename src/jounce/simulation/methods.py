@@ -1,25 +1,37 @@
 """Methods that step along a vector field on the group, as data, and the loop that runs them.
 
-The slope at a state (q, v) is the vector (v, a): rates and accelerations. A state is moved by a
-sum of slopes times the length dt of the step,
+A state is (q, s). The rates s are v, but for the linear velocity of a free joint, which is kept
+along the axes of its parent: there it does not turn with the body. The slope at a state is (s, s').
+A state is moved by a sum of slopes times the length dt of the step,
 
-    (q, v) -> (q exp(dt sum_i w_i v_i), v + dt sum_i w_i a_i),
+    (q, s) -> (q exp(dt sum_i w_i s_i), s + dt sum_i w_i s'_i),
 
-and a method is a list of such moves. For 1-DoF joints, where q exp(u) is q + u, these are the
-Runge-Kutta methods with the same weights.
+where q exp(u) turns spherical and free joints by the exponential of SO(3) and adds everything else.
+A method is a list of such moves. For 1-DoF joints these are the Runge-Kutta methods with the same
+weights.
+
+The methods of Munthe-Kaas move along the coordinates xi of q = q_0 exp(xi) instead, with the slopes
+xi' = dexp_inv(-xi) s; so any Runge-Kutta method keeps its order on the group.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol, TypeVar
 
-from jounce.errors import ArgumentError, close_names, did_you_mean
+import numpy as np
 
-__all__ = ["METHODS", "Flow", "Method", "Stage", "advance", "find_method"]
+from jounce._types import Array
+from jounce.errors import ArgumentError, close_names, did_you_mean
+from jounce.simulation import tableaux
+
+__all__ = ["METHODS", "MOST_SLOPES", "Flow", "Method", "Stage", "advance", "find_method"]
 
 Weights = tuple[float, ...]
 State = TypeVar("State")
 Slope = TypeVar("Slope")
+
+MOST_SLOPES = 16
+"""How many slopes a method may take in a step; the core has room for that many."""
 
 
 class Stage(NamedTuple):
@@ -42,6 +54,36 @@ class Method(NamedTuple):
     """Weights of all slopes for the moves from the start to the end, one after the other."""
     with_next_rates: bool = False
     """Whether the coordinates of the finish move with the rates at its end, not with the slopes."""
+    munthe_kaas: bool = False
+    """Whether slopes are those of the coordinates xi; then all stages start at 0."""
+
+    def times(self) -> Weights:
+        """Return when each slope is taken, in units of the step."""
+        times = [0.0]
+        for stage in self.stages:
+            times.append(times[stage.start] + sum(stage.weights))
+        return tuple(times)
+
+    def packed(self) -> Array:
+        """Return the method as the compiled core reads it: one row of numbers.
+
+        How many slopes and finishing moves there are and the two flags, then for every slope but
+        the first the state it starts from, its time and its weights, then the finishing weights.
+        """
+        slopes = len(self.stages) + 1
+        rows = [float(slopes), float(len(self.finish)), self.with_next_rates, self.munthe_kaas]
+        for stage, time in zip(self.stages, self.times()[1:], strict=True):
+            rows += [float(stage.start), time, *stage.weights]
+            rows += [0.0] * (slopes - len(stage.weights))
+        for weights in self.finish:
+            rows += weights
+        return np.array(rows, float)
+
+
+def _munthe_kaas(name: str, order: int, citation: str, rows: tuple[Weights, ...]) -> Method:
+    """Return the Runge-Kutta method with these rows of weights, the last of them the finish."""
+    stages = tuple(Stage(0, weights) for weights in rows[:-1])
+    return Method(name, order, citation, stages, rows[-1:], munthe_kaas=True)
 
 
 METHODS = {
@@ -69,6 +111,18 @@ METHODS = {
             stages=(Stage(0, (1 / 2,)),),
             finish=((0.0, 1.0),),
         ),
+        _munthe_kaas(
+            "rkmk2",
+            order=2,
+            citation="Heun 1900; Munthe-Kaas, Applied Numerical Mathematics 29 (1999)",
+            rows=((1.0,), (1 / 2, 1 / 2)),
+        ),
+        _munthe_kaas(
+            "rkmk4",
+            order=4,
+            citation="Kutta 1901; Munthe-Kaas, Applied Numerical Mathematics 29 (1999)",
+            rows=((1 / 2,), (0.0, 1 / 2), (0.0, 0.0, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
+        ),
         Method(
             "cf4",
             order=4,
@@ -80,6 +134,18 @@ METHODS = {
             ),
             finish=((1 / 4, 1 / 6, 1 / 6, -1 / 12), (-1 / 12, 1 / 6, 1 / 6, 1 / 4)),
         ),
+        _munthe_kaas(
+            "dopri5",
+            order=5,
+            citation="Dormand, Prince, J. Comp. Appl. Math. 6 (1980); Munthe-Kaas 1999",
+            rows=tableaux.DOPRI5,
+        ),
+        _munthe_kaas(
+            "dop853",
+            order=8,
+            citation="Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.5",
+            rows=tableaux.DOP853,
+        ),
     )
 }
 """All methods by name."""
@@ -88,8 +154,8 @@ METHODS = {
 class Flow(Protocol[State, Slope]):
     """What a method steps along."""
 
-    def slope(self, at: State) -> Slope:
-        """Return the slope at a state."""
+    def slope(self, at: State, *, munthe_kaas: bool = False) -> Slope:
+        """Return the slope at a state: of q, or of the coordinates by which it was reached."""
 
     def moved(
         self,
@@ -111,7 +177,7 @@ def advance(method: Method, flow: Flow[State, Slope], start: State) -> State:
     for stage in method.stages:
         state = flow.moved(states[stage.start], _terms(stage.weights, slopes))
         states.append(state)
-        slopes.append(flow.slope(state))
+        slopes.append(flow.slope(state, munthe_kaas=method.munthe_kaas))
     end = start
     left = len(method.finish)
     for weights in method.finish:

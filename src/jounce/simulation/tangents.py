@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce import _core
+from jounce import _core, lie
 from jounce._types import Array, Integers
 from jounce.derivatives import forward_dynamics_derivatives
 from jounce.dynamics import forward_dynamics
 from jounce.kinematics import integrate
+from jounce.lie._trig import cotangent
 from jounce.model import Model
 from jounce.model.rates import group_blocks
+from jounce.simulation.free_joints import FreeJoint, free_joints
 
-__all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow"]
+__all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow", "rotating_rates"]
 
 _integrate_blocks: Callable[..., Any] = _core.raw("integrate_blocks")
 
@@ -40,22 +42,31 @@ class States(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """A state with its derivatives by (delta q, delta v, delta tau) at the start of the step."""
+    """A state with its derivatives by (delta q, delta s, delta tau) at the start of the step."""
 
     q: Array
-    v: Array
+    s: Array
+    """Rates, those of free joints as in `jounce.simulation.free_joints`."""
     dq: Array
     """(n, nv, 2 nv + inputs), in the tangent space at q; or `IDENTITY`."""
-    dv: Array
+    ds: Array
+    u: Array
+    """The move that led here, and its derivatives: not at the start."""
+    du: Array
 
 
 class Slope(NamedTuple):
-    """Rates and accelerations with their derivatives."""
+    """Rates of the coordinates and derivatives of the rates, with their derivatives."""
 
-    v: Array
+    s: Array
     a: Array
-    dv: Array
+    ds: Array
     da: Array
+
+
+def rotating_rates(model: Model) -> list[slice]:
+    """Angular velocities of spherical and free joints among the rates."""
+    return [slice(block.at.start, block.at.start + 3) for block in group_blocks(model)]
 
 
 class TangentFlow(NamedTuple):
@@ -65,23 +76,61 @@ class TangentFlow(NamedTuple):
     states: States
     inputs: slice | Integers
     threads: int
+    free: list[FreeJoint]
+    rotating: list[slice]
+
+    @classmethod
+    def of(
+        cls, model: Model, states: States, inputs: slice | Integers, threads: int
+    ) -> TangentFlow:
+        """Return the flow of some states."""
+        return cls(model, states, inputs, threads, free_joints(model), rotating_rates(model))
 
     def start(self) -> Carried:
         """Return where the step starts."""
-        return Carried(self.states.q, self.states.v, IDENTITY, IDENTITY)
+        s = self.states.v
+        if self.free:
+            s = s.copy()
+            for joint in self.free:
+                joint.to_parent(self.states.q, s)
+        return Carried(self.states.q, s, IDENTITY, IDENTITY, IDENTITY, IDENTITY)
 
-    def slope(self, at: Carried) -> Slope:
+    def end(self, at: Carried) -> tuple[Array, Array, Array, Array]:
+        """Return q and v, and their derivatives by (delta q, delta v, delta tau) at the start."""
+        v, dq, dv = at.s, at.dq, at.ds
+        for joint in self.free:
+            joint.to_body(at.q, v)
+            joint.rows_to_body(at.q, v, dq, dv)
+            for d in (dq, dv):
+                joint.columns_to_body(self.states.q, self.states.v, d)
+        return at.q, v, dq, dv
+
+    def slope(self, at: Carried, *, munthe_kaas: bool = False) -> Slope:
         """Return the vector field at a state (bos, eq. 24) with its derivatives."""
-        state = self.model, at.q, at.v, self.states.tau, self.states.f_ext
+        v = at.s
+        if self.free:
+            v = v.copy()
+            for joint in self.free:
+                joint.to_body(at.q, v)
+        state = self.model, at.q, v, self.states.tau, self.states.f_ext
         d = forward_dynamics_derivatives(*state, threads=self.threads)
+        a = self.states.a
+        if at.dq is not IDENTITY:
+            a = forward_dynamics(*state, threads=self.threads)
+        elif self.free:
+            a = a.copy()
         by_tau = d.dtau[..., self.inputs]
+        for joint in self.free:
+            joint.derivatives_to_parent(at.q, v, a, d.dq, d.dv)
+            joint.acceleration_to_parent(at.q, v, a)
+            by_tau[..., joint.linear, :] = joint.rotation(at.q) @ by_tau[..., joint.linear, :]
         if at.dq is IDENTITY:
-            da = np.concatenate([d.dq, d.dv, by_tau], axis=-1)
-            return Slope(at.v, self.states.a, at.dv, da)
+            return Slope(at.s, a, at.ds, np.concatenate([d.dq, d.dv, by_tau], axis=-1))
         da = d.dq @ at.dq
-        da += d.dv @ at.dv
+        da += d.dv @ at.ds
         da[..., 2 * self.model.nv :] += by_tau
-        return Slope(at.v, forward_dynamics(*state, threads=self.threads), at.dv, da)
+        s, ds = self._pulled_back(at) if munthe_kaas and self.rotating else (at.s, at.ds)
+        return Slope(s, a, ds, da)
 
     def moved(
         self,
@@ -94,31 +143,30 @@ class TangentFlow(NamedTuple):
         """Return a state moved by dt times the sum of weight times slope; `last` overwrites it."""
         nv, shape = self.model.nv, terms[0][1].da.shape
         steps = [(weight * self.states.dt, slope) for weight, slope in terms]
-        v = at.v.copy()
+        s = at.s.copy()
         for h, slope in steps:
-            v += h * slope.a
-        dv = _sum([(h, slope.da) for h, slope in steps], shape, nv, last)
-        _add(dv, 1.0, at.dv, nv)
+            s += h * slope.a
+        ds = _sum([(h, slope.da) for h, slope in steps], shape, nv, last)
+        _add(ds, 1.0, at.ds, nv)
         if with_next_rates:
             h = sum(weight for weight, _ in terms) * self.states.dt
-            u, du = h * v, h[..., None] * dv
+            u, du = h * s, h[..., None] * ds
         else:
-            u = np.zeros_like(v)
+            u = np.zeros_like(s)
             for h, slope in steps:
-                u += h * slope.v
-            du = _sum([(h, slope.dv) for h, slope in steps], shape, nv, last)
+                u += h * slope.s
+            du = _sum([(h, slope.ds) for h, slope in steps], shape, nv, last)
+        kept = du.copy() if self.rotating and not last else IDENTITY
         q, dq = self._transported(at, u, du)
-        return Carried(q, v, dq, dv)
+        return Carried(q, s, dq, ds, u, kept)
 
     def _transported(self, at: Carried, u: Array, du: Array) -> tuple[Array, Array]:
         """Return q exp(u) and its derivatives ``Ad(exp(-u)) dq + dexp(-u) du``; overwrites du."""
-        blocks = group_blocks(self.model)
         turned = []
-        if blocks:
+        if self.rotating:
             Ad, dexp = _integrate_blocks(self.model, u)
-        for block in blocks:
-            rates = block.at
-            own = (..., slice(rates.stop - rates.start), rates)
+        for rates in self.rotating:
+            own = (..., slice(3), rates)
             rows = dexp[own] @ du[..., rates, :]
             if at.dq is IDENTITY:
                 rows[..., rates] += Ad[own]
@@ -128,7 +176,39 @@ class TangentFlow(NamedTuple):
         _add(du, 1.0, at.dq, 0)
         for rates, rows in turned:
             du[..., rates, :] = rows
-        return integrate(self.model, at.q, u, threads=self.threads), du
+        return self._coordinates(at.q, u), du
+
+    def _coordinates(self, q: Array, u: Array) -> Array:
+        """Return q exp(u); the positions of free joints are added to."""
+        if not self.free:
+            return integrate(self.model, q, u, threads=self.threads)
+        turn = u.copy()
+        for joint in self.free:
+            turn[..., joint.linear] = 0.0
+        moved = integrate(self.model, q, turn, threads=self.threads)
+        for joint in self.free:
+            moved[..., joint.position] += u[..., joint.linear]
+        return moved
+
+    def _pulled_back(self, at: Carried) -> tuple[Array, Array]:
+        """Return xi' = dexp_inv(-xi) s for the move xi that led here, and its derivatives.
+
+        With x the angular part of xi, w that of s, t = |x|^2 and e(t) of `cotangent`:
+
+            xi' = w + x x w / 2 + e x x (x x w),
+        """
+        s, ds = at.s.copy(), at.ds.copy()
+        for rates in self.rotating:
+            x, w = at.u[..., rates], at.s[..., rates]
+            e, de = (c[..., None, None] for c in cotangent((x * x).sum(-1)))
+            X, W, one = lie.ad(x), lie.ad(w), np.eye(3)
+            XW = X @ W
+            by_s = one + 0.5 * X + e * (X @ X)
+            outer = (X @ X @ w[..., None]) * x[..., None, :]
+            by_xi = -0.5 * W + e * (W @ X - 2.0 * XW) + 2.0 * de * outer
+            s[..., rates] = (by_s @ w[..., None])[..., 0]
+            ds[..., rates, :] = by_s @ at.ds[..., rates, :] + by_xi @ at.du[..., rates, :]
+        return s, ds
 
 
 def _sum(

@@ -1,0 +1,79 @@
+// What explicit methods integrate: coordinates q, and rates s that are v but for the linear velocity
+// of free joints, which is kept along the axes of the parent. There it does not turn with the body:
+//   (1) u = R v,   u' = R (v' + w x v)
+// Turns are elements of SO(3), everything else is added:
+//   (2) q exp(u): R exp(u_w), p + u_v
+//   (3) xi' = dexp_inv(-xi) w = w + xi x w / 2 + e(|xi|^2) xi x (xi x w),  for R_0 exp(xi)
+// (Munthe-Kaas 1999) with e of `Cotangent`.
+#pragma once
+
+#include "jounce/lie/group.hpp"
+#include "jounce/tree/tree.hpp"
+
+namespace jounce {
+
+template <class S>
+JOUNCE_INLINE Vec3<S> load3(const S* x) {
+  return {x[0], x[1], x[2]};
+}
+
+// Equation (1).
+template <class S, class P>
+void to_parent_axes(const Tree<P>& tree, const S* q, const S* v, S* s) {
+  for (int k = 0; k < tree.nv; ++k) s[k] = v[k];
+  for (const Node<P>& node : tree.nodes) {
+    if (node.kind != Kind::free) continue;
+    store(rotation(q + node.q) * load3(v + node.v + 3), s + node.v + 3);
+  }
+}
+template <class S, class P>
+void to_body_axes(const Tree<P>& tree, const S* q, const S* s, S* v) {
+  for (int k = 0; k < tree.nv; ++k) v[k] = s[k];
+  for (const Node<P>& node : tree.nodes) {
+    if (node.kind != Kind::free) continue;
+    store(transposed(rotation(q + node.q), load3(s + node.v + 3)), v + node.v + 3);
+  }
+}
+
+// The acceleration v' becomes s', in place.
+template <class S, class P>
+void acceleration_to_parent_axes(const Tree<P>& tree, const S* q, const S* v, S* a) {
+  for (const Node<P>& node : tree.nodes) {
+    if (node.kind != Kind::free) continue;
+    const S* x = v + node.v;
+    S* own = a + node.v + 3;
+    store(rotation(q + node.q) * (load3(own) + cross(load3(x), load3(x + 3))), own);
+  }
+}
+
+// Equation (2); `to` may be q.
+template <class S, class P>
+void move_coordinates(const Tree<P>& tree, const S* q, const S* u, S* to) {
+  for (const Node<P>& node : tree.nodes) {
+    const S *from = q + node.q, *d = u + node.v;
+    S* end = to + node.q;
+    if (node.nv == 1) {
+      end[0] = from[0] + d[0];
+      continue;
+    }
+    S turn[4], turned[4];
+    quaternion_exp(load3(d), turn);
+    quaternion_product(from, turn, turned);
+    normalize_quaternion(turned);
+    for (int k = 0; k < 4; ++k) end[k] = turned[k];
+    for (int k = 4; node.kind == Kind::free && k < 7; ++k) end[k] = from[k] + d[k - 1];
+  }
+}
+
+// Equation (3), in place.
+template <class S, class P>
+void pull_back(const Tree<P>& tree, const S* xi, S* rates) {
+  for (const Node<P>& node : tree.nodes) {
+    if (!is_group(node.kind)) continue;
+    S* own = rates + node.v;
+    const Vec3<S> x = load3(xi + node.v), w = load3(own), xw = cross(x, w);
+    store(w + xw * 0.5 + cross(x, xw) * Cotangent<S>(dot(x, x)).e, own);
+  }
+}
+
+}  // namespace jounce

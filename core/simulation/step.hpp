@@ -1,0 +1,90 @@
+// One step of an explicit method along the equations of motion.
+//
+// With slopes (s_j, s_j') at the states before it, stage i is at
+//   (1) q_i = q exp(xi_i),  xi_i = dt sum_j w_ij s_j,   s_i = s + dt sum_j w_ij s_j'
+// from the start of the step or from the state of another stage. In the methods of Munthe-Kaas the
+// rates s_j of the sum are those of xi. The finish is one or several such moves.
+#pragma once
+
+#include "jounce/dynamics/articulated.hpp"
+#include "jounce/simulation/rates.hpp"
+#include "jounce/simulation/tableau.hpp"
+
+namespace jounce {
+
+template <class S>
+struct StepWork {
+  ArticulatedWork<S> dynamics;
+  S *q, *rates, *slopes;  // of every stage: (kMostSlopes, nq), (kMostSlopes, nv) twice
+  S *u, *v;               // the last move, body-fixed rates
+
+  template <class P>
+  StepWork(const Tree<P>& tree, Arena& arena)
+      : dynamics(tree, arena),
+        q(arena.take<S>(std::size_t(kMostSlopes) * tree.nq)),
+        rates(arena.take<S>(std::size_t(kMostSlopes) * tree.nv)),
+        slopes(arena.take<S>(std::size_t(kMostSlopes) * tree.nv)),
+        u(arena.take<S>(tree.nv)),
+        v(arena.take<S>(tree.nv)) {}
+};
+
+// to = from + dt sum_j w_j x_j, where x has rows of n numbers; `from` may be null (zero).
+template <class S>
+JOUNCE_INLINE void add_weighted(const S* from, const S& dt, const double* w, int count, const S* x,
+                                int n, S* to) {
+  int used[kMostSlopes], terms = 0;
+  S h[kMostSlopes];
+  for (int j = 0; j < count; ++j) {
+    if (w[j] == 0.0) continue;
+    used[terms] = j * n;
+    h[terms++] = dt * w[j];
+  }
+  for (int k = 0; k < n; ++k) {
+    S sum = from ? from[k] : S(0.0);
+    for (int j = 0; j < terms; ++j) sum += h[j] * x[used[j] + k];
+    to[k] = sum;
+  }
+}
+
+// The state (q, s) a step later, in place. `forces(time, q, v)` gives a pair of pointers to the
+// generalized forces and the external wrenches (or null) at a time within the step, from 0 to 1.
+// Returns a singular node or -1.
+template <class S, class P, class Forces>
+int explicit_step(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces, S* q,
+                  S* s, StepWork<S>& work) {
+  const int nq = tree.nq, nv = tree.nv, n = method.slopes;
+  int singular = -1;
+  for (int i = 0; i < n; ++i) {
+    S *own_q = work.q + i * nq, *own_s = work.rates + i * nv, *own_a = work.slopes + i * nv;
+    if (i == 0) {
+      for (int k = 0; k < nq; ++k) own_q[k] = q[k];
+      for (int k = 0; k < nv; ++k) own_s[k] = s[k];
+    } else {  // (1)
+      const int start = method.start(i);
+      const double* w = method.weights(i);
+      add_weighted((const S*)nullptr, dt, w, i, work.rates, nv, work.u);
+      move_coordinates(tree, work.q + start * nq, work.u, own_q);
+      add_weighted(start ? work.rates + start * nv : s, dt, w, i, work.slopes, nv, own_s);
+    }
+    to_body_axes(tree, own_q, own_s, work.v);
+    const auto [tau, f_ext] = forces(method.time(i), own_q, work.v);
+    const int bad = forward_dynamics(tree, own_q, work.v, tau, f_ext, own_a, work.dynamics);
+    if (singular < 0) singular = bad;
+    acceleration_to_parent_axes(tree, own_q, work.v, own_a);
+    if (method.munthe_kaas && i > 0) pull_back(tree, work.u, own_s);
+  }
+  for (int move = 0; move < method.moves; ++move) {
+    const double* w = method.finish(move);
+    if (!method.with_next_rates) add_weighted((const S*)nullptr, dt, w, n, work.rates, nv, work.u);
+    add_weighted(s, dt, w, n, work.slopes, nv, s);
+    if (method.with_next_rates) {
+      double all = 0.0;
+      for (int j = 0; j < n; ++j) all += w[j];
+      for (int k = 0; k < nv; ++k) work.u[k] = s[k] * (dt * all);
+    }
+    move_coordinates(tree, q, work.u, q);
+  }
+  return singular;
+}
+
+}  // namespace jounce

@@ -1,0 +1,194 @@
+"""Steps whose length follows from the error, each state of a batch with its own.
+
+A method of Dormand and Prince in the coordinates (xi, s) of q = q_0 exp(xi) gives, beside the
+step, an estimate of its error and a polynomial between its ends. The acceleration at the end is
+that at the start of the next step; xi' is not, since the next step has other coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce._types import Array, Mask
+from jounce.errors import DivergenceError
+from jounce.simulation import tableaux
+from jounce.simulation.field import Field, Moving
+from jounce.simulation.methods import METHODS
+
+__all__ = [
+    "EMBEDDED",
+    "SHRINK",
+    "Between",
+    "Embedded",
+    "Slope",
+    "Trial",
+    "attempt",
+    "first_step",
+    "next_step",
+    "require_progress",
+]
+
+Slope = tuple[Array, Array]
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
+"""Factors of the next step: safety, least and most (Hairer, Norsett, Wanner, II.4)."""
+
+
+class Embedded(NamedTuple):
+    """What makes a method adaptive: weights of its errors and of its interpolant."""
+
+    name: str
+    power: float
+    """The error estimate is O(h^(1/power))."""
+    error: tableaux.Rows
+    more: tableaux.Rows
+    """Slopes after that at the end, for the interpolant."""
+    dense: tableaux.Rows
+
+
+EMBEDDED = {
+    pair.name: pair
+    for pair in (
+        Embedded("dopri5", 1 / 5, tableaux.DOPRI5_ERROR, (), tableaux.DOPRI5_DENSE),
+        Embedded(
+            "dop853",
+            1 / 8,
+            tableaux.DOP853_ERROR,
+            tableaux.DOP853_DENSE_ROWS,
+            tableaux.DOP853_DENSE,
+        ),
+    )
+}
+"""Adaptive methods by name."""
+
+
+class Trial(NamedTuple):
+    """A step that was tried: its ends, its slopes, and its error in units of what is allowed."""
+
+    start: Moving
+    end: Moving
+    slopes: list[Slope]
+    error: Array
+    """(n,)."""
+
+
+def scales(field: Field, at: Moving, rtol: float, atol: float) -> Array:
+    """Allowed errors of (xi, s): relative to coordinates and rates, absolute for rotations."""
+    model, nodes = field.model, field.model.nodes
+    size = np.ones((len(at.q), 2 * model.nv))
+    straight = np.ones(model.nv, bool)
+    for rates in field.rotating:
+        straight[rates] = False
+    for joint in field.free:
+        straight[joint.linear] = False
+        size[:, joint.linear] = np.abs(at.q[:, joint.position])
+    for k, w in zip(nodes.q_index, nodes.v_index, strict=True):
+        if straight[w]:
+            size[:, w] = np.abs(at.q[:, k])
+    size[:, model.nv :] = np.abs(at.s)
+    return atol + rtol * size
+
+
+def attempt(
+    pair: Embedded, field: Field, at: Moving, first: Slope, allowed: tuple[float, float]
+) -> Trial:
+    """Take one step of every state, from the slope at its start."""
+    method = METHODS[pair.name]
+    slopes = [first]
+    for stage in method.stages:
+        state = field.moved(at, _terms(stage.weights, slopes))
+        slopes.append(field.slope(state, munthe_kaas=True))
+    end = field.moved(at, _terms(method.finish[0], slopes))
+    slopes.append(field.slope(end, munthe_kaas=True))
+    size = np.maximum(scales(field, at, *allowed), scales(field, end, *allowed))
+    errors = [_norm(_combined(row, slopes) * field.dt / size) for row in pair.error]
+    if len(errors) == 2:  # Hairer, Norsett, Wanner, II.10
+        fifth, third = errors
+        both = np.sqrt(fifth**2 + 0.01 * third**2)
+        errors = [np.where(both > 0, fifth**2 / np.where(both > 0, both, 1.0), 0.0)]
+    return Trial(at, end, slopes, errors[0])
+
+
+class Between(NamedTuple):
+    """The polynomial in (xi, s) along a step."""
+
+    field: Field
+    start: Moving
+    terms: list[Array]
+
+    @classmethod
+    def of(cls, pair: Embedded, field: Field, trial: Trial) -> Between:
+        """Return that of a step, for which more slopes may be needed."""
+        at, end, h = trial.start, trial.end, field.dt
+        slopes = list(trial.slopes)
+        for row in pair.more:
+            slopes.append(field.slope(field.moved(at, _terms(row, slopes)), munthe_kaas=True))
+        change = np.concatenate([end.u, end.s - at.s], axis=-1)
+        begins, ends = (h * np.concatenate(trial.slopes[k], axis=-1) for k in (0, -1))
+        terms = [change, begins - change, 2 * change - begins - ends]
+        return cls(field, at, terms + [h * _combined(row, slopes) for row in pair.dense])
+
+    def at(self, x: Array) -> Moving:
+        """Return the states at fractions x (n, 1) of the step."""
+        field, start, n = self.field, self.start, self.field.model.nv
+        value = np.zeros_like(self.terms[0])
+        for k in reversed(range(len(self.terms))):
+            value = (value + self.terms[k]) * (x if k % 2 == 0 else 1 - x)
+        xi = value[:, :n]
+        q, s = field.displaced(start.q, xi), start.s + value[:, n:]
+        return Moving(start.t + x * field.dt, q, s, xi)
+
+
+def next_step(pair: Embedded, h: Array, error: Array) -> Array:
+    """Return the lengths (n, 1) of the next steps, by the errors (n,) of those before."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = SAFETY * error**-pair.power
+    factor = np.where(
+        np.isfinite(error), np.clip(np.nan_to_num(factor, nan=GROW), SHRINK, GROW), SHRINK
+    )
+    return h * factor[:, None]
+
+
+def first_step(field: Field, at: Moving, slope: Slope, allowed: tuple[float, float]) -> Array:
+    """Return lengths (n, 1) of the first steps: a hundredth of the scale of the motion."""
+    size = scales(field, at, *allowed)
+    motion = np.concatenate([np.ones_like(at.s), at.s], axis=-1)
+    fast = _norm(np.concatenate(slope, axis=-1) / size)
+    large = _norm(motion / size)
+    return 0.01 * (large / np.maximum(fast, 1e-300))[:, None]
+
+
+def require_progress(at: Moving, h: Array, places: Mask) -> None:
+    """Refuse steps that are too short to move the time.
+
+    Raises:
+        DivergenceError: naming the time and the state.
+    """
+    short = h[:, 0] <= 16 * np.spacing(np.abs(at.t[:, 0]))
+    stuck = np.flatnonzero(short & places)
+    if len(stuck):
+        k = int(stuck[0])
+        raise DivergenceError(
+            f"the motion of state {k} cannot be followed beyond t = {at.t[k, 0]:.9g} s: the step "
+            "that the tolerances ask for is below rounding errors; the motion diverges there, the "
+            "control jumps again and again, or rtol and atol are too small"
+        )
+
+
+def _terms(weights: tuple[float, ...], slopes: list[Slope]) -> list[tuple[float, Slope]]:
+    return [(w, slope) for w, slope in zip(weights, slopes, strict=True) if w]
+
+
+def _combined(weights: tuple[float, ...], slopes: list[Slope]) -> Array:
+    """Return the weighted sum of (xi', s')."""
+    total: Array = sum(  # type: ignore[assignment]
+        w * np.concatenate(slope, axis=-1) for w, slope in _terms(weights, slopes)
+    )
+    return total
+
+
+def _norm(x: Array) -> Array:
+    size: Array = np.sqrt((x * x).mean(axis=-1))
+    return size

@@ -1,0 +1,190 @@
+"""The result of a simulation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.dynamics import kinetic_energy, momentum, potential_energy
+from jounce.errors import ArgumentError, MissingFileError
+from jounce.kinematics import body_pose, difference, integrate
+from jounce.lie import dexp_inv
+from jounce.model import Model
+from jounce.model.rates import group_blocks
+
+__all__ = ["MotionCheck", "SimulatedMotion"]
+
+
+class MotionCheck(NamedTuple):
+    """How well a motion keeps what nature keeps."""
+
+    energy: Array
+    """(...) largest change of the energy since the start, J: an error if no forces act."""
+    momentum: Array
+    """(..., 6) largest change of the momentum about the world's origin, less the impulse of gravity
+    on the linear part: an error for a robot that floats freely."""
+    quaternion: float
+    """Largest distance of a quaternion's norm from one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulatedMotion:
+    """Coordinates and rates of a robot at the times of a simulation.
+
+    A slice of it is the motion at some of the times: ``motion[10:20]``, ``motion[::5]``.
+    """
+
+    model: Model
+    t: Array
+    """(T,) times, s."""
+    q: Array
+    """(..., T, nq) coordinates."""
+    v: Array
+    """(..., T, nv) rates."""
+    method: str = ""
+    """By which it was computed."""
+    interrupted: bool = False
+    """Whether it ends before it should."""
+
+    def __repr__(self) -> str:
+        """One line: how long, how many states, which method."""
+        span = f"t = {self.t[0]:.6g} ... {self.t[-1]:.6g} s" if len(self.t) else "no times"
+        batch = f", batch {self.q.shape[:-2]}" if self.q.ndim > 2 else ""
+        early = ", interrupted" if self.interrupted else ""
+        return f"<SimulatedMotion {span}, {len(self.t)} times{batch}, {self.method}{early}>"
+
+    def __len__(self) -> int:
+        """Return the number of times."""
+        return len(self.t)
+
+    def __getitem__(self, some: slice) -> SimulatedMotion:
+        """Return the motion at a slice of its times."""
+        if not isinstance(some, slice):
+            raise ArgumentError(f"a motion is indexed by slices of its times, got {some!r}")
+        q, v = self.q[..., some, :], self.v[..., some, :]
+        return SimulatedMotion(self.model, self.t[some], q, v, self.method, self.interrupted)
+
+    @property
+    def kinetic_energy(self) -> Array:
+        """(..., T), J."""
+        return kinetic_energy(self.model, self.q, self.v)
+
+    @property
+    def potential_energy(self) -> Array:
+        """(..., T), J."""
+        return potential_energy(self.model, self.q)
+
+    @property
+    def energy(self) -> Array:
+        """(..., T) sum of both, J."""
+        return self.kinetic_energy + self.potential_energy
+
+    @property
+    def momentum(self) -> Array:
+        """(..., T, 6) angular and linear momentum about the world's origin."""
+        return momentum(self.model, self.q, self.v)
+
+    def frame(self, name: str | int) -> Array:
+        """Poses (..., T, 4, 4) of a body or frame in the world."""
+        return body_pose(self.model, self.q, name)
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array]:
+        """Return q (..., K, nq) and v (..., K, nv) at times (K,) between those of the motion.
+
+        On the group: q exp(xi), where xi is the cubic whose ends and slopes fit, and v is its rate.
+        The errors are of fourth and third order in the distance of the times.
+
+        Raises:
+            ArgumentError: times outside of the motion.
+        """
+        times = np.asarray(t, float)
+        if times.ndim != 1 or not ((times >= self.t[0]) & (times <= self.t[-1])).all():
+            raise ArgumentError(
+                f"t must be times of shape (K,) from {self.t[0]} to {self.t[-1]}, got {t!r}"
+            )
+        if len(self.t) == 1:
+            some = np.zeros(len(times), int)
+            return self.q[..., some, :], self.v[..., some, :]
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        h = (self.t[k + 1] - self.t[k])[:, None]
+        x = (times - self.t[k])[:, None] / h
+        q0, q1 = self.q[..., k, :], self.q[..., k + 1, :]
+        v0, v1 = self.v[..., k, :], self.v[..., k + 1, :]
+        change = difference(self.model, q0, q1)
+        begins, ends = h * v0, h * self._slope_of(change, v1)
+        # Hermite: value and slope at both ends
+        xi = x * (change + (1 - x) * ((begins - change) + x * (2 * change - begins - ends)))
+        rate = change + (1 - 2 * x) * (begins - change)
+        rate = rate + (2 * x - 3 * x * x) * (2 * change - begins - ends)
+        return integrate(self.model, q0, xi), self._rates_of(xi, rate / h)
+
+    def _slope_of(self, xi: Array, v: Array) -> Array:
+        """Xi' of q exp(xi) that moves with v."""
+        out = v.copy()
+        for block in group_blocks(self.model):
+            own = dexp_inv(-xi[..., block.at]) @ v[..., block.at, None]
+            out[..., block.at] = own[..., 0]
+        return out
+
+    def _rates_of(self, xi: Array, slope: Array) -> Array:
+        """The inverse of `_slope_of`."""
+        out = slope.copy()
+        for block in group_blocks(self.model):
+            own = np.linalg.solve(dexp_inv(-xi[..., block.at]), slope[..., block.at, None])
+            out[..., block.at] = own[..., 0]
+        return out
+
+    def check(self) -> MotionCheck:
+        """Say how much energy and momentum change, and how far quaternions are from unit length."""
+        energy, p = self.energy, self.momentum
+        moved = p - p[..., :1, :]
+        mass = self.model.inertias[:, 0].sum()
+        moved[..., 3:] -= mass * (self.t - self.t[0])[:, None] * self.model.gravity
+        worst = 0.0
+        nodes = self.model.nodes
+        for block in group_blocks(self.model):
+            k = int(nodes.q_index[np.flatnonzero(nodes.v_index == block.at.start)[0]])
+            norms = np.linalg.norm(self.q[..., k : k + 4], axis=-1)
+            worst = max(worst, float(np.abs(norms - 1).max(initial=0)))
+        change = np.abs(energy - energy[..., :1]).max(axis=-1)
+        return MotionCheck(change, np.abs(moved).max(axis=-2), worst)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write times, coordinates and rates to a ``.npz`` file; the model is not part of it."""
+        np.savez_compressed(
+            path,
+            t=self.t,
+            q=self.q,
+            v=self.v,
+            method=np.array(self.method),
+            interrupted=np.array(self.interrupted),
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Model) -> SimulatedMotion:
+        """Read what `save` wrote; nothing is unpickled.
+
+        Raises:
+            MissingFileError: there is no such file.
+            ArgumentError: it holds something else, or the motion of another robot.
+        """
+        if not os.path.exists(path):
+            raise MissingFileError(f"there is no file {os.fspath(path)!r}")
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                data: dict[str, Any] = {key: file[key] for key in file.files}
+            t, q, v = (np.asarray(data[key], float) for key in "tqv")
+            motion = cls(model, t, q, v, str(data["method"]), bool(data["interrupted"]))
+        except (KeyError, ValueError, OSError) as error:
+            raise ArgumentError(f"{os.fspath(path)!r} holds no motion: {error}") from None
+        sizes = motion.q.shape[-1:], motion.v.shape[-1:]
+        if sizes != ((model.nq,), (model.nv,)):
+            raise ArgumentError(
+                f"{os.fspath(path)!r} holds a motion with {sizes[0]} coordinates and {sizes[1]} "
+                f"rates, the model has {model.nq} and {model.nv}"
+            )
+        return motion

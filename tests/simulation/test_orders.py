@@ -1,0 +1,88 @@
+"""Methods have their order on the group: the error falls with the right power of the step."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce.simulation.methods import METHODS
+
+
+def tumbling():
+    """A free body with three different moments of inertia and its center beside the origin."""
+    builder = jc.ModelBuilder()
+    builder.add_body(
+        "body", joint="free", mass=1.3, com=(0.1, -0.05, 0.2), inertia=np.diag([0.2, 0.35, 0.5])
+    )
+    return builder.build()
+
+
+def spherical_tree():
+    """A floating tree with spherical joints inside of it."""
+    builder = jc.ModelBuilder()
+    shape = {"mass": 1.0, "com": (0.1, 0.0, -0.2), "inertia": np.diag([0.1, 0.15, 0.2])}
+    arm = np.eye(4)
+    arm[:3, 3] = 0.3, 0.1, -0.1
+    builder.add_body("base", joint="free", **shape)
+    builder.add_body("left", "base", "spherical", arm, **shape)
+    builder.add_body("right", "base", "spherical", np.linalg.inv(arm), **shape)
+    builder.add_body("hand", "left", "revolute", arm, axis=(0, 1, 0), **shape)
+    return builder.build()
+
+
+ROBOTS = {"tumbling": tumbling, "tree": spherical_tree, "aerial": jc.models.aerial_manipulator}
+TIME = {"tumbling": 1.0, "tree": 0.5, "aerial": 0.25}
+
+
+@functools.cache
+def robot(name):
+    model = ROBOTS[name]()
+    rng = np.random.default_rng(3)
+    return model, jc.random_configuration(model, rng), rng.standard_normal(model.nv)
+
+
+def travel(name, method, steps):
+    model, q, v = robot(name)
+    row = 0.1 * np.ones(model.nv)
+    tau = np.broadcast_to(row, (steps, model.nv))
+    end = jc.rollout(model, q, v, tau, TIME[name] / steps, method=method, every=steps)
+    return end.q[-1], end.v[-1]
+
+
+@functools.cache
+def exact(name):
+    return travel(name, "dop853", 512)
+
+
+def error(name, method, steps):
+    q, v = travel(name, method, steps)
+    dq = jc.difference(robot(name)[0], exact(name)[0], q)
+    return max(np.abs(dq).max(), np.abs(v - exact(name)[1]).max())
+
+
+FLOOR = 1e-12
+"""Below it rounding errors of the reference are seen."""
+
+ABOVE = {"dopri5": 1.3, "dop853": 0.5}
+"""By how much the measured order may be higher. The coefficients of the leading error of dopri5 are
+made small: before rounding errors appear, the next power is what is seen."""
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("method", METHODS)
+def test_the_error_falls_with_the_order(name, method):
+    """By halving steps until they are so short that the next power plays no part."""
+    order = METHODS[method].order
+    orders, steps, before = [], 1, error(name, method, 1)
+    while steps < 8192 and before > FLOOR:
+        steps *= 2
+        now = error(name, method, steps)
+        if now > FLOOR or not orders:
+            orders.append(np.log2(before / now))
+        before = now
+    below, above = (0.1 if order <= 5 else 0.5), ABOVE.get(method, 0.1)
+    assert any(order - below < x < order + above for x in orders[-2:]), orders
+    assert orders[-1] > order - below
