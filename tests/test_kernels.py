@@ -9,7 +9,7 @@ import pytest
 import jounce as jc
 from jounce import _core
 
-INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by"}
+INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by", "search_configuration"}
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 
 

@@ -17,7 +17,7 @@ WORDS = {
     "forward_kinematics": "body_poses",
     "fk": "body_pose",
     "simulate": "linearize_step",
-    "ik": "jacobian",
+    "ik": "inverse_kinematics",
     "gravity": "gravity_forces",
     "nle": "bias_forces",
     "com": "center_of_mass",

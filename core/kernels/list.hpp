@@ -17,6 +17,8 @@ KernelList kinematics_kernels();
 KernelList series_kernels();
 KernelList frame_series_kernels();
 KernelList partials_kernels();
+KernelList passive_kernels();
+KernelList inverse_kinematics_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

@@ -21,6 +21,7 @@ from jounce.derivatives import (
     InverseDynamicsDerivatives,
     KineticEnergyDerivatives,
     Linearization,
+    PassiveForcesDerivatives,
     body_acceleration_derivatives,
     body_twist_derivatives,
     christoffel_symbols,
@@ -32,6 +33,7 @@ from jounce.derivatives import (
     kinetic_energy_derivatives,
     linearize,
     mass_matrix_derivatives,
+    passive_forces_derivatives,
 )
 from jounce.dynamics import (
     HybridDynamics,
@@ -64,6 +66,7 @@ from jounce.errors import (
 )
 from jounce.io import load, load_mjcf, load_urdf, load_xacro
 from jounce.kinematics import (
+    InverseKinematics,
     body_acceleration,
     body_accelerations,
     body_pose,
@@ -73,6 +76,7 @@ from jounce.kinematics import (
     center_of_mass,
     difference,
     integrate,
+    inverse_kinematics,
     jacobian,
     jacobian_rate,
     neutral,
@@ -131,6 +135,7 @@ __all__ = [
     "HybridDynamicsDerivatives",
     "HybridDynamicsSeries",
     "InverseDynamicsDerivatives",
+    "InverseKinematics",
     "Joint",
     "KineticEnergyDerivatives",
     "Linearization",
@@ -143,6 +148,7 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
+    "PassiveForcesDerivatives",
     "SingularError",
     "TrajectorySample",
     "UnknownNameError",
@@ -180,6 +186,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_dynamics_series",
+    "inverse_kinematics",
     "inverse_mass_matrix",
     "inverse_mass_matrix_derivatives",
     "jacobian",
@@ -202,6 +209,7 @@ __all__ = [
     "momentum",
     "neutral",
     "passive_forces",
+    "passive_forces_derivatives",
     "potential_energy",
     "random_configuration",
     "total_mass",

@@ -146,6 +146,7 @@ def test_every_kernel_gives_the_numbers_of_its_python_function(name, library, mo
     kernel = Kernel(library, name, model, r)
     rng = np.random.default_rng(0)
     x = state(model, states)
+    x.lower, x.upper = np.full((2, states, model.nq), 10.0) * np.array([-1, 1])[:, None, None]
     given = {}
     for array in kernel.inputs:
         key = array.name.decode()
@@ -298,7 +299,11 @@ def test_internal_kernels_are_marked(library):
             ctypes.c_void_p(library.jounce_find_kernel(name.encode()))
         )
     }
-    assert marked == {"integrate_blocks", "forward_dynamics_derivatives_by"}
+    assert marked == {
+        "integrate_blocks",
+        "forward_dynamics_derivatives_by",
+        "search_configuration",
+    }
 
 
 def test_the_version_of_the_structures_is_told(library):

@@ -9,10 +9,12 @@ from jounce.kinematics.bodies import (
     body_twists,
 )
 from jounce.kinematics.configurations import difference, integrate, neutral, random_configuration
+from jounce.kinematics.inverse import InverseKinematics, inverse_kinematics
 from jounce.kinematics.jacobians import jacobian, jacobian_rate
 from jounce.kinematics.masses import center_of_mass, total_mass
 
 __all__ = [
+    "InverseKinematics",
     "body_acceleration",
     "body_accelerations",
     "body_pose",
@@ -22,6 +24,7 @@ __all__ = [
     "center_of_mass",
     "difference",
     "integrate",
+    "inverse_kinematics",
     "jacobian",
     "jacobian_rate",
     "neutral",

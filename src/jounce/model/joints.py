@@ -103,6 +103,8 @@ class Joint:
         armature: rotor inertia reflected to the joint, one number or one per rate.
         damping: viscous coefficient, see `jounce.passive_forces`.
         friction: Coulomb friction force, see `jounce.passive_forces`.
+        stiffness: of the joint's spring, one number or one per rate, see `jounce.passive_forces`.
+        springref: coordinate(s) where the spring is at rest; 0 is the neutral configuration.
         lower: lower limit of the coordinate(s); minus infinity if there is none.
         upper: upper limit of the coordinate(s).
         velocity_limit: largest absolute rate.
@@ -120,6 +122,8 @@ class Joint:
     armature: Numbers = 0.0
     damping: Numbers = 0.0
     friction: Numbers = 0.0
+    stiffness: Numbers = 0.0
+    springref: Numbers = 0.0
     lower: Numbers = -math.inf
     upper: Numbers = math.inf
     velocity_limit: Numbers = math.inf
@@ -143,10 +147,17 @@ class Joint:
         return self if self.name else replace(self, name=name)
 
 
-RATE_FIELDS = ("armature", "damping", "friction", "velocity_limit", "effort_limit")
+RATE_FIELDS = (
+    "armature",
+    "damping",
+    "friction",
+    "stiffness",
+    "velocity_limit",
+    "effort_limit",
+)
 """Fields of `Joint` with one number per rate; none may be negative."""
 
-COORDINATE_FIELDS = ("lower", "upper")
+COORDINATE_FIELDS = ("lower", "upper", "springref")
 """Fields of `Joint` with one number per coordinate."""
 
 _NUMBERS = ("axis", "axis2", "pitch", "anchor", *RATE_FIELDS, *COORDINATE_FIELDS)
@@ -311,8 +322,10 @@ def check_values(joints: Sequence[Joint], field: str, values: Array, counts: Int
     bad, rule = np.isnan(values), "must not be nan"
     if field in RATE_FIELDS:
         bad, rule = bad | (values < 0), "must not be negative or nan"
-    if field in ("armature", "damping", "friction"):
+    if field in ("armature", "damping", "friction", "stiffness"):
         bad, rule = bad | np.isinf(values), "must not be negative, nan or infinite"
+    if field == "springref":
+        bad, rule = ~np.isfinite(values), "must be finite"
     if bad.any():
         joint = joints[int(np.repeat(np.arange(len(counts)), counts)[bad][0])]
         raise ModelError(f"joint {joint.name!r}: {field} {rule}, got {values[bad][0]}")

@@ -27,7 +27,16 @@ from jounce.model.joints import (
     gathered,
     spread,
 )
-from jounce.model.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_nodes, frozen
+from jounce.model.nodes import (
+    IDENTITY,
+    Body,
+    Frame,
+    Nodes,
+    all_frames,
+    build_nodes,
+    frozen,
+    unit_quaternions,
+)
 
 __all__ = ["Frame", "Model", "node_of", "require_model"]
 
@@ -61,6 +70,8 @@ class Model(_core.Tree):
         armature: (nv,) rotor inertia reflected to the joint, part of the dynamics.
         damping: (nv,) viscous coefficients, see `jounce.passive_forces`.
         friction: (nv,) Coulomb friction forces, see `jounce.passive_forces`.
+        stiffness: (nv,) of the joints' springs, see `jounce.passive_forces`.
+        springref: (nq,) coordinates where the springs are at rest.
         lower: (nq,) lower limits of the coordinates.
         upper: (nq,) upper limits of the coordinates.
         velocity_limit: (nv,) largest absolute rates.
@@ -84,6 +95,8 @@ class Model(_core.Tree):
     armature: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    springref: Array
     lower: Array
     upper: Array
     velocity_limit: Array
@@ -146,6 +159,8 @@ class Model(_core.Tree):
 
     def _set_values(self, field: str, values: Array) -> None:
         check_values(self.joints, field, values, self._counts(field))
+        if field == "springref":
+            values = unit_quaternions(self.nodes, values)
         self._set(field, frozen(values))
 
     def _set(self, name: str, value: object) -> None:
@@ -211,6 +226,8 @@ class Model(_core.Tree):
         armature: ArrayLike | None = None,
         damping: ArrayLike | None = None,
         friction: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        springref: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
@@ -228,6 +245,9 @@ class Model(_core.Tree):
             armature: (nv,) rotor inertias.
             damping: (nv,) viscous coefficients.
             friction: (nv,) Coulomb friction forces.
+            stiffness: (nv,) of springs in the joints.
+            springref: (nq,) coordinates where they are at rest; quaternions of any length, and 0
+                for the neutral configuration.
             lower: (nq,) lower limits of the coordinates.
             upper: (nq,) upper limits of the coordinates.
             velocity_limit: (nv,) largest absolute rates.
@@ -245,6 +265,8 @@ class Model(_core.Tree):
             "armature": armature,
             "damping": damping,
             "friction": friction,
+            "stiffness": stiffness,
+            "springref": springref,
             "lower": lower,
             "upper": upper,
             "velocity_limit": velocity_limit,
@@ -285,7 +307,7 @@ class Model(_core.Tree):
             counts = self._counts(field)
             values = numbers(field, value, (int(counts.sum()),), scalar=True, finite=False)
             self._set_values(field, values)
-            joints = gathered(joints, field, values, counts)
+            joints = gathered(joints, field, getattr(self, field), counts)
         check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
         if actuated is not None:
             counts = self._sizes[:, 1]
@@ -308,6 +330,10 @@ class Model(_core.Tree):
             nodes.parameters,
             self._body_nodes,
             self.armature,
+            self.stiffness,
+            self.springref,
+            self.damping,
+            self.friction,
             self.gravity,
             *self._named,
         )

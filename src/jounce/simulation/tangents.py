@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._types import Array, Integers
+from jounce._types import Array
 from jounce.derivatives import forward_dynamics_derivatives
+from jounce.derivatives.linearization import plus_passive_forces, with_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.kinematics import integrate
 from jounce.model import Model
-from jounce.model.rates import group_blocks
+from jounce.model.rates import Inputs, group_blocks
 
 __all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow"]
 
@@ -63,7 +64,8 @@ class TangentFlow(NamedTuple):
 
     model: Model
     states: States
-    inputs: slice | Integers
+    inputs: Inputs
+    passive: bool
     threads: int
 
     def start(self) -> Carried:
@@ -73,15 +75,24 @@ class TangentFlow(NamedTuple):
     def slope(self, at: Carried) -> Slope:
         """Return the vector field at a state (bos, eq. 24) with its derivatives."""
         state = self.model, at.q, at.v, self.states.tau, self.states.f_ext
-        d = forward_dynamics_derivatives(*state, threads=self.threads)
-        by_tau = d.dtau[..., self.inputs]
+        if self.passive:
+            d = with_passive_forces(*state, self.threads)
+        else:
+            d = forward_dynamics_derivatives(*state, threads=self.threads)
+        by_tau = self.inputs.columns(d.dtau)
         if at.dq is IDENTITY:
             da = np.concatenate([d.dq, d.dv, by_tau], axis=-1)
             return Slope(at.v, self.states.a, at.dv, da)
         da = d.dq @ at.dq
         da += d.dv @ at.dv
         da[..., 2 * self.model.nv :] += by_tau
-        return Slope(at.v, forward_dynamics(*state, threads=self.threads), at.dv, da)
+        return Slope(at.v, self._accelerations(at), at.dv, da)
+
+    def _accelerations(self, at: Carried) -> Array:
+        model, tau, threads = self.model, self.states.tau, self.threads
+        if self.passive:
+            tau = plus_passive_forces(model, at.q, at.v, tau, threads)
+        return forward_dynamics(model, at.q, at.v, tau, self.states.f_ext, threads=threads)
 
     def moved(
         self,
