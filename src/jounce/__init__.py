@@ -95,7 +95,7 @@ from jounce.series import (
     jacobian_series,
 )
 from jounce.simulation import LinearizedStep, linearize_step
-from jounce.trajectories import TrajectorySample
+from jounce.trajectories import PathDynamics, TrajectorySample, path_dynamics
 
 __version__ = "0.2.0"
 
@@ -149,6 +149,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "PassiveForcesDerivatives",
+    "PathDynamics",
     "SingularError",
     "TrajectorySample",
     "UnknownNameError",
@@ -210,6 +211,7 @@ __all__ = [
     "neutral",
     "passive_forces",
     "passive_forces_derivatives",
+    "path_dynamics",
     "potential_energy",
     "random_configuration",
     "total_mass",

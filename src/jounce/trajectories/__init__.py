@@ -30,6 +30,7 @@ from jounce.trajectories.group import (
     position_and_rotation,
     roll_pitch_yaw,
 )
+from jounce.trajectories.path import PathDynamics, largest_speed_factor, path_dynamics
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, Translation
 from jounce.trajectories.references import aerial_manipulator_reference
@@ -43,6 +44,7 @@ __all__ = [
     "Constant",
     "Curve",
     "HalfCosine",
+    "PathDynamics",
     "Piecewise",
     "Polynomial",
     "PolynomialSegment",
@@ -59,6 +61,8 @@ __all__ = [
     "circle_with_yaw",
     "geodesic",
     "interpolate_poses",
+    "largest_speed_factor",
+    "path_dynamics",
     "position_and_rotation",
     "roll_pitch_yaw",
     "stack",
