@@ -30,6 +30,7 @@ from jounce.trajectories.group import (
     position_and_rotation,
     roll_pitch_yaw,
 )
+from jounce.trajectories.limits import PiecewisePolynomial, s_curve, through_waypoints
 from jounce.trajectories.path import PathDynamics, largest_speed_factor, path_dynamics
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, Translation
@@ -46,6 +47,7 @@ __all__ = [
     "HalfCosine",
     "PathDynamics",
     "Piecewise",
+    "PiecewisePolynomial",
     "Polynomial",
     "PolynomialSegment",
     "PoseCurve",
@@ -65,7 +67,9 @@ __all__ = [
     "path_dynamics",
     "position_and_rotation",
     "roll_pitch_yaw",
+    "s_curve",
     "stack",
+    "through_waypoints",
 ]
 
 

@@ -11,13 +11,14 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError
-from jounce.kinematics import neutral
+from jounce.kinematics import difference, neutral
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
+from jounce.trajectories.limits import Limits, leg_laws
 from jounce.trajectories.polynomial import PolynomialSegment
-from jounce.trajectories.pose import PoseCurve, as_pose_curve
+from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, as_pose_curve
 from jounce.trajectories.spline import BSpline
 
 __all__ = ["RobotTrajectory", "TrajectorySample"]
@@ -179,6 +180,52 @@ class RobotTrajectory(Immutable):
         for name in _group_joints(model):
             poses = _pose(model, name, rows)
             curves[name] = interpolate_poses(times, poses, degree, ends, extend)
+        return cls(model, curves)
+
+    @classmethod
+    def with_limits(
+        cls,
+        model: Model,
+        q: ArrayLike,
+        *,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike,
+        jerk: ArrayLike = np.inf,
+        jounce: ArrayLike | None = None,
+        blend: bool = False,
+        extend: str = "error",
+    ) -> RobotTrajectory:
+        """From configuration to configuration along geodesics, within limits of the rates.
+
+        Each leg goes along ``integrate(q_i, s(t) d)`` with d = ``difference(q_i, q_(i+1))``, and
+        the limits hold for v and its derivatives, see `s_curve` for how fast that is. It stops at
+        every configuration, or with `blend` passes those inside by on rounded corners; then the
+        limits hold for joints of one degree of freedom only.
+
+        Args:
+            model: the robot.
+            q: (m, nq) configurations.
+            velocity: number or (nv,), by default ``model.velocity_limit``.
+            acceleration: number or (nv,), of dv/dt.
+            jerk: likewise, of the second derivative.
+            jounce: likewise, of the third.
+            blend: whether to round the corners instead of stopping.
+            extend: "error" (default), "hold" or "formula", see `Segment`.
+        """
+        rows = _configurations(model, "q", q, 2)
+        if len(rows) < 2:
+            raise ArgumentError(f"q: expected at least two configurations, got {len(rows)}")
+        fastest = model.velocity_limit if velocity is None else velocity
+        limits = Limits.of(model.nv, fastest, acceleration, jerk, jounce)
+        changes = difference(model, rows[:-1], rows[1:])
+        laws = leg_laws(changes, limits, blend, 0.0, extend)
+        joints, index = _vector_joints(model)
+        curves: dict[JointKey, Curve | PoseCurve] = {}
+        if joints:
+            curves[joints] = laws.mapped(np.diff(rows[:, index], axis=0).T, rows[0, index])
+        for name in _group_joints(model):
+            screws = changes[:, model.v_slice(name)]
+            curves[name] = ProductOfExponentials(_pose(model, name, rows[0]), screws, laws)
         return cls(model, curves)
 
     def evaluate(self, t: ArrayLike, order: int = 0) -> TrajectorySample:
