@@ -51,7 +51,7 @@ def test_derivatives_are_continuous(distance, count):
 
 
 def fastest(distance, limits, steps):
-    """Fewest steps of length h in which a chain of sums of the last derivative can get there (LP)."""
+    """How far the best of all piecewise constant last derivatives gets in a time, by an LP."""
     optimize = pytest.importorskip("scipy.optimize")
     order = len(limits)
 

@@ -38,6 +38,7 @@ from jounce.trajectories.references import aerial_manipulator_reference
 from jounce.trajectories.robot import RobotTrajectory, TrajectorySample
 from jounce.trajectories.scalar import Circle, HalfCosine, Polynomial, Sinusoid
 from jounce.trajectories.spline import BSpline
+from jounce.trajectories.time_optimal import PathLaw, time_optimal_law
 
 __all__ = [
     "BSpline",
@@ -46,6 +47,7 @@ __all__ = [
     "Curve",
     "HalfCosine",
     "PathDynamics",
+    "PathLaw",
     "Piecewise",
     "PiecewisePolynomial",
     "Polynomial",
@@ -70,6 +72,7 @@ __all__ = [
     "s_curve",
     "stack",
     "through_waypoints",
+    "time_optimal_law",
 ]
 
 

@@ -132,8 +132,7 @@ def s_curve(
     All components move in proportion. With limits up to the acceleration or up to the jerk this is
     the shortest time that any motion along the line takes. With a limit of the jounce it is the
     shortest of those whose jerk, acceleration and velocity each rise to a plateau and fall in the
-    same way; motions without this symmetry can be faster (a short one, that meets no other limit, by
-    7%).
+    same way; motions without this symmetry can be faster (by 7% where no other limit is met).
 
     Args:
         initial: number or (n,).
@@ -269,7 +268,7 @@ def _length(product: float, n: int, rest: float) -> float:
     """The x with x (x + rest)^n = product, by Newton's method from above."""
     if math.isinf(product):
         return math.inf
-    x = product ** (1 / (n + 1))
+    x = math.exp(math.log(product) / (n + 1))
     for _ in range(60):
         value = math.log(x) + n * math.log(x + rest) - math.log(product)
         x *= math.exp(-value / (1 + n * x / (x + rest)))

@@ -1,4 +1,4 @@
-"""Dynamics along a path: forces and their rates as polynomials in its speed, and what limits allow."""
+"""Dynamics along a path: forces and rates as polynomials in its speed, and what limits allow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PathDynamics(NamedTuple):
         return tau
 
     def force_rates(self, speed: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike) -> Array:
-        """Time derivatives (..., nv) of the forces at speeds, accelerations and jerks (...) of s."""
+        """Rates of the forces (..., nv) at speeds, accelerations and jerks (...) of s."""
         v, a = _checks.numbers("speed", speed), _checks.numbers("acceleration", acceleration)
         j, v, a = _checks.numbers("jerk", jerk)[..., None], v[..., None], a[..., None]
         mixed = self.dm + 2 * self.c
@@ -176,4 +176,5 @@ def _first_positive_root(a: Array, b: Array, limit: Array) -> Array:
         for _ in range(3):
             step = (a * roots**3 + b * roots - limit) / (3 * a * roots**2 + b)
             roots -= np.where(np.isfinite(step) & (np.abs(step) < 0.1 * np.abs(roots)), step, 0.0)
-    return np.min(roots, axis=0, where=roots > 0, initial=np.inf)
+    first: Array = np.min(roots, axis=0, where=roots > 0, initial=np.inf)
+    return first
