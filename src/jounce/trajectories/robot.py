@@ -193,6 +193,36 @@ class RobotTrajectory(Immutable):
         return cls(model, curves)
 
     @classmethod
+    def from_samples(
+        cls,
+        model: Model,
+        times: ArrayLike,
+        q: ArrayLike,
+        pieces: int | None = None,
+        degree: int = 5,
+        extend: str = "error",
+    ) -> RobotTrajectory:
+        """A trajectory from samples, for example of a recording or a simulation.
+
+        Args:
+            model: the robot.
+            times: (m,) increasing, s.
+            q: (m, nq) coordinates.
+            pieces: number of polynomials of a least-squares fit, for samples with noise; by
+                default the splines go through all samples. Spherical and free joints, for which
+                there is no fit, always do.
+            degree: of the splines.
+            extend: "error" (default), "hold" or "formula", see `Segment`.
+        """
+        through = cls.through(model, times, q, degree, "free", extend)
+        joints, index = _vector_joints(model)
+        if pieces is None or not joints:
+            return through
+        rows = _configurations(model, "q", q, 2)
+        fit = BSpline.fit(times, rows[:, index], pieces, degree, extend)
+        return cls(model, {**through.curves, joints: fit})
+
+    @classmethod
     def with_limits(
         cls,
         model: Model,
