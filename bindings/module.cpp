@@ -37,7 +37,9 @@ void expect(bool condition) {
 // and the frames that are not a body's own, by name, with their bodies and poses.
 void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<double> placement,
                 Array<double> alignment, Array<double> pitch, Array<double> parameters,
-                Array<int> body_node, Array<double> armature, Array<double> gravity,
+                Array<int> body_node, Array<double> armature, Array<double> stiffness,
+                Array<double> springref, Array<double> damping, Array<double> friction,
+                Array<double> gravity,
                 std::vector<std::string> joints, nb::dict frames, Array<int> frame_body,
                 Array<double> frame_pose) {
   const std::size_t n = parent.size();
@@ -45,12 +47,17 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   expect(placement.size() == 16 * n && alignment.size() == 16 * n);
   expect(gravity.size() == 3 && body_node.size() <= n && frame_pose.size() == 16 * frame_body.size());
   expect(frames.size() <= body_node.size() + frame_body.size());
-  std::size_t nv = 0;
-  for (std::size_t i = 0; i < n; ++i) nv += rates(Kind(kind.data()[i]));
-  expect(armature.size() == nv);
+  std::size_t nq = 0, nv = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    nq += coordinates(Kind(kind.data()[i]));
+    nv += rates(Kind(kind.data()[i]));
+  }
+  expect(armature.size() == nv && stiffness.size() == nv && springref.size() == nq);
+  expect(damping.size() == nv && friction.size() == nv);
   Tree<double> tree = make_tree({int(n), int(body_node.size()), parent.data(), kind.data(),
                                  body_node.data(), placement.data(), alignment.data(), pitch.data(),
-                                 parameters.data(), armature.data(), gravity.data()});
+                                 parameters.data(), armature.data(), gravity.data(), stiffness.data(),
+                                 springref.data(), damping.data(), friction.data()});
   std::vector<int> bodies(frame_body.data(), frame_body.data() + frame_body.size());
   for (int body : bodies) expect(body >= -1 && body < tree.n_bodies);
   for (auto [name, at] : frames) {
@@ -157,8 +164,8 @@ NB_MODULE(JOUNCE_MODULE, m) {
   auto tree = nb::class_<PythonModel>(m, "Tree", "What the kernels know of a model: its tree of elementary joints, and names.");
   tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());
   tree.def("__init__", &make_model, "parent"_a, "kind"_a, "placement"_a, "alignment"_a, "pitch"_a,
-           "parameters"_a, "body_node"_a, "armature"_a, "gravity"_a, "joints"_a, "frames"_a,
-           "frame_body"_a, "frame_pose"_a);
+           "parameters"_a, "body_node"_a, "armature"_a, "stiffness"_a, "springref"_a,
+           "damping"_a, "friction"_a, "gravity"_a, "joints"_a, "frames"_a, "frame_body"_a, "frame_pose"_a);
   tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
   tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
   m.attr("pack_width") = lanes<Wide>;

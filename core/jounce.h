@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define JOUNCE_ABI 1
+#define JOUNCE_ABI 2
 JOUNCE_API int jounce_abi(void);
 
 typedef struct jounce_model jounce_model;
@@ -55,6 +55,10 @@ typedef struct {
   int n_frames;             /* further frames, beside those of the bodies; may be 0 */
   const int* frame_body;    /* (n_frames) body they are fixed to, -1: the world */
   const double* frame_pose; /* (n_frames, 4, 4) pose in it */
+  const double* stiffness;  /* (nv) of joint springs; null: none, and so below */
+  const double* springref;  /* (nq) coordinates where they rest; null: neutral */
+  const double* damping;    /* (nv) */
+  const double* friction;   /* (nv) */
 } jounce_tree;
 
 /* Null if the tree is none; then the reason is in `message`, of `room` characters. */

@@ -12,19 +12,10 @@ import pytest
 import jounce as jc
 from jounce import _core
 
-INTERNAL = {
-    "integrate_blocks",
-    "forward_dynamics_derivatives_by",
-    "frame_wrench",
-    "jacobian_first_derivatives",
-    "jacobian_second_derivatives",
-    "explicit_step",
-    "explicit_rollout",
-}
 SIGNATURES = {
     name: _core.signature(name)
     for name in _core.kernel_names()
-    if name not in INTERNAL and not name.endswith("_series")  # those are in tests/series
+    if not _core.signature(name)["internal"] and not name.endswith("_series")  # see tests/series
 }
 KERNELS = {name: (*own["inputs"], *own["optional_inputs"]) for name, own in SIGNATURES.items()}
 OPTIONS = {

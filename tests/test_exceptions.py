@@ -173,7 +173,7 @@ BAD_INPUT = {
     "neutral": (lambda x: jc.neutral(MODEL, x), SHAPES),
     "random_configuration": (lambda x: jc.random_configuration(MODEL, x), SEEDS),
     "random_configuration shape": (lambda x: jc.random_configuration(MODEL, 0, x), SHAPES),
-    "passive_forces": (lambda x: jc.passive_forces(MODEL, x), NUMBERS),
+    "passive_forces": (lambda x: jc.passive_forces(MODEL, Q, x), NUMBERS),
     "builder": (jc.ModelBuilder, ["a", *WORDS]),
     "builder name": (lambda x: jc.ModelBuilder(name=x), WORDS),
     "builder gravity": (lambda x: jc.ModelBuilder(gravity=x).build(), [NUMBERS[0], *NUMBERS[2:]]),

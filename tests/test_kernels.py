@@ -18,6 +18,7 @@ INTERNAL = {
     "jacobian_second_derivatives",
     "explicit_step",
     "explicit_rollout",
+    "search_configuration",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 

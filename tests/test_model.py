@@ -24,6 +24,7 @@ ARRAYS = [
     "armature",
     "damping",
     "friction",
+    "stiffness",
     "lower",
     "upper",
     "velocity_limit",

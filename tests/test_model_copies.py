@@ -122,8 +122,9 @@ def test_one_number_counts_for_all_joints(robot):
     np.testing.assert_array_equal(other.damping, np.full(robot.nv, 0.3))
     np.testing.assert_array_equal(other.lower, np.full(robot.nq, -1.0))
     v = np.ones(robot.nv)
-    expected = jc.passive_forces(robot.replace(damping=0), v) - 0.3
-    np.testing.assert_allclose(jc.passive_forces(other, v), expected, rtol=0, atol=1e-15)
+    q = jc.neutral(robot)
+    expected = jc.passive_forces(robot.replace(damping=0), q, v) - 0.3
+    np.testing.assert_allclose(jc.passive_forces(other, q, v), expected, rtol=0, atol=1e-15)
 
 
 def test_replace_takes_little_of_the_work_of_building(count_calls):

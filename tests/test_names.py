@@ -17,7 +17,7 @@ WORDS = {
     "forward_kinematics": "body_poses",
     "fk": "body_pose",
     "mj_step": "step",
-    "ik": "jacobian",
+    "ik": "inverse_kinematics",
     "gravity": "gravity_forces",
     "nle": "bias_forces",
     "com": "center_of_mass",
@@ -82,9 +82,7 @@ def test_a_name_of_a_public_module_is_found_in_it(word):
         getattr(jc, word)
 
 
-@pytest.mark.parametrize(
-    "word", ["view", "jvp", "sweep", "Constraints", "torque_regressor"]
-)
+@pytest.mark.parametrize("word", ["view", "jvp", "sweep", "Constraints", "torque_regressor"])
 def test_what_is_planned_is_not_there_yet(word):
     with pytest.raises(AttributeError, match="not there yet") as caught:
         getattr(jc, word)

@@ -24,6 +24,8 @@ KernelList mass_partials_kernels();
 KernelList frame_partials_kernels();
 KernelList check_kernels();
 KernelList simulation_kernels();
+KernelList passive_kernels();
+KernelList inverse_kinematics_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

@@ -5,6 +5,7 @@
 // `alignment`: x_public = alignment x_node. Nodes are numbered depth first.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,8 @@ struct Tree {
   int heaviest = 0;              // root of the tree with the largest mass
   std::vector<Node<P>> nodes;
   std::vector<P> armature;       // (nv)
+  std::vector<P> stiffness, damping, friction;  // (nv) of the joints, see dynamics/passive.hpp
+  std::vector<P> springref;      // (nq) where the springs rest
   std::vector<int> angle_q;      // coordinates that are angles
   std::vector<int> quaternions;  // first coordinate of each quaternion
   std::vector<int> body_node;    // (n_bodies)
@@ -74,6 +77,8 @@ struct TreeData {
   int n, n_bodies;
   const int *parent, *kind, *body_node;
   const double *placement, *alignment, *pitch, *parameters, *armature, *gravity;
+  // Null for zeros, that is, for the neutral configuration.
+  const double *stiffness = nullptr, *springref = nullptr, *damping = nullptr, *friction = nullptr;
 };
 
 namespace detail {
@@ -187,6 +192,21 @@ inline void find_reference_points(std::vector<Node<double>>& nodes) {
   }
 }
 
+inline std::vector<double> numbers_or_zeros(const double* numbers, int count) {
+  return numbers ? std::vector<double>(numbers, numbers + count) : std::vector<double>(count, 0.0);
+}
+
+// With unit quaternions; one without a length is the identity.
+inline std::vector<double> rest_position(const double* q, const Tree<double>& t) {
+  std::vector<double> rest = numbers_or_zeros(q, t.nq);
+  for (int start : t.quaternions) {
+    double* x = rest.data() + start;
+    const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+    for (int k = 0; k < 4; ++k) x[k] = norm > 0.0 ? x[k] / norm : k == 3 ? 1.0 : 0.0;
+  }
+  return rest;
+}
+
 inline int heaviest_root(const std::vector<Node<double>>& nodes) {
   int heaviest = 0;
   double most = 0.0;
@@ -217,6 +237,10 @@ inline Tree<double> make_tree(const TreeData& data) {
     t.nodes[i].body = b;
   }
   t.armature.assign(data.armature, data.armature + t.nv);
+  t.stiffness = detail::numbers_or_zeros(data.stiffness, t.nv);
+  t.damping = detail::numbers_or_zeros(data.damping, t.nv);
+  t.friction = detail::numbers_or_zeros(data.friction, t.nv);
+  t.springref = detail::rest_position(data.springref, t);
   if (t.nv <= kMostRelated) t.related = related_rates(t.nodes, t.nv);
   for (const Node<double>& node : t.nodes) {  // pairs within the node once, below it twice
     t.mean_related += node.nv * (2.0 * (node.v_end - node.v) - node.nv) / t.nv;

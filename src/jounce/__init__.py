@@ -21,6 +21,7 @@ from jounce.derivatives import (
     InverseDynamicsDerivatives,
     KineticEnergyDerivatives,
     Linearization,
+    PassiveForcesDerivatives,
     body_acceleration_derivatives,
     body_twist_derivatives,
     christoffel_symbols,
@@ -32,6 +33,7 @@ from jounce.derivatives import (
     kinetic_energy_derivatives,
     linearize,
     mass_matrix_derivatives,
+    passive_forces_derivatives,
 )
 from jounce.dynamics import (
     CentroidalMomentumDerivatives,
@@ -73,6 +75,7 @@ from jounce.kinematics import (
     CenterOfMassDerivatives,
     DifferenceDerivatives,
     IntegrateDerivatives,
+    InverseKinematics,
     bias_acceleration,
     body_acceleration,
     body_accelerations,
@@ -91,6 +94,7 @@ from jounce.kinematics import (
     integrate,
     integrate_derivatives,
     interpolate,
+    inverse_kinematics,
     jacobian,
     jacobian_rate,
     neutral,
@@ -124,7 +128,7 @@ from jounce.simulation import (
     simulate,
     step,
 )
-from jounce.trajectories import TrajectorySample
+from jounce.trajectories import PathDynamics, TrajectorySample, path_dynamics
 
 __version__ = "0.2.0"
 
@@ -169,6 +173,7 @@ __all__ = [
     "HybridDynamicsSeries",
     "IntegrateDerivatives",
     "InverseDynamicsDerivatives",
+    "InverseKinematics",
     "Joint",
     "KineticEnergyDerivatives",
     "Linearization",
@@ -183,6 +188,8 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MotionCheck",
+    "PassiveForcesDerivatives",
+    "PathDynamics",
     "Rollout",
     "SimulatedMotion",
     "SingularError",
@@ -236,6 +243,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_dynamics_series",
+    "inverse_kinematics",
     "inverse_mass_matrix",
     "inverse_mass_matrix_derivatives",
     "jacobian",
@@ -260,6 +268,8 @@ __all__ = [
     "neutral",
     "normalize",
     "passive_forces",
+    "passive_forces_derivatives",
+    "path_dynamics",
     "potential_energy",
     "random_configuration",
     "rollout",

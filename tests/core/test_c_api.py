@@ -150,6 +150,7 @@ def test_every_kernel_gives_the_numbers_of_its_python_function(name, library, mo
     kernel = Kernel(library, name, model, r)
     rng = np.random.default_rng(0)
     x = state(model, states)
+    x.lower, x.upper = np.full((2, states, model.nq), 10.0) * np.array([-1, 1])[:, None, None]
     given = {}
     for array in kernel.inputs:
         key = array.name.decode()
@@ -332,6 +333,7 @@ def test_internal_kernels_are_marked(library):
         "frame_wrench",
         "jacobian_first_derivatives",
         "jacobian_second_derivatives",
+        "search_configuration",
         *IN_TIME,
     }
 

@@ -27,6 +27,7 @@ from jounce.derivatives.dynamics import (
 from jounce.derivatives.hybrid import HybridDynamicsDerivatives, hybrid_dynamics_derivatives
 from jounce.derivatives.jacobians import jacobian_derivatives
 from jounce.derivatives.linearization import Linearization, linearize
+from jounce.derivatives.passive import PassiveForcesDerivatives, passive_forces_derivatives
 
 __all__ = [
     "BodyAccelerationDerivatives",
@@ -36,6 +37,7 @@ __all__ = [
     "InverseDynamicsDerivatives",
     "KineticEnergyDerivatives",
     "Linearization",
+    "PassiveForcesDerivatives",
     "body_acceleration_derivatives",
     "body_twist_derivatives",
     "christoffel_symbols",
@@ -47,6 +49,7 @@ __all__ = [
     "kinetic_energy_derivatives",
     "linearize",
     "mass_matrix_derivatives",
+    "passive_forces_derivatives",
 ]
 
 

@@ -12,21 +12,24 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._core.out import Given, deliver_all
-from jounce._types import Array, ArrayLike, Integers
-from jounce.derivatives.dynamics import forward_dynamics_derivatives
+from jounce._types import Array, ArrayLike
+from jounce.derivatives.dynamics import ForwardDynamicsDerivatives, forward_dynamics_derivatives
+from jounce.derivatives.passive import passive_forces_derivatives
+from jounce.dynamics import passive_forces
+from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.model.rates import Actuated, actuated_rates, as_slice, group_blocks
+from jounce.model.rates import Actuated, Inputs, group_blocks, inputs_of
 
-__all__ = ["Linearization", "linearize"]
+__all__ = ["Linearization", "linearize", "plus_passive_forces", "with_passive_forces"]
 
 
 class Linearization(NamedTuple):
-    """Matrices of d/dt (delta q, delta v) = A (delta q, delta v) + B delta tau."""
+    """Matrices of d/dt (delta q, delta v) = A (delta q, delta v) + B delta u, u the inputs."""
 
     A: Array
     """(..., 2 nv, 2 nv)."""
     B: Array
-    """(..., 2 nv, number of actuated rates)."""
+    """(..., 2 nv, number of inputs)."""
 
 
 def linearize(
@@ -37,6 +40,8 @@ def linearize(
     f_ext: ArrayLike | None = None,
     *,
     actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> Linearization:
@@ -49,7 +54,8 @@ def linearize(
         d/dt delta v = da/dq delta q + da/dv delta v + M^-1 delta tau,
 
     where ad_v acts within each joint: omega x for a spherical joint, the adjoint of the body twist
-    for a free joint, zero for all others.
+    for a free joint, zero for all others. The inputs are forces of actuated rates, or with a map
+    ``tau = actuation @ u`` those that it takes, for example of thrusters or transmissions.
 
     Args:
         model: the robot.
@@ -59,6 +65,9 @@ def linearize(
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies, held constant.
         actuated: which rates have an input: a bool mask (nv,) or names of joints; by default
             ``model.actuated``. Columns of B are in the order of the rates.
+        actuation: (nv, inputs) constant map from inputs to generalized forces, instead of
+            `actuated`; B then has a column for each of its columns.
+        passive: whether springs, damping and friction of the joints act beside tau.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -66,32 +75,35 @@ def linearize(
         Named tuple (A, B).
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or both
+            `actuated` and `actuation`.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].
     """
-    inputs = actuated_rates(model, actuated)
+    inputs = inputs_of(model, actuated, actuation)
     n, given = 2 * model.nv, Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
 
     def compute(
         q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None
     ) -> Linearization:
-        return _linearize(model, q, v, tau, f_ext, inputs, threads)
+        return _linearize(model, (q, v, tau, f_ext), inputs, passive, threads)
 
-    return deliver_all(compute, out, ((n, n), (n, len(inputs))), given)
+    return deliver_all(compute, out, ((n, n), (n, inputs.number)), given)
 
 
 def _linearize(
     model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None,
-    inputs: Integers,
+    state: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None],
+    inputs: Inputs,
+    passive: bool,
     threads: int,
 ) -> Linearization:
-    d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
+    q, v, tau, f_ext = state
+    if passive:
+        d = with_passive_forces(model, q, v, tau, f_ext, threads)
+    else:
+        d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
     nv, rates = model.nv, np.asarray(v, float)
     A = np.zeros((*d.dq.shape[:-2], 2 * nv, 2 * nv))
     A[..., :nv, nv:] = np.eye(nv)
@@ -99,6 +111,43 @@ def _linearize(
         A[..., block.at, block.at] = -block.ad(rates)
     A[..., nv:, :nv] = d.dq
     A[..., nv:, nv:] = d.dv
-    B = np.zeros((*d.dq.shape[:-2], 2 * nv, len(inputs)))
-    B[..., nv:, :] = d.dtau[..., as_slice(inputs)]
+    B = np.zeros((*d.dq.shape[:-2], 2 * nv, inputs.number))
+    B[..., nv:, :] = inputs.columns(d.dtau)
     return Linearization(A, B)
+
+
+def plus_passive_forces(
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, threads: int
+) -> Array:
+    """Sum of tau and the passive forces."""
+    passive = passive_forces(model, q, v, threads=threads)
+    try:
+        given = np.asarray(tau, float)
+        if given.shape[-1:] == (model.nv,):
+            total: Array = given + passive
+            return total
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentError(
+        f"tau must be numbers of shape (..., {model.nv}), that is (..., nv) of this model, whose "
+        f"leading axes broadcast with those of q and v, got {_shown(tau)}"
+    )
+
+
+def _shown(x: ArrayLike) -> str:
+    return f"shape {x.shape}" if isinstance(x, np.ndarray) else repr(x)
+
+
+def with_passive_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    threads: int,
+) -> ForwardDynamicsDerivatives:
+    """Derivatives of the accelerations under tau and the passive forces, by q, v and tau."""
+    total = plus_passive_forces(model, q, v, tau, threads)
+    d = forward_dynamics_derivatives(model, q, v, total, f_ext, threads=threads)
+    p = passive_forces_derivatives(model, q, v, threads=threads)
+    return d._replace(dq=d.dq + d.dtau @ p.dq, dv=d.dv + d.dtau @ p.dv)

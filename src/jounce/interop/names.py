@@ -23,7 +23,8 @@ ELSEWHERE = {
     "bias_forces": "nle nonlineareffects non_linear_effects bias calcbiasterm coriolis_forces",
     "gravity_forces": "gravity gravity_vector computegeneralizedgravity static_torque"
     " computestatictorque calcgravitygeneralizedforces gravity_compensation",
-    "passive_forces": "damping friction mj_passive",
+    "passive_forces": "damping friction springs stiffness mj_passive",
+    "inverse_kinematics": "ik inversekinematics solve_ik compute_ik diff_ik",
     "body_poses": "forward_kinematics fk forwardkinematics framesforwardkinematics mj_kinematics"
     " updateframeplacements poses",
     "body_pose": "frame_pose frame_placement forward_kinematics fk evalbodyposeinworld pose",
@@ -103,18 +104,12 @@ ELSEWHERE = {
 A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie.hat``.
 """
 
-_NO_SOLVER = (
-    "There is no solver for inverse kinematics; jc.jacobian, jc.difference and jc.integrate are "
-    "what its steps are made of."
-)
 _NO_DATA = "Functions need no data object, they return arrays."
 
 _PLANNED = "view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),
-    "ik": _NO_SOLVER,
-    "inverse_kinematics": _NO_SOLVER,
     "data": _NO_DATA,
     "createdata": _NO_DATA,
     "mjdata": _NO_DATA,

@@ -19,6 +19,7 @@ from jounce.kinematics.configurations import (
     normalize,
     random_configuration,
 )
+from jounce.kinematics.inverse import InverseKinematics, inverse_kinematics
 from jounce.kinematics.jacobians import jacobian, jacobian_rate
 from jounce.kinematics.masses import (
     CenterOfMassDerivatives,
@@ -41,6 +42,7 @@ __all__ = [
     "CenterOfMassDerivatives",
     "DifferenceDerivatives",
     "IntegrateDerivatives",
+    "InverseKinematics",
     "bias_acceleration",
     "body_acceleration",
     "body_accelerations",
@@ -59,6 +61,7 @@ __all__ = [
     "integrate",
     "integrate_derivatives",
     "interpolate",
+    "inverse_kinematics",
     "jacobian",
     "jacobian_rate",
     "neutral",

@@ -110,6 +110,8 @@ class Joint:
         armature: rotor inertia reflected to the joint, one number or one per rate.
         damping: viscous coefficient, see `jounce.passive_forces`.
         friction: Coulomb friction force, see `jounce.passive_forces`.
+        stiffness: of the joint's spring, one number or one per rate, see `jounce.passive_forces`.
+        springref: coordinate(s) where the spring is at rest; 0 is the neutral configuration.
         lower: lower limit of the coordinate(s); minus infinity if there is none.
         upper: upper limit of the coordinate(s).
         velocity_limit: largest absolute rate.
@@ -127,6 +129,8 @@ class Joint:
     armature: Numbers = 0.0
     damping: Numbers = 0.0
     friction: Numbers = 0.0
+    stiffness: Numbers = 0.0
+    springref: Numbers = 0.0
     lower: Numbers = -math.inf
     upper: Numbers = math.inf
     velocity_limit: Numbers = math.inf
@@ -180,10 +184,17 @@ class Joint:
         return self if self.name else replace(self, name=name)
 
 
-RATE_FIELDS = ("armature", "damping", "friction", "velocity_limit", "effort_limit")
+RATE_FIELDS = (
+    "armature",
+    "damping",
+    "friction",
+    "stiffness",
+    "velocity_limit",
+    "effort_limit",
+)
 """Fields of `Joint` with one number per rate; none may be negative."""
 
-COORDINATE_FIELDS = ("lower", "upper")
+COORDINATE_FIELDS = ("lower", "upper", "springref")
 """Fields of `Joint` with one number per coordinate."""
 
 _JOINT_DEFAULTS: dict[str, float] = {
@@ -354,11 +365,13 @@ def gathered(
     return tuple(news)
 
 
-_FINITE_FIELDS = ("armature", "damping", "friction")
+_FINITE_FIELDS = ("armature", "damping", "friction", "stiffness", "springref")
 
 
 def _rule(field: str) -> str:
     """What must not be the numbers of a field."""
+    if field == "springref":
+        return "must be finite"
     if field in _FINITE_FIELDS:
         return "must not be negative, nan or infinite"
     return "must not be negative or nan" if field in RATE_FIELDS else "must not be nan"
@@ -391,7 +404,7 @@ def check_joint(joint: Joint) -> None:
     lower, upper = values["lower"], values["upper"]
     if not (lower.__class__ is upper.__class__ is float and lower <= upper):
         counts = np.array([sum(size[0] for size in sizes)])
-        low, high = (spread([joint], field, counts) for field in COORDINATE_FIELDS)
+        low, high = (spread([joint], field, counts) for field in ("lower", "upper"))
         check_limits([joint], low, high, counts)
 
 

@@ -32,7 +32,16 @@ from jounce.model.joints import (
     gathered,
     spread,
 )
-from jounce.model.nodes import IDENTITY, Body, Frame, Nodes, all_frames, build_nodes, frozen
+from jounce.model.nodes import (
+    IDENTITY,
+    Body,
+    Frame,
+    Nodes,
+    all_frames,
+    build_nodes,
+    frozen,
+    unit_quaternions,
+)
 from jounce.model.poses import checked_poses
 
 __all__ = ["Frame", "Model", "node_of", "require_model"]
@@ -67,6 +76,8 @@ class Model(_core.Tree, Edits):
         armature: (nv,) rotor inertia reflected to the joint, part of the dynamics.
         damping: (nv,) viscous coefficients, see `jounce.passive_forces`.
         friction: (nv,) Coulomb friction forces, see `jounce.passive_forces`.
+        stiffness: (nv,) of the joints' springs, see `jounce.passive_forces`.
+        springref: (nq,) coordinates where the springs are at rest.
         lower: (nq,) lower limits of the coordinates.
         upper: (nq,) upper limits of the coordinates.
         velocity_limit: (nv,) largest absolute rates.
@@ -92,6 +103,8 @@ class Model(_core.Tree, Edits):
     armature: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    springref: Array
     lower: Array
     upper: Array
     velocity_limit: Array
@@ -177,6 +190,8 @@ class Model(_core.Tree, Edits):
 
     def _set_values(self, field: str, values: Array) -> None:
         check_values(self.joints, field, values, self._counts(field))
+        if field == "springref":
+            values = unit_quaternions(self.nodes, values)
         self._set(field, frozen(values))
 
     def _set(self, name: str, value: object) -> None:
@@ -260,6 +275,8 @@ class Model(_core.Tree, Edits):
         armature: ArrayLike | None = None,
         damping: ArrayLike | None = None,
         friction: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        springref: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
@@ -279,6 +296,9 @@ class Model(_core.Tree, Edits):
             armature: (nv,) rotor inertias.
             damping: (nv,) viscous coefficients.
             friction: (nv,) Coulomb friction forces.
+            stiffness: (nv,) of springs in the joints.
+            springref: (nq,) coordinates where they are at rest; quaternions of any length, and 0
+                for the neutral configuration.
             lower: (nq,) lower limits of the coordinates.
             upper: (nq,) upper limits of the coordinates.
             velocity_limit: (nv,) largest absolute rates.
@@ -297,6 +317,8 @@ class Model(_core.Tree, Edits):
             "armature": armature,
             "damping": damping,
             "friction": friction,
+            "stiffness": stiffness,
+            "springref": springref,
             "lower": lower,
             "upper": upper,
             "velocity_limit": velocity_limit,
@@ -353,7 +375,7 @@ class Model(_core.Tree, Edits):
             counts = self._counts(field)
             values = numbers(field, value, (int(counts.sum()),), scalar=True, finite=False)
             self._set_values(field, values)
-            joints = gathered(joints, field, values, counts)
+            joints = gathered(joints, field, getattr(self, field), counts)
         check_limits(self.joints, self.lower, self.upper, self._counts("lower"))
         if actuated is not None:
             counts = self._sizes[:, 1]
@@ -373,6 +395,10 @@ class Model(_core.Tree, Edits):
             nodes.parameters,
             self._body_nodes,
             self.armature,
+            self.stiffness,
+            self.springref,
+            self.damping,
+            self.friction,
             self.gravity,
             *self._named,
         )

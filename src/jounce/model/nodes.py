@@ -25,7 +25,16 @@ from jounce.model.joints import (
     frames_along,
 )
 
-__all__ = ["IDENTITY", "Body", "Frame", "Nodes", "all_frames", "build_nodes", "frozen"]
+__all__ = [
+    "IDENTITY",
+    "Body",
+    "Frame",
+    "Nodes",
+    "all_frames",
+    "build_nodes",
+    "frozen",
+    "unit_quaternions",
+]
 
 
 class Body(NamedTuple):
@@ -120,6 +129,18 @@ def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[s
     out = {body.name: Frame(i, IDENTITY) for i, body in enumerate(bodies)}
     out.update((name, Frame(f.body, frozen(f.placement))) for name, f in frames.items())
     return MappingProxyType(out)
+
+
+def unit_quaternions(nodes: Nodes, q: Array) -> Array:
+    """Coordinates (nq,) with quaternions of length one, those without length as the identity."""
+    starts = nodes.q_index[nodes.kind >= ELEMENTARY.index("spherical")]
+    if not len(starts):
+        return q
+    at, q = starts[:, None] + np.arange(4), q.copy()
+    x = q[at] / np.maximum(np.abs(q[at]).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    norm = np.linalg.norm(x, axis=1, keepdims=True)
+    q[at] = np.where(norm > 0, x / np.where(norm > 0, norm, 1.0), (0.0, 0.0, 0.0, 1.0))
+    return q
 
 
 def _as_arrays(

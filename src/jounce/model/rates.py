@@ -17,9 +17,11 @@ from jounce.model.model import Model, node_of, require_model
 __all__ = [
     "Actuated",
     "GroupBlock",
+    "Inputs",
     "actuated_rates",
     "as_slice",
     "group_blocks",
+    "inputs_of",
     "path_rates",
     "rate_nodes",
 ]
@@ -84,6 +86,43 @@ def actuated_rates(model: Model, actuated: Actuated) -> Integers:
             f"got {values.dtype} of shape {values.shape}"
         )
     return np.flatnonzero(values)
+
+
+class Inputs(NamedTuple):
+    """What the columns of an input matrix stand for: forces of some rates, or a map to forces."""
+
+    rates: slice | Integers
+    actuation: Array | None
+    number: int
+
+    def columns(self, by_tau: Array) -> Array:
+        """Derivatives by the inputs of what has the derivatives (..., rows, nv) by tau."""
+        if self.actuation is None:
+            return by_tau[..., self.rates]
+        columns: Array = by_tau @ self.actuation
+        return columns
+
+
+def inputs_of(model: Model, actuated: Actuated, actuation: ArrayLike | None) -> Inputs:
+    """Inputs by the rates that have one, or by the map from inputs to forces."""
+    if actuation is None:
+        rates = actuated_rates(model, actuated)
+        return Inputs(as_slice(rates), None, len(rates))
+    require_model(model)
+    if actuated is not None:
+        raise ArgumentError("give actuated or actuation, not both")
+    try:
+        array = np.array(actuation, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"actuation must be numbers, got {actuation!r}") from None
+    if array.ndim != 2 or len(array) != model.nv:
+        raise ArgumentError(
+            f"actuation must have shape ({model.nv}, inputs), that is (nv, inputs) of this model, "
+            f"got {array.shape}"
+        )
+    if not np.all(np.isfinite(array)):
+        raise ArgumentError("actuation must be finite")
+    return Inputs(slice(None), array, array.shape[1])
 
 
 def as_slice(indices: Integers) -> slice | Integers:

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._core.out import Given, deliver_all
-from jounce._types import Array, ArrayLike, Integers
+from jounce._types import Array, ArrayLike
+from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.model.rates import Actuated, actuated_rates, as_slice
+from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.tangents import States, TangentFlow
 
@@ -30,7 +31,7 @@ class LinearizedStep(NamedTuple):
     A: Array
     """(..., 2 nv, 2 nv) derivative of the next state by the state, both in tangent spaces."""
     B: Array
-    """(..., 2 nv, number of actuated rates) derivative of the next state by the forces."""
+    """(..., 2 nv, number of inputs) derivative of the next state by the inputs."""
     q: Array
     """(..., nq) next coordinates."""
     v: Array
@@ -47,6 +48,8 @@ def linearize_step(
     *,
     method: str = "rkmk4",
     actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
     out: tuple[Array, Array, Array, Array] | None = None,
     threads: int = 1,
 ) -> LinearizedStep:
@@ -84,6 +87,9 @@ def linearize_step(
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
         method: see the table.
         actuated: which rates have an input, as in `linearize`.
+        actuation: (nv, inputs) map from inputs to forces, as in `linearize`.
+        passive: whether springs, damping and friction of the joints act beside tau, changing with
+            the state during the step.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -98,30 +104,30 @@ def linearize_step(
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
     """
-    inputs = actuated_rates(model, actuated)
+    inputs = inputs_of(model, actuated, actuation)
     chosen, step = find_method(method), _time_step(dt)
 
     def compute(
         q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None, step: Array
     ) -> LinearizedStep:
-        lead, states = _flat_states(model, q, v, tau, f_ext, step[..., None], threads)
-        results = _step_all(model, states, inputs, chosen, threads)
+        lead, states = _flat_states(model, (q, v, tau, f_ext), step[..., None], passive, threads)
+        results = _step_all(model, states, inputs, chosen, passive, threads)
         return LinearizedStep(*(x.reshape(*lead, *x.shape[1:]) for x in results))
 
     arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n, given = 2 * model.nv, Given("linearize_step", model, threads, **arrays)
-    return deliver_all(compute, out, ((n, n), (n, len(inputs)), (model.nq,), (model.nv,)), given)
+    return deliver_all(compute, out, ((n, n), (n, inputs.number), (model.nq,), (model.nv,)), given)
 
 
 def _step_all(
-    model: Model, states: States, inputs: Integers, method: Method, threads: int
+    model: Model, states: States, inputs: Inputs, method: Method, passive: bool, threads: int
 ) -> LinearizedStep:
     """Step all states, a portion of them at a time."""
-    nv, m, count = model.nv, len(inputs), len(states.q)
+    nv, m, count = model.nv, inputs.number, len(states.q)
     shapes = ((2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,))
     all_steps = LinearizedStep(*(np.empty((count, *shape)) for shape in shapes))
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
-        flow = TangentFlow.of(model, states.portion(some), as_slice(inputs), threads)
+        flow = TangentFlow.of(model, states.portion(some), inputs, passive, threads)
         q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
         all_steps.q[some], all_steps.v[some] = q, v
         for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
@@ -142,15 +148,15 @@ def _time_step(dt: ArrayLike) -> Array:
 
 def _flat_states(
     model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None,
+    state: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None],
     dt: Array,
+    passive: bool,
     threads: int,
 ) -> tuple[tuple[int, ...], States]:
     """Check all arguments; return their leading axes and the states."""
-    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    q, v, tau, f_ext = state
+    total = plus_passive_forces(model, q, v, tau, threads) if passive else tau
+    a = forward_dynamics(model, q, v, total, f_ext, threads=threads)
     try:
         lead = np.broadcast_shapes(a.shape[:-1], dt.shape[:-1])
     except ValueError:

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core, lie
-from jounce._types import Array, Integers
+from jounce._types import Array
 from jounce.derivatives import forward_dynamics_derivatives
+from jounce.derivatives.linearization import plus_passive_forces, with_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.kinematics import integrate
 from jounce.lie._trig import cotangent
 from jounce.model import Model
-from jounce.model.rates import group_blocks
+from jounce.model.rates import Inputs, group_blocks
 from jounce.simulation.free_joints import FreeJoint, free_joints
 
 __all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow", "rotating_rates"]
@@ -74,17 +75,19 @@ class TangentFlow(NamedTuple):
 
     model: Model
     states: States
-    inputs: slice | Integers
+    inputs: Inputs
+    passive: bool
     threads: int
     free: list[FreeJoint]
     rotating: list[slice]
 
     @classmethod
     def of(
-        cls, model: Model, states: States, inputs: slice | Integers, threads: int
+        cls, model: Model, states: States, inputs: Inputs, passive: bool, threads: int
     ) -> TangentFlow:
         """Return the flow of some states."""
-        return cls(model, states, inputs, threads, free_joints(model), rotating_rates(model))
+        free, rotating = free_joints(model), rotating_rates(model)
+        return cls(model, states, inputs, passive, threads, free, rotating)
 
     def start(self) -> Carried:
         """Return where the step starts."""
@@ -113,13 +116,16 @@ class TangentFlow(NamedTuple):
             for joint in self.free:
                 joint.to_body(at.q, v)
         state = self.model, at.q, v, self.states.tau, self.states.f_ext
-        d = forward_dynamics_derivatives(*state, threads=self.threads)
+        if self.passive:
+            d = with_passive_forces(*state, self.threads)
+        else:
+            d = forward_dynamics_derivatives(*state, threads=self.threads)
         a = self.states.a
         if at.dq is not IDENTITY:
-            a = forward_dynamics(*state, threads=self.threads)
+            a = self._accelerations(at.q, v)
         elif self.free:
             a = a.copy()
-        by_tau = d.dtau[..., self.inputs]
+        by_tau = self.inputs.columns(d.dtau)
         for joint in self.free:
             joint.derivatives_to_parent(at.q, v, a, d.dq, d.dv)
             joint.acceleration_to_parent(at.q, v, a)
@@ -131,6 +137,12 @@ class TangentFlow(NamedTuple):
         da[..., 2 * self.model.nv :] += by_tau
         s, ds = self._pulled_back(at) if munthe_kaas and self.rotating else (at.s, at.ds)
         return Slope(s, a, ds, da)
+
+    def _accelerations(self, q: Array, v: Array) -> Array:
+        tau = self.states.tau
+        if self.passive:
+            tau = plus_passive_forces(self.model, q, v, tau, self.threads)
+        return forward_dynamics(self.model, q, v, tau, self.states.f_ext, threads=self.threads)
 
     def moved(
         self,

@@ -30,12 +30,15 @@ from jounce.trajectories.group import (
     position_and_rotation,
     roll_pitch_yaw,
 )
+from jounce.trajectories.limits import PiecewisePolynomial, s_curve, through_waypoints
+from jounce.trajectories.path import PathDynamics, largest_speed_factor, path_dynamics
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, Translation
 from jounce.trajectories.references import aerial_manipulator_reference
 from jounce.trajectories.robot import RobotTrajectory, TrajectorySample
 from jounce.trajectories.scalar import Circle, HalfCosine, Polynomial, Sinusoid
 from jounce.trajectories.spline import BSpline
+from jounce.trajectories.time_optimal import PathLaw, time_optimal_law
 
 __all__ = [
     "BSpline",
@@ -43,7 +46,10 @@ __all__ = [
     "Constant",
     "Curve",
     "HalfCosine",
+    "PathDynamics",
+    "PathLaw",
     "Piecewise",
+    "PiecewisePolynomial",
     "Polynomial",
     "PolynomialSegment",
     "PoseCurve",
@@ -59,9 +65,14 @@ __all__ = [
     "circle_with_yaw",
     "geodesic",
     "interpolate_poses",
+    "largest_speed_factor",
+    "path_dynamics",
     "position_and_rotation",
     "roll_pitch_yaw",
+    "s_curve",
     "stack",
+    "through_waypoints",
+    "time_optimal_law",
 ]
 
 

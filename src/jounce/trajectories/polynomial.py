@@ -46,6 +46,8 @@ class PolynomialSegment(Segment):
     duration: float
     start: float
     _bernstein: tuple[Array, ...]
+    _tables: tuple[list[list[float]], ...]
+    """The same as lists."""
 
     def __init__(
         self,
@@ -61,7 +63,7 @@ class PolynomialSegment(Segment):
                 f"initial and final: expected one size, got {first.shape[1]} and {last.shape[1]}"
             )
         duration, start = _checks.positive("duration", duration), _checks.number("start", start)
-        points = _control_points(first, last, Fraction(duration))
+        bernstein = tuple(_derivatives(_control_points(first, last, Fraction(duration))))
         super().__init__(
             initial=first,
             final=last,
@@ -69,7 +71,8 @@ class PolynomialSegment(Segment):
             start=start,
             extend=_checks.choice("extend", extend, _checks.EXTENSIONS),
             interval=(start, start + duration),
-            _bernstein=tuple(_derivatives(points)),
+            _bernstein=bernstein,
+            _tables=tuple(table.tolist() for table in bernstein),
         )
 
     @classmethod

@@ -128,13 +128,19 @@ class ProductOfExponentials(PoseCurve):
     origin: Array
     screws: Array
     scalars: Curve
+    _still: tuple[list[float], list[float]]
+    """Quaternion and position of the origin."""
+    _starts_at_identity: bool
 
     def __init__(self, origin: ArrayLike, screws: ArrayLike, scalars: Curve) -> None:
         X = _checks.numbers("screws", screws)
         if X.ndim != 2 or X.shape[1] not in (3, 6):
             raise ArgumentError(f"screws: expected shape (n, 6) or (n, 3), got {X.shape}")
+        start = _checks.poses("origin", origin, 2)
         super().__init__(
-            origin=_checks.poses("origin", origin, 2),
+            origin=start,
+            _still=(lie.matrix_to_quat(start[:3, :3]).tolist(), start[:3, 3].tolist()),
+            _starts_at_identity=bool((start == np.eye(4)).all()),
             screws=np.hstack([X, np.zeros((len(X), 6 - X.shape[1]))]),
             scalars=require_size("scalars", scalars, len(X)),
             interval=scalars.interval,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,18 +12,24 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError
-from jounce.kinematics import neutral
+from jounce.kinematics import difference, neutral
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
+from jounce.trajectories._instant import curve_at, pose_at
 from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
+from jounce.trajectories.limits import Limits, leg_laws
 from jounce.trajectories.polynomial import PolynomialSegment
-from jounce.trajectories.pose import PoseCurve, as_pose_curve
+from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, as_pose_curve
 from jounce.trajectories.spline import BSpline
 
 __all__ = ["RobotTrajectory", "TrajectorySample"]
 
 JointKey = str | int | tuple[str | int, ...]
+
+# Orders up to which plain numbers are faster than arrays at one time.
+_MOST_ORDERS = 12
+_FACTORIALS = tuple(float(math.factorial(k)) for k in range(_MOST_ORDERS + 1))
 
 # How far, in m, the curve of a spherical joint may move its origin (rounding).
 _DISPLACEMENT = 1e-12
@@ -54,6 +61,8 @@ class _Part(NamedTuple):
     q: Index
     v: Index
     name: str
+    places: tuple[slice, slice] | None
+    """The same as slices, if they are."""
 
 
 class _Follower(NamedTuple):
@@ -104,6 +113,7 @@ class RobotTrajectory(Immutable):
     interval: Interval
     """The times (start, end) that all curves are made for, s."""
     _parts: tuple[_Part, ...]
+    _neutral: tuple[float, ...]
     _followers: tuple[_Follower, ...]
 
     def __init__(
@@ -122,6 +132,7 @@ class RobotTrajectory(Immutable):
             curves=MappingProxyType({k: p.curve for k, p in zip(curves, parts, strict=True)}),
             interval=overlap(part.curve.interval for part in parts),
             _parts=parts,
+            _neutral=tuple(neutral(model).tolist()),
             _followers=tuple(_followers(model, set(given))),
         )
 
@@ -181,6 +192,82 @@ class RobotTrajectory(Immutable):
             curves[name] = interpolate_poses(times, poses, degree, ends, extend)
         return cls(model, curves)
 
+    @classmethod
+    def from_samples(
+        cls,
+        model: Model,
+        times: ArrayLike,
+        q: ArrayLike,
+        pieces: int | None = None,
+        degree: int = 5,
+        extend: str = "error",
+    ) -> RobotTrajectory:
+        """A trajectory from samples, for example of a recording or a simulation.
+
+        Args:
+            model: the robot.
+            times: (m,) increasing, s.
+            q: (m, nq) coordinates.
+            pieces: number of polynomials of a least-squares fit, for samples with noise; by
+                default the splines go through all samples. Spherical and free joints, for which
+                there is no fit, always do.
+            degree: of the splines.
+            extend: "error" (default), "hold" or "formula", see `Segment`.
+        """
+        through = cls.through(model, times, q, degree, "free", extend)
+        joints, index = _vector_joints(model)
+        if pieces is None or not joints:
+            return through
+        rows = _configurations(model, "q", q, 2)
+        fit = BSpline.fit(times, rows[:, index], pieces, degree, extend)
+        return cls(model, {**through.curves, joints: fit})
+
+    @classmethod
+    def with_limits(
+        cls,
+        model: Model,
+        q: ArrayLike,
+        *,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike,
+        jerk: ArrayLike = np.inf,
+        jounce: ArrayLike | None = None,
+        blend: bool = False,
+        extend: str = "error",
+    ) -> RobotTrajectory:
+        """From configuration to configuration along geodesics, within limits of the rates.
+
+        Each leg goes along ``integrate(q_i, s(t) d)`` with d = ``difference(q_i, q_(i+1))``, and
+        the limits hold for v and its derivatives, see `s_curve` for how fast that is. It stops at
+        every configuration, or with `blend` passes those inside by on rounded corners; then the
+        limits hold for joints of one degree of freedom only.
+
+        Args:
+            model: the robot.
+            q: (m, nq) configurations.
+            velocity: number or (nv,), by default ``model.velocity_limit``.
+            acceleration: number or (nv,), of dv/dt.
+            jerk: likewise, of the second derivative.
+            jounce: likewise, of the third.
+            blend: whether to round the corners instead of stopping.
+            extend: "error" (default), "hold" or "formula", see `Segment`.
+        """
+        rows = _configurations(model, "q", q, 2)
+        if len(rows) < 2:
+            raise ArgumentError(f"q: expected at least two configurations, got {len(rows)}")
+        fastest = model.velocity_limit if velocity is None else velocity
+        limits = Limits.of(model.nv, fastest, acceleration, jerk, jounce)
+        changes = difference(model, rows[:-1], rows[1:])
+        laws = leg_laws(changes, limits, blend, 0.0, extend)
+        joints, index = _vector_joints(model)
+        curves: dict[JointKey, Curve | PoseCurve] = {}
+        if joints:
+            curves[joints] = laws.mapped(np.diff(rows[:, index], axis=0).T, rows[0, index])
+        for name in _group_joints(model):
+            screws = changes[:, model.v_slice(name)]
+            curves[name] = ProductOfExponentials(_pose(model, name, rows[0]), screws, laws)
+        return cls(model, curves)
+
     def evaluate(self, t: ArrayLike, order: int = 0) -> TrajectorySample:
         """Coordinates, rates and their time derivatives.
 
@@ -192,8 +279,10 @@ class RobotTrajectory(Immutable):
             ``q, motion`` with q (..., nq) and motion (..., order+2, nv) = v, dv/dt, ...,
             d^(order+1)v/dt^(order+1).
         """
-        t = _checks.numbers("t", t)
         orders = _checks.integer("order", order, 0, _checks.MAX_ORDER - 2) + 2
+        if isinstance(t, (float, int)) and math.isfinite(t) and orders <= _MOST_ORDERS:
+            return self._evaluate_at(float(t), orders)
+        t = _checks.numbers("t", t)
         flat = t.ravel()
         q = np.tile(neutral(self.model), (t.size, 1))
         motion = np.zeros((orders, self.model.nv, t.size))
@@ -204,6 +293,28 @@ class RobotTrajectory(Immutable):
             motion[:, f.v] = f.multiplier * motion[:, f.leader_v]
         series = _taylor.to_derivatives(motion, t.shape)
         return TrajectorySample(q.reshape(*t.shape, self.model.nq), series)
+
+    def _evaluate_at(self, t: float, orders: int) -> TrajectorySample:
+        """The same at one time, in plain numbers."""
+        q = list(self._neutral)
+        motion = [[0.0] * self.model.nv for _ in range(orders)]
+        for part in self._parts:
+            values, rates = _evaluate_at(part, t, orders)
+            if part.places:
+                q[part.places[0]] = values
+                for row, own in zip(motion, rates, strict=True):
+                    row[part.places[1]] = own
+                continue
+            for i, x in zip(part.q, values, strict=True):
+                q[i] = x
+            for row, own in zip(motion, rates, strict=True):
+                for i, x in zip(part.v, own, strict=True):
+                    row[i] = x
+        for f in self._followers:
+            q[f.q] = f.multiplier * q[f.leader_q] + f.offset
+            for row in motion:
+                row[f.v] = f.multiplier * row[f.leader_v]
+        return TrajectorySample(np.array(q, float), np.array(motion, float))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the trajectory."""
@@ -225,12 +336,31 @@ def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
     quaternion, position, twist = part.curve.motion(t, orders)
     if part.v.size == 6:
         return np.hstack([quaternion, position]), twist
-    if np.abs(position).max(initial=0.0) > _DISPLACEMENT:
+    _require_only_turns(part, float(np.abs(position).max(initial=0.0)))
+    return quaternion, twist[:, :3]
+
+
+def _require_only_turns(part: _Part, away: float) -> None:
+    if away > _DISPLACEMENT:
         raise ArgumentError(
             f"curves: the curve of the spherical joint {part.name!r} must only turn, but it moves "
-            f"its origin by {np.abs(position).max():.1e} m"
+            f"its origin by {away:.1e} m"
         )
-    return quaternion, twist[:, :3]
+
+
+def _evaluate_at(part: _Part, t: float, orders: int) -> tuple[list[float], list[list[float]]]:
+    """Coordinates and `orders` derivatives of the rates of a part at one time."""
+    if isinstance(part.curve, Curve):
+        rows = curve_at(part.curve, t, orders + 1)
+        rates = [[x * f for x in row] for row, f in zip(rows[2:], _FACTORIALS[2:], strict=False)]
+        return rows[0], [rows[1], *rates]
+    now = pose_at(part.curve, t, orders)
+    later = zip(now.twist[2:], _FACTORIALS[2:], strict=False)
+    twist = [*now.twist[:2], *([x * f for x in row] for row, f in later)]
+    if len(now.quaternion) + len(now.position) == part.q.size:
+        return now.quaternion + now.position, twist
+    _require_only_turns(part, max(map(abs, now.position)))
+    return now.quaternion, [row[:3] for row in twist]
 
 
 def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> _Part:
@@ -243,12 +373,19 @@ def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> 
     q = np.concatenate([_indices(model.q_slice(j)) for j in joints])
     v = np.concatenate([_indices(model.v_slice(j)) for j in joints])
     if q.size == v.size:
-        return _Part(_joint_curve(name, value, q.size), q, v, name)
+        return _Part(_joint_curve(name, value, q.size), q, v, name, _places(q, v))
     if len(joints) > 1:
         raise ArgumentError(
             f"curves: expected one curve for each spherical or free joint of {name}"
         )
-    return _Part(_joint_pose_curve(model, name, value), q, v, name)
+    return _Part(_joint_pose_curve(model, name, value), q, v, name, _places(q, v))
+
+
+def _places(q: Index, v: Index) -> tuple[slice, slice] | None:
+    """Two ranges of neighbors as slices."""
+    if (np.diff(q) == 1).all() and (np.diff(v) == 1).all():
+        return slice(int(q[0]), int(q[-1]) + 1), slice(int(v[0]), int(v[-1]) + 1)
+    return None
 
 
 def _joint_curve(name: str, value: Curve | PoseCurve | ArrayLike, size: int) -> Curve:

@@ -79,6 +79,8 @@ class Sinusoid(Curve):
     angular_frequency: Array
     phase: Array
     offset: Array
+    _components: tuple[tuple[float, float, float, float], ...]
+    """The four numbers of each component."""
 
     def __init__(
         self,
@@ -93,7 +95,9 @@ class Sinusoid(Curve):
             "phase": phase,
             "offset": offset,
         }
-        super().__init__(**dict(zip(fields, _checks.vectors(**fields), strict=True)))
+        vectors = _checks.vectors(**fields)
+        components = tuple(zip(*(x.tolist() for x in vectors), strict=True))
+        super().__init__(**dict(zip(fields, vectors, strict=True)), _components=components)
 
     @property
     def size(self) -> int:

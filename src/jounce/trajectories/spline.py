@@ -117,6 +117,42 @@ class BSpline(Segment):
         spline = _scipy().make_interp_spline(instants, rows, degree, bc_type=conditions)
         return cls(spline.t, spline.c, degree, extend)
 
+    @classmethod
+    def fit(
+        cls,
+        times: ArrayLike,
+        points: ArrayLike,
+        pieces: int,
+        degree: int = 5,
+        extend: str = "error",
+    ) -> BSpline:
+        """The spline of equally long pieces that is nearest to samples, by least squares.
+
+        Args:
+            times: (m,) increasing, s.
+            points: (m,) for one component, or (m, n): samples, for example with noise.
+            pieces: number of polynomials; there must be at least pieces + degree samples, and some
+                in every piece.
+            degree: of the polynomials.
+            extend: "error" (default), "hold" or "formula".
+        """
+        instants, rows = _checks.vector("times", times), _checks.rows("points", points, 2)
+        if len(rows) != instants.size:
+            raise ArgumentError(f"points: expected {instants.size}, one per time, got {len(rows)}")
+        _checks.increasing("times", instants)
+        pieces, degree = _checks.integer("pieces", pieces, 1), _checks.integer("degree", degree, 1)
+        duration = float(instants[-1] - instants[0])
+        knots = clamped_knots(pieces + degree, duration, degree, float(instants[0]))
+        knots[-degree - 1 :] = instants[-1]
+        try:
+            spline = _scipy().make_lsq_spline(instants, rows, knots, degree)
+        except ValueError:
+            raise ArgumentError(
+                f"pieces: {instants.size} samples at these times do not determine {pieces} pieces "
+                f"of degree {degree}"
+            ) from None
+        return cls(spline.t, spline.c, degree, extend)
+
     @property
     def size(self) -> int:
         """The number n of components."""

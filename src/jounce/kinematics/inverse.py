@@ -1,0 +1,262 @@
+"""Inverse kinematics: the configuration in which frames are where they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, ArrayLike, Mask
+from jounce.errors import ArgumentError
+from jounce.kinematics.configurations import random_configuration
+from jounce.lie._checks import group_element
+from jounce.model.model import Model, node_of, require_model
+
+__all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
+
+CENTER_OF_MASS = "center_of_mass"
+"""Key of the task that asks for the robot's center of mass."""
+
+_search: Callable[..., Any] = _core.raw("search_configuration")
+
+_POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
+_FAR = 1e300  # stands for a coordinate without limit
+
+
+class InverseKinematics(NamedTuple):
+    """What `inverse_kinematics` found."""
+
+    q: Array
+    """(..., nq) coordinates, within the limits."""
+    converged: Mask
+    """(...) whether the error is at most the tolerance."""
+    error: Array
+    """(...) length of the weighted residual: rad and m together."""
+
+
+def inverse_kinematics(
+    model: Model,
+    targets: Mapping[str | int, ArrayLike],
+    q0: ArrayLike,
+    *,
+    weights: Mapping[str | int, ArrayLike] | None = None,
+    limits: bool = True,
+    tolerance: float = 1e-9,
+    iterations: int = 100,
+    restarts: int = 0,
+    rng: np.random.Generator | int | None = None,
+    threads: int = 1,
+) -> InverseKinematics:
+    """Find coordinates that put frames, or the center of mass, where they should be.
+
+    The sum of squares of all weighted residuals is made small by damped least squares
+    (Levenberg-Marquardt) on the group: a step is ``integrate(q, u)`` with
+
+        u = -J^T (J J^T + mu)^-1 e
+
+    over the joints that no limit stops. With the pose (R, p) of a frame and its target (R0, p0),
+    the residual e and its derivative are
+
+    ======================  =======  ==========================================================
+    target                  shape    e
+    ======================  =======  ==========================================================
+    pose of a frame         (4, 4)   (log(R0^T R), R0^T (p - p0)): in the axes of the target
+    position of a frame     (3,)     p - p0: in world axes
+    "center_of_mass"        (3,)     c - c0: in world axes
+    ======================  =======  ==========================================================
+
+    The derivative is exact, so that the last steps converge quadratically where the target can be
+    reached. Where it cannot, the result is a stationary point, as near as it gets.
+
+    Args:
+        model: the robot.
+        targets: for each frame (a body's name or index, or a frame's name) a pose (..., 4, 4) or a
+            position (..., 3); for the key "center_of_mass" its position (..., 3). Leading axes
+            broadcast with each other and with those of q0.
+        q0: (..., nq) coordinates to start from.
+        weights: for some of the targets a factor of its residual: one number, or one for each
+            component, six (angular, linear) of a pose, three of a position. Zero leaves a
+            component free: ``{"drill": (1, 1, 0, 1, 1, 1)}`` lets a tool spin about its z axis.
+        limits: whether ``model.lower`` and ``model.upper`` hold, for joints of one degree of
+            freedom; those of spherical and free joints do not count.
+        tolerance: length of the residual at which the search ends, in rad and m.
+        iterations: how many steps each search may try.
+        restarts: how often to search again from a random configuration where the search did not
+            converge; the best result is kept.
+        rng: generator, or seed, of the random configurations.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (q, converged, error).
+
+    Raises:
+        ArgumentError: no target, a wrong shape, a matrix that is no pose, a number that is not
+            finite, a bad quaternion, or a weight for what has no target.
+        UnknownNameError: an unknown frame.
+
+    >>> import jounce as jc
+    >>> arm = jc.models.chain(6)
+    >>> target = jc.body_pose(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "body5")
+    >>> found = jc.inverse_kinematics(arm, {"body5": target}, jc.neutral(arm))
+    >>> bool(found.converged)
+    True
+    """
+    require_model(model)
+    tasks = _tasks(model, targets, weights or {})
+    settings = np.array([_positive("tolerance", tolerance), _count("iterations", iterations)])
+    lower, upper = _limits(model, limits)
+    fixed = (tasks.weights, tasks.nodes, tasks.frames, lower, upper, settings)
+    found = _search(model, q0, tasks.targets, *fixed, threads=threads)
+    q, error = found[0], np.asarray(found[1])
+    for _ in range(_count("restarts", restarts)):
+        left = error > tolerance
+        if not left.any():
+            break
+        rng = np.random.default_rng(rng) if not isinstance(rng, np.random.Generator) else rng
+        start = random_configuration(model, rng, int(left.sum()))
+        goal = np.broadcast_to(tasks.targets, (*error.shape, *tasks.targets.shape[-3:]))[left]
+        again, rest, _ = _search(model, start, goal, *fixed, threads=threads)
+        better = rest < error[left]
+        at = tuple(index[better] for index in np.nonzero(left)) if error.ndim else ()
+        if error.ndim:
+            q[at], error[at] = again[better], rest[better]
+        elif better[0]:
+            q, error = again[0], rest[0]
+    error = np.asarray(error)
+    return InverseKinematics(q, error <= tolerance, error[()])
+
+
+class _Tasks(NamedTuple):
+    """Arrays of the core, one row for each task."""
+
+    targets: Array
+    """(..., tasks, 4, 4)."""
+    weights: Array
+    """(tasks, 6) angular, linear."""
+    nodes: Array
+    """(tasks, 2) node that carries the frame, kind of the task."""
+    frames: Array
+    """(tasks, 4, 4) the frame in the node's own frame."""
+
+
+def _tasks(
+    model: Model,
+    targets: Mapping[str | int, ArrayLike],
+    weights: Mapping[str | int, ArrayLike],
+) -> _Tasks:
+    if not isinstance(targets, Mapping) or not targets:
+        raise ArgumentError(f"targets must be a dict of at least one frame, got {targets!r}")
+    if not isinstance(weights, Mapping) or not weights.keys() <= targets.keys():
+        raise ArgumentError(
+            f"weights must be a dict of some of the targets {list(targets)}, got {weights!r}"
+        )
+    poses, nodes, frames, factors = [], [], [], []
+    for key, value in targets.items():
+        pose, kind = _target(key, value)
+        node, frame = (-1, np.eye(4)) if kind == _CENTER else _placed(model, key)
+        poses.append(pose)
+        nodes.append((node, kind))
+        frames.append(frame)
+        factors.append(_weights(key, weights.get(key, 1.0), kind))
+    if all(pose.ndim == 2 for pose in poses):
+        return _Tasks(*(np.array(x, float) for x in (poses, factors, nodes, frames)))
+    try:
+        lead = np.broadcast_shapes(*(pose.shape[:-2] for pose in poses))
+    except ValueError:
+        shapes = ", ".join(
+            f"{key!r} has {p.shape[:-2]}" for key, p in zip(targets, poses, strict=True)
+        )
+        raise ArgumentError(f"the leading axes of the targets do not broadcast: {shapes}") from None
+    stacked = np.stack([np.broadcast_to(pose, (*lead, 4, 4)) for pose in poses], axis=-3)
+    return _Tasks(stacked, np.array(factors), np.array(nodes, float), np.array(frames))
+
+
+def _target(key: str | int, value: ArrayLike) -> tuple[Array, int]:
+    """The target as a pose, and the kind of the task."""
+    array = _numbers(f"targets[{key!r}]", value)
+    if array.shape[-2:] == (4, 4) and key != CENTER_OF_MASS:
+        if array.ndim > 2 or not _is_pose(array):  # that one says what is wrong
+            group_element(f"targets[{key!r}]", array)
+        return array, _POSE
+    if array.shape[-1:] != (3,):
+        wanted = "" if key == CENTER_OF_MASS else "a pose (..., 4, 4) or "
+        raise ArgumentError(
+            f"targets[{key!r}] must be {wanted}a position (..., 3), got shape {array.shape}"
+        )
+    pose = np.zeros((*array.shape[:-1], 4, 4))
+    pose[..., range(4), range(4)] = 1.0
+    pose[..., :3, 3] = array
+    return pose, _CENTER if key == CENTER_OF_MASS else _POSITION
+
+
+def _is_pose(T: Array) -> bool:
+    """Whether one matrix is a pose to 1e-6; in plain numbers, ten times as fast as in arrays."""
+    x, y, z, last = T.tolist()
+    products = (
+        abs(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 1.0),
+        abs(y[0] * y[0] + y[1] * y[1] + y[2] * y[2] - 1.0),
+        abs(z[0] * z[0] + z[1] * z[1] + z[2] * z[2] - 1.0),
+        abs(x[0] * y[0] + x[1] * y[1] + x[2] * y[2]),
+        abs(y[0] * z[0] + y[1] * z[1] + y[2] * z[2]),
+        abs(z[0] * x[0] + z[1] * x[1] + z[2] * x[2]),
+    )
+    upward = z[0] * (x[1] * y[2] - x[2] * y[1]) + z[1] * (x[2] * y[0] - x[0] * y[2])
+    upward += z[2] * (x[0] * y[1] - x[1] * y[0])
+    return last == [0.0, 0.0, 0.0, 1.0] and max(products) < 1e-6 and upward > 0.0
+
+
+def _placed(model: Model, key: str | int) -> tuple[int, Array]:
+    """The node that carries a frame, and the frame's pose in the node's own frame."""
+    node, pose = node_of(model, key), model.frame(key).placement
+    if node < 0:
+        return node, pose
+    A = model.nodes.alignment[node]
+    placed = np.zeros((4, 4))
+    placed[:3] = A[:3, :3].T @ pose[:3]
+    placed[:3, 3] -= A[:3, :3].T @ A[:3, 3]
+    placed[3, 3] = 1.0
+    return node, placed
+
+
+def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
+    array = _numbers(f"weights[{key!r}]", value)
+    count = 6 if kind == _POSE else 3
+    if array.shape not in ((), (count,)) or (array < 0).any():
+        raise ArgumentError(
+            f"weights[{key!r}] must be one number or {count}, none negative, got {value!r}"
+        )
+    out = np.zeros(6)
+    out[6 - count :] = array
+    return out
+
+
+def _limits(model: Model, hold: bool) -> tuple[Array, Array]:
+    if not hold:
+        return np.full(model.nq, -_FAR), np.full(model.nq, _FAR)
+    return np.maximum(model.lower, -_FAR), np.minimum(model.upper, _FAR)
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "iuf":
+            array = np.asarray(array, float)
+            if np.isfinite(array).all():
+                return array
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentError(f"{name} must be finite real numbers, got {value!r}")
+
+
+def _positive(name: str, value: float) -> float:
+    if isinstance(value, (int, float, np.number)) and 0 < value < np.inf:
+        return float(value)
+    raise ArgumentError(f"{name} must be a positive number, got {value!r}")
+
+
+def _count(name: str, value: int) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0:
+        return int(value)
+    raise ArgumentError(f"{name} must be an integer that is not negative, got {value!r}")
