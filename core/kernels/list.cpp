@@ -7,7 +7,7 @@ KernelList all_kernels() {
   KernelList all;
   for (const KernelList& part : {kinematics_kernels(), dynamics_kernels(), energy_kernels(),
                                  matrix_kernels(), series_kernels(), frame_series_kernels(),
-                                 partials_kernels()}) {
+                                 partials_kernels(), regressor_kernels()}) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());
       all.push_back(kernel);

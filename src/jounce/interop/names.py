@@ -51,6 +51,9 @@ ELSEWHERE = {
     " rnea_derivatives inverse_dynamics_partials inverse_dynamics_jacobian",
     "forward_dynamics_derivatives": "computeabaderivatives aba_derivatives"
     " forward_dynamics_partials forward_dynamics_jacobian",
+    "torque_regressor": "regressor computejointtorqueregressor",
+    "kinetic_energy_regressor": "computekineticenergyregressor",
+    "potential_energy_regressor": "computepotentialenergyregressor",
     "linearize": "calclinearization linearise",
     "linearize_step": "mjd_transitionfd step simulate mj_step rollout discretize",
     "load": "load_model parser buildmodelfromxml from_file read",
@@ -87,7 +90,7 @@ _NO_SOLVER = (
 _NEXT = "It returns the next state, too."
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "save view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
+_PLANNED = "save view viewer jvp vjp sweep constraints loop_constraint"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),
