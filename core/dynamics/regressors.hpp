@@ -57,9 +57,8 @@ JOUNCE_INLINE void body_regressor(const Mat3<S>& R, const Vec3<S>& w, const Vec3
   inertia_columns(R, w, gyroscopic);
   const Vec3<S> omega = R * w;
   for (int k = 4; k < kParameters; ++k) n[k] += cross(omega, gyroscopic[k]);
-  for (int k = 0; k < kParameters; ++k) {
-    store(Force<S>{n[k], k < 4 ? f[k] : Vec3<S>::zero()}, wrenches, Columns<S, S>{k});
-  }
+  for (int k = 0; k < kParameters; ++k) wrenches.set_angular(Columns<S, S>{k}, n[k]);
+  for (int k = 0; k < 4; ++k) wrenches.set_linear(Columns<S, S>{k}, f[k]);
 }
 
 // Y: (nv, 10 n_bodies), with tau = Y pi + armature a.
@@ -90,9 +89,14 @@ void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, S
       const Vec3<S> d = origin - pose.p;
       with_kind(node.kind, [&](auto kind) {
         constexpr Kind K = decltype(kind)::value;
-        const auto offset = [&](auto) JOUNCE_INLINED { return d; };
-        project_wrenches<K>(work.wrenches, node, pose.R, offset, 0, kParameters, step,
-                            Y + node.v * step + kParameters * b);
+        S* rows = Y + node.v * step + kParameters * b;
+        const auto wrenches = [&](auto c) JOUNCE_INLINED { return shifted(d, wrench(work.wrenches, c)); };
+        const auto moments = [&](auto c) JOUNCE_INLINED {  // the inertia causes no force
+          using V = typename decltype(c)::Value;
+          return Force<V>{work.wrenches.angular(c), Vec3<V>::zero()};
+        };
+        project_wrenches<K>(node, pose.R, wrenches, 0, 4, step, rows);
+        project_wrenches<K>(node, pose.R, moments, 4, kParameters, step, rows);
       });
     }
   }
