@@ -7,11 +7,12 @@
 namespace jounce {
 
 // A size of the model, the order r of a series, the times at which a motion is controlled or stored,
-// and a number added to it.
+// times a number, and a number added to it.
 struct Dimension {
   enum Of { number, nq, nv, n_bodies, order, times, stored };
   Of of = number;
   int plus = 0;
+  int factor = 1;
 };
 
 // What the dimensions of a call count.
@@ -21,7 +22,7 @@ struct Sizes {
   constexpr Sizes(int nq, int nv, int n_bodies, int order, std::ptrdiff_t times = 0,
                   std::ptrdiff_t stored = 0)
       : of{0, nq, nv, n_bodies, order, times, stored} {}
-  constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] + d.plus; }
+  constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] * d.factor + d.plus; }
 };
 
 constexpr int kMostRank = 4;
@@ -63,6 +64,7 @@ namespace shapes {
 constexpr Dimension nq{Dimension::nq}, nv{Dimension::nv}, n_bodies{Dimension::n_bodies};
 constexpr Dimension three{Dimension::number, 3}, four{Dimension::number, 4};
 constexpr Dimension six{Dimension::number, 6};
+constexpr Dimension parameters{Dimension::n_bodies, 0, 10};  // inertial ones, of all bodies
 constexpr Dimension r_plus(int k) { return {Dimension::order, k}; }
 
 constexpr Shape scalar{};
@@ -74,6 +76,8 @@ constexpr Shape vectors{2, {n_bodies, three}}, six_vectors{2, {n_bodies, six}};
 constexpr Shape v_by_v{2, {nv, nv}}, three_by_v{2, {three, nv}}, six_by_v{2, {six, nv}};
 constexpr Shape v_by_v_by_v{3, {nv, nv, nv}};
 constexpr Shape jacobian_by_v{3, {six, nv, nv}}, jacobian_by_v_by_v{4, {six, nv, nv, nv}};
+constexpr Shape by_parameters{1, {parameters}}, six_by_parameters{2, {six, parameters}};
+constexpr Shape v_by_parameters{2, {nv, parameters}};
 constexpr Shape motion{2, {r_plus(2), nv}}, series{2, {r_plus(1), nv}};
 constexpr Shape wrench_series{3, {r_plus(1), n_bodies, six}};
 constexpr Shape twist_series{2, {r_plus(2), six}};

@@ -27,16 +27,16 @@ struct MassMatrixWork {
         origin(arena.take<S>(3 * std::size_t(tree.nv)), tree.nv) {}
 };
 
-// Rows of M that belong to a node at pose (R, p): its screws times the wrenches [begin, end),
-// shifted to p.
-template <Kind K, class S, class P>
-JOUNCE_INLINE void project_wrenches(const MassMatrixWork<S>& work, const Node<P>& node,
-                                    const Pose<S>& at, int begin, int end, int nv, S* rows) {
+// The screws of a node with axes R times the columns [begin, end) of wrenches at its origin; one row
+// for each screw, `step` apart.
+template <Kind K, class S, class P, class Wrench>
+JOUNCE_INLINE void project_wrenches(const Node<P>& node, const Mat3<S>& R, Wrench&& at_origin, int begin,
+                                    int end, std::size_t step, S* rows) {
   for_columns<S>(begin, end, [&](auto c) {
     using V = typename decltype(c)::Value;
-    const Force<V> F = shifted(work.origin.from(at.p, c), wrench(work.wrenches, c));
-    const Force<V> own{transposed(at.R, F.n), transposed(at.R, F.f)};  // along the node's axes
-    for (int k = 0; k < rates(K); ++k) c.store(rows + k * nv, along<K>(node, k, own));
+    const Force<V> F = at_origin(c);
+    const Force<V> own{transposed(R, F.n), transposed(R, F.f)};  // along the node's axes
+    for (int k = 0; k < rates(K); ++k) c.store(rows + k * step, along<K>(node, k, own));
   });
 }
 
@@ -65,7 +65,10 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       S* rows = M + std::size_t(node.v) * nv;
-      project_wrenches<K>(work, node, pose, node.v + rates(K), node.v_end, nv, rows);
+      const auto at_origin = [&](auto c) JOUNCE_INLINED {
+        return shifted(work.origin.from(pose.p, c), wrench(work.wrenches, c));
+      };
+      project_wrenches<K>(node, pose.R, at_origin, node.v + rates(K), node.v_end, nv, rows);
       for (int k = 0; k < rates(K); ++k) {
         const int at = node.v + k;
         const Force<S> F = composite * base_frame_screw<K>(node, k, pose.R);

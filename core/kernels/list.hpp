@@ -13,6 +13,7 @@ using KernelList = std::vector<Kernel>;
 KernelList dynamics_kernels();
 KernelList energy_kernels();
 KernelList matrix_kernels();
+KernelList regressor_kernels();
 KernelList kinematics_kernels();
 KernelList configuration_kernels();
 KernelList wrench_kernels();

@@ -10,6 +10,7 @@ with the bias forces b holding Coriolis, centrifugal and gravity terms. Joint da
 friction are not part of them, see `passive_forces`.
 """
 
+from jounce.dynamics.base_parameters import BaseParameters, base_parameters
 from jounce.dynamics.centroidal import (
     CentroidalMomentumDerivatives,
     centroidal_momentum,
@@ -28,11 +29,19 @@ from jounce.dynamics.equations import (
 )
 from jounce.dynamics.matrices import coriolis_matrix, inverse_mass_matrix, mass_matrix
 from jounce.dynamics.passive import passive_forces
+from jounce.dynamics.regressors import (
+    kinetic_energy_regressor,
+    momentum_regressor,
+    potential_energy_regressor,
+    torque_regressor,
+)
 from jounce.dynamics.wrenches import external_wrenches, joint_wrenches
 
 __all__ = [
+    "BaseParameters",
     "CentroidalMomentumDerivatives",
     "HybridDynamics",
+    "base_parameters",
     "bias_forces",
     "centroidal_momentum",
     "centroidal_momentum_derivatives",
@@ -47,10 +56,14 @@ __all__ = [
     "inverse_mass_matrix",
     "joint_wrenches",
     "kinetic_energy",
+    "kinetic_energy_regressor",
     "mass_matrix",
     "momentum",
+    "momentum_regressor",
     "passive_forces",
     "potential_energy",
+    "potential_energy_regressor",
+    "torque_regressor",
 ]
 
 

@@ -66,6 +66,9 @@ ELSEWHERE = {
     " rnea_derivatives inverse_dynamics_partials inverse_dynamics_jacobian",
     "forward_dynamics_derivatives": "computeabaderivatives aba_derivatives"
     " forward_dynamics_partials forward_dynamics_jacobian",
+    "torque_regressor": "regressor computejointtorqueregressor",
+    "kinetic_energy_regressor": "computekineticenergyregressor",
+    "potential_energy_regressor": "computepotentialenergyregressor",
     "linearize": "calclinearization linearise",
     "linearize_step": "mjd_transitionfd discretize",
     "step": "mj_step timestep",
@@ -106,7 +109,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer jvp vjp sweep constraints torque_regressor regressor loop_constraint"
+_PLANNED = "view viewer jvp vjp sweep constraints loop_constraint"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

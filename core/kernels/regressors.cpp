@@ -1,0 +1,66 @@
+// Linear maps from the inertial parameters.
+#include "jounce/batch/states.hpp"
+#include "jounce/dynamics/regressors.hpp"
+#include "jounce/kernels/list.hpp"
+
+namespace jounce {
+namespace {
+
+struct TorqueRegressor {
+  static constexpr Signature signature{
+      .name = "torque_regressor",
+      .inputs = {configuration("q"), {"v", shapes::v}, {"a", shapes::v}},
+      .outputs = {{"Y", shapes::v_by_parameters}},
+      .packs = Packs::while_small};
+  template <class S>
+  using Work = TorqueRegressorWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), x.out("Y"), work);
+  }
+};
+
+struct KineticEnergyRegressor {
+  static constexpr Signature signature{.name = "kinetic_energy_regressor",
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
+                                       .outputs = {{"Y", shapes::by_parameters}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    kinetic_energy_regressor(x.tree, x.in("q"), x.in("v"), x.out("Y"), work);
+  }
+};
+
+struct PotentialEnergyRegressor {
+  static constexpr Signature signature{.name = "potential_energy_regressor",
+                                       .inputs = {configuration("q")},
+                                       .outputs = {{"Y", shapes::by_parameters}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    potential_energy_regressor(x.tree, x.in("q"), x.out("Y"), work);
+  }
+};
+
+struct MomentumRegressor {
+  static constexpr Signature signature{.name = "momentum_regressor",
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
+                                       .outputs = {{"Y", shapes::six_by_parameters}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    momentum_regressor(x.tree, x.in("q"), x.in("v"), x.out("Y"), work);
+  }
+};
+
+}  // namespace
+
+KernelList regressor_kernels() {
+  return {kernel_of<TorqueRegressor>, kernel_of<KineticEnergyRegressor>,
+          kernel_of<PotentialEnergyRegressor>, kernel_of<MomentumRegressor>};
+}
+
+}  // namespace jounce

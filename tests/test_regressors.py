@@ -1,0 +1,138 @@
+"""Torques, energies and momentum are linear in the inertial parameters."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+EPS = np.finfo(float).eps
+
+
+def parameters(model):
+    return model.inertias.ravel()
+
+
+def agree(ours, expected, terms):
+    """To rounding errors of sums of these terms."""
+    assert np.all(np.abs(ours - expected) <= 200 * EPS * terms)
+
+
+@pytest.fixture(params=[(), (0,), (1,), (3, 4)], ids=str)
+def lead(request):
+    return request.param
+
+
+def test_torques_are_regressor_times_parameters(robot, state, lead):
+    s = state(robot, *lead)
+    Y = jc.torque_regressor(robot, s.q, s.v, s.a)
+    assert Y.shape == (*lead, robot.nv, 10 * robot.n_bodies)
+    tau = jc.inverse_dynamics(robot, s.q, s.v, s.a)
+    terms = (np.abs(Y) @ np.abs(parameters(robot))).max(-1, keepdims=True)
+    agree(Y @ parameters(robot) + robot.armature * s.a, tau, terms + np.abs(tau))
+
+
+def test_energies_are_regressors_times_parameters(robot, state, lead):
+    s = state(robot, *lead)
+    y = jc.kinetic_energy_regressor(robot, s.q, s.v)
+    rotors = (robot.armature * s.v**2).sum(-1) / 2
+    terms = np.abs(y) @ np.abs(parameters(robot))
+    agree(y @ parameters(robot) + rotors, jc.kinetic_energy(robot, s.q, s.v), terms + rotors)
+    y = jc.potential_energy_regressor(robot, s.q)
+    terms = np.abs(y) @ np.abs(parameters(robot))
+    agree(y @ parameters(robot), jc.potential_energy(robot, s.q), terms)
+
+
+def test_momentum_is_regressor_times_parameters(robot, state, lead):
+    s = state(robot, *lead)
+    Y = jc.momentum_regressor(robot, s.q, s.v)
+    terms = (np.abs(Y) @ np.abs(parameters(robot))).max(-1, keepdims=True)
+    agree(Y @ parameters(robot), jc.momentum(robot, s.q, s.v), terms)
+
+
+def test_regressors_do_not_depend_on_the_parameters(all_joints, state):
+    s = state(all_joints, 3)
+    other = all_joints.replace(inertias=2.5 * all_joints.inertias)
+    Y = jc.torque_regressor(all_joints, s.q, s.v, s.a)
+    np.testing.assert_array_equal(jc.torque_regressor(other, s.q, s.v, s.a), Y)
+
+
+def test_each_column_is_the_torque_of_one_parameter(all_joints, state):
+    """Changing one parameter changes the torques by its column: no two are exchanged."""
+    s = state(all_joints)
+    Y = jc.torque_regressor(all_joints, s.q, s.v, s.a)
+    tau = jc.inverse_dynamics(all_joints, s.q, s.v, s.a)
+    for k in range(0, 10 * all_joints.n_bodies, 7):
+        inertias = all_joints.inertias.copy()
+        inertias.flat[k] += 1.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jc.ModelWarning)
+            changed = all_joints.replace(inertias=inertias)
+        difference = jc.inverse_dynamics(changed, s.q, s.v, s.a) - tau
+        np.testing.assert_allclose(difference, Y[:, k], atol=1e-12 * np.abs(Y).max())
+
+
+def sampled_regressor(model, states=150):
+    rng = np.random.default_rng(0)
+    q = jc.random_configuration(model, rng, (states,))
+    v, a = rng.standard_normal((2, states, model.nv))
+    return jc.torque_regressor(model, q, v, a).reshape(-1, 10 * model.n_bodies)
+
+
+def check_base_parameters(model):
+    """The recursion and the rank of many states' regressor agree; returns the number."""
+    Y = sampled_regressor(model)
+    base = jc.base_parameters(model)
+    size = np.linalg.svd(Y, compute_uv=False)
+    number = len(base.columns)
+    assert base.matrix.shape == (number, 10 * model.n_bodies)
+    assert size[number - 1] > 1e-7 * size[0]
+    assert np.all(size[number:] < 1e-10 * size[0])
+    np.testing.assert_allclose(Y[:, base.columns] @ base.matrix, Y, atol=1e-10 * np.abs(Y).max())
+    np.testing.assert_allclose(base.matrix[:, base.columns], np.eye(number), atol=1e-12)
+    return number
+
+
+def test_base_parameters_are_what_torques_tell(robot):
+    check_base_parameters(robot)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_base_parameters_of_trees_with_every_joint(seed):
+    check_base_parameters(jc.models.random_tree(7, seed))
+
+
+def planar_arm(n, gravity):
+    """Links in a row that turn about parallel axes."""
+    builder = jc.ModelBuilder(gravity=gravity)
+    parent = None
+    for k in range(n):
+        placement = np.eye(4)
+        placement[0, 3] = 0.5 * (k > 0)
+        builder.add_body(
+            f"link{k}",
+            parent,
+            jc.Joint("revolute", name=f"j{k}", axis=(0, 0, 1)),
+            placement,
+            mass=1.0 + k,
+            com=(0.2, 0.1 * k, 0.3),
+            inertia=np.eye(3),
+        )
+        parent = f"link{k}"
+    return builder.build()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_base_parameters_of_a_planar_arm(n):
+    """3n with gravity in its plane (mass of the first link does not count), 3n - 2 normal to it."""
+    assert check_base_parameters(planar_arm(n, (0.0, -9.81, 0.0))) == 3 * n
+    assert check_base_parameters(planar_arm(n, (0.0, 0.0, -9.81))) == 3 * n - 2
+
+
+def test_a_free_body_shows_all_ten():
+    builder = jc.ModelBuilder()
+    builder.add_body("body", None, "free", mass=2.0, inertia=np.eye(3))
+    assert check_base_parameters(builder.build()) == 10
