@@ -107,13 +107,13 @@ def _plain(kind: str, name: str, what: str, value: Any) -> Any:
 def checked_pose(kind: str, name: str, value: ArrayLike) -> Array:
     """The 4x4 matrix of a pose, read-only; a rotation that is rounded is made the nearest one."""
     rows = _plain(kind, name, "placement", value)
-    if _is_triple(rows):
+    if _is_triple(rows):  # which needs no rotation to be looked at
         array = IDENTITY.copy()
         array[:3, 3] = rows
         finite = all(map(math.isfinite, rows))
         error = 0.0
     else:
-        array = np.array(rows, float)
+        array = np.array(value, float)
         if array.shape != (4, 4):
             raise ModelError(
                 f"{kind} {name!r}: placement must be a 4x4 pose or 3 numbers, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -325,6 +326,9 @@ def _joints(
     """The joints of a body, checked and with names; none for a fixed one."""
     if isinstance(joint, str):
         name = options.pop("joint_name", "") or f"{body}_joint"
+        like = _one_like_it(joint, options)
+        if like is not None and isinstance(name, str):
+            return (like.with_checked(name=name),)
         try:
             joint = Joint(joint, name, **options)
         except TypeError as error:
@@ -340,6 +344,26 @@ def _joints(
     joint = joint.named(f"{body}_joint")
     check_joint(joint)
     return (joint,)
+
+
+_GEOMETRY = {"axis", "axis2", "pitch", "anchor"}
+
+
+def _one_like_it(type_: str, options: Mapping[str, Any]) -> Joint | None:
+    """A joint with the same geometry that was checked before, as large robots have many."""
+    if type_ == "fixed" or not options.keys() <= _GEOMETRY:
+        return None
+    try:
+        return _checked_joint(type_, tuple(options.items()))
+    except (TypeError, ModelError):  # lists cannot be looked up; what is wrong is so by its name
+        return None
+
+
+@lru_cache(maxsize=256)
+def _checked_joint(type_: str, options: tuple[tuple[str, Any], ...]) -> Joint:
+    joint = Joint(type_, **dict(options))
+    check_joint(joint)
+    return joint
 
 
 def _chain(body: str, chain: tuple[Any, ...]) -> tuple[Joint, ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,7 +182,13 @@ class Joint:
 
     def named(self, name: str) -> Joint:
         """Return the joint with this name if it has none yet."""
-        return self if self.name else replace(self, name=name)
+        return self if self.name else self.with_checked(name=name)
+
+    def with_checked(self, **values: Any) -> Joint:
+        """Return a copy with other values, checked already, of what is not its geometry."""
+        new = object.__new__(Joint)
+        vars(new).update(vars(self), **values)
+        return new
 
 
 RATE_FIELDS = (
@@ -332,7 +339,7 @@ def frames_along(axes: ArrayLike, origins: ArrayLike) -> Array:
 
 def spread(joints: Sequence[Joint], field: str, counts: Integers) -> Array:
     """Spread a field, one number or `counts` numbers of each joint, over a vector."""
-    values = [getattr(joint, field) for joint in joints]
+    values = list(map(attrgetter(field), joints))
     if set(map(type, values)) <= {float}:
         return np.repeat(np.array(values, float), counts)
     out = np.empty(int(counts.sum()))
@@ -359,9 +366,7 @@ def gathered(
         same = len(set(part)) == 1
         if field == "actuated" and not same:
             raise ArgumentError(f"actuated must be all True or all False for joint {joint.name!r}")
-        new = object.__new__(Joint)
-        vars(new).update(vars(joint), **{field: part[0] if same else part})
-        news.append(new)
+        news.append(joint.with_checked(**{field: part[0] if same else part}))
     return tuple(news)
 
 

@@ -127,7 +127,11 @@ IDENTITY = frozen(np.eye(4))
 def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
     """The frames of the bodies and the given ones, read-only."""
     out = {body.name: Frame(i, IDENTITY) for i, body in enumerate(bodies)}
-    out.update((name, Frame(f.body, frozen(f.placement))) for name, f in frames.items())
+    out.update(
+        (name, Frame(f.body, frozen(f.placement)))
+        for name, f in frames.items()
+        if f.placement is not IDENTITY or name not in out or out[name].body != f.body
+    )
     return MappingProxyType(out)
 
 
