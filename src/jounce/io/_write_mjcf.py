@@ -86,8 +86,9 @@ class _Writer:
                     element.append(_joint(part))
             ET.SubElement(element, "inertial", self.inertials[i])
             elements.append(element)
+        bodies = set(model.body_names)
         for name, frame in model.frames.items():
-            if name not in model._body_index:
+            if name not in bodies:
                 site = ET.SubElement(world if frame.body < 0 else elements[frame.body], "site")
                 site.set("name", self._name(name))
                 _place(site, frame.placement)
@@ -123,7 +124,8 @@ class _Writer:
         self.remarks.append(f"slides and a ball stand for the free joint {joint.name!r}")
         values = split(joint, set())[0].limits
         zero = dict.fromkeys(_DYNAMICS, (0.0,))
-        values = {**values, **zero, "lower": (-math.inf,), "upper": (math.inf,)}
+        endless = dict.fromkeys(("velocity_limit", "effort_limit", "upper"), (math.inf,))
+        values = {**values, **zero, **endless, "lower": (-math.inf,)}
         slides = [
             Part(
                 fresh(f"{joint.name}_{k + 1}", self.taken), "prismatic", axis, joint.anchor, values
