@@ -62,7 +62,7 @@ from jounce.errors import (
     SingularError,
     UnknownNameError,
 )
-from jounce.io import load, load_mjcf, load_urdf, load_xacro, save
+from jounce.io import load, load_mjcf, load_sdf, load_urdf, load_xacro, save
 from jounce.kinematics import (
     body_acceleration,
     body_accelerations,
@@ -193,6 +193,7 @@ __all__ = [
     "linearize_step",
     "load",
     "load_mjcf",
+    "load_sdf",
     "load_urdf",
     "load_xacro",
     "mass_matrix",
