@@ -240,7 +240,7 @@ MISTAKES = [
     ("<ixx>", "<ixxx>0</ixxx><ixx>", "ixxx", "did you mean"),
     ("0.5 0 1 0.1 -0.2 0.3", "0.5 0 1", "pose", "expected 6 numbers"),
     ('relative_to=\'base\'>0.5', 'relative_to=\'bse\'>0.5', "link", "nothing named 'bse'"),
-    ('relative_to=\'base\'>0.5', 'relative_to=\'elbow\'>0.5', "joint", ""),
+    ('relative_to=\'base\'>0.5', 'relative_to=\'shoulder\'>0.5', "joint", "depends on itself"),
     ("0.5 0.5 0.5 0.5", "0 0 0 0", "pose", "quaternion is zero"),
     ("<parent>base</parent>", "<parent>bse</parent>", "joint", "did you mean 'base'"),
     ("<parent>base</parent>", "", "joint", "<parent> is missing"),
