@@ -13,6 +13,7 @@
 #include "call.hpp"
 #include "jounce/batch/pool.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/spatial/possible.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -55,6 +56,18 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   }
   new (self) PythonModel(frames.release().ptr(), std::move(tree), int(kernels().size()),
                          std::move(joints), bodies, frame_pose.data());
+}
+
+// Which of many rows of ten parameters belong to bodies that may not exist.
+std::vector<int> doubtful_inertias(Array<double> parameters) {
+  std::vector<int> found;
+  const double* a = parameters.data();
+  for (std::size_t k = 0; 10 * k < parameters.size(); ++k, a += 10) {
+    if (!surely_possible({a[0], {a[1], a[2], a[3]}, {a[4], a[5], a[6], a[7], a[8], a[9]}})) {
+      found.push_back(int(k));
+    }
+  }
+  return found;
 }
 
 const Kernel& kernel_named(const std::string& name) {
@@ -154,6 +167,8 @@ NB_MODULE(JOUNCE_MODULE, m) {
         return names;
       },
       "Names of all kernels.");
+  m.def("doubtful_inertias", &doubtful_inertias, "parameters"_a,
+        "Rows of ten inertial parameters that not every check finds possible.");
   m.def("signature", &signature_of, "name"_a, "What a kernel takes and gives.");
   m.def(
       "workspace_bytes",

@@ -217,7 +217,7 @@ def test_a_bad_gravity_is_refused(gravity):
 
 @pytest.mark.parametrize("base", ["floating", None])
 def test_families_refuse_what_they_do_not_know(base):
-    with pytest.raises(ValueError, match="base must be 'fixed' or 'free'"):
+    with pytest.raises(ValueError, match=r"base must be one of 'fixed', .*'free', or"):
         jc.models.chain(3, base)
     for n in (0, -1, 2.0, True):
         with pytest.raises(ValueError, match="n must be an integer of at least 1"):
@@ -241,3 +241,46 @@ def test_inertias_that_no_body_has_are_named_in_one_warning():
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert builder.build(warn=False) == model
+
+
+BUILD_ERRORS = {
+    "parent": lambda b: b.add_body("b", "nobody", "revolute"),
+    "loop": lambda b: b.add_body("b", "b", "revolute"),
+    "frame": lambda b: b.add_frame("f", "nobody"),
+}
+
+
+@pytest.mark.parametrize("kind", BUILD_ERRORS)
+def test_what_is_known_only_in_the_end_points_at_the_line_that_was_wrong(kind):
+    builder = jc.ModelBuilder().add_body("a", joint="revolute", **SOLID)
+    BUILD_ERRORS[kind](builder)
+    line = BUILD_ERRORS[kind].__code__.co_firstlineno
+    with pytest.raises(jc.ModelError, match=re.escape(f"(added in {__file__}, line {line})")):
+        builder.build()
+
+
+AT_ONCE = [x for x in BODIES if "parent" not in x[0]]
+
+
+@pytest.mark.parametrize(("change", "message"), AT_ONCE, ids=lambda x: str(x)[:50])
+def test_what_is_known_at_once_is_refused_at_once(change, message):
+    """All but a parent that does not exist; and the builder is as it was."""
+    builder = jc.ModelBuilder()
+    builder.add_body("a", joint="revolute", **SOLID)
+    before = builder.build()
+    pattern = message if ".*" in message else re.escape(message)
+    with pytest.raises(jc.ModelError, match=pattern):
+        builder.add_body(**{"name": "b", "joint": "revolute", **SOLID, **change})
+    assert builder.build() == before
+
+
+def test_a_bad_gravity_is_refused_at_once():
+    with pytest.raises(jc.ArgumentError, match="gravity"):
+        jc.ModelBuilder(gravity=(0, 0))
+
+
+def test_messages_of_files_name_no_line_of_the_package():
+    from jounce.model._links import added_at
+
+    assert added_at((jc.__file__, 3)) == ""
+    assert added_at(None) == ""

@@ -28,6 +28,7 @@ from jounce.io._findings import KINDS
 from jounce.io._inspect import inspect
 from jounce.lie.twists import REPRESENTATIONS
 from jounce.model import Model, inertia
+from jounce.model.joints import JOINT_TYPES
 
 __all__ = ["main"]
 
@@ -164,9 +165,10 @@ def _add_file(command: argparse.ArgumentParser, several: bool = False) -> None:
         command.add_argument("file", type=Path, help=what)
     command.add_argument(
         "--base",
-        choices=("fixed", "free"),
+        choices=JOINT_TYPES,
         default="fixed",
-        help="whether the root is fixed to the world or moves freely (default: %(default)s)",
+        help="the joint between the world and the root (default: %(default)s)",
+        metavar="JOINT",
     )
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "MOST_THREADS",
     "Tree",
     "core_info",
+    "doubtful_inertias",
     "get_cmake_dir",
     "get_include",
     "get_library",
@@ -185,6 +186,12 @@ def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -
     Packs hold several states, and their results until these are written.
     """
     return int(_module.workspace_bytes(name, model, order, pack))
+
+
+def doubtful_inertias(parameters: Any) -> list[int]:
+    """Which rows of ten inertial parameters, (n, 10), may belong to bodies that cannot exist."""
+    rows: list[int] = _module.doubtful_inertias(parameters)
+    return rows
 
 
 def model_address(model: Any) -> int:

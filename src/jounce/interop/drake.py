@@ -26,10 +26,11 @@ from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
+from jounce.interop._drake_model import from_drake, moving_joints
 from jounce.model import Model
-from jounce.model.joints import Joint, frames_along
+from jounce.model.joints import frames_along
 
-__all__ = ["Converter"]
+__all__ = ["Converter", "model"]
 
 
 def __dir__() -> list[str]:
@@ -52,36 +53,57 @@ class Converter(Peer):
 
     def __init__(self, model: Model, plant: Any) -> None:
         require_models(model, plant, "pydrake.multibody.plant.MultibodyPlant", "is_finalized")
-        if not plant.is_finalized():
-            raise ModelError("the plant must be finalized: call plant.Finalize() first")
-        joints: dict[str, Any] = {}
-        for index in plant.GetJointIndices():
-            joint = plant.get_joint(index)
-            if joint.num_velocities() == 0:
-                continue
-            if joint.name() in joints:
-                raise ModelError(f"two joints of the plant are named {joint.name()!r}")
-            joints[str(joint.name())] = joint
+        joints = moving_joints(plant)
         kinds = {name: str(joint.type_name()) for name, joint in joints.items()}
         blocks = {}
         for own, other in match(model, "Drake", kinds, "quaternion_floating").items():
-            chart = _chart(model.joints[model.joint_index(own)], kinds[other], joints[other])
+            chart = _chart(model, own, kinds[other], joints[other])
             start = joints[other].position_start(), joints[other].velocity_start()
             blocks[own] = Block(int(start[0]), int(start[1]), chart)
         sizes = int(plant.num_positions()), int(plant.num_velocities())
         super().__init__(model, "Drake", sizes, blocks)
 
 
+def model(plant: Any) -> Model:
+    """Make a model of a plant of Drake, with the same bodies, joints and frames.
+
+    Joints keep their names, limits and damping; actuators give armature (the reflected inertia of
+    the rotor) and effort limits. Where a planar, ball or floating joint is given in a frame of the
+    child that is turned in a way that no such joint here is, the joint moves a body named after
+    child and joint, and the child is a frame of it. States are laid out otherwise: `Converter`
+    translates.
+
+    Args:
+        plant: the finalized `pydrake.multibody.plant.MultibodyPlant`, with one robot in it or
+            several. Contacts, constraints and force elements but gravity are left out.
+
+    Returns:
+        The robot.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+        ModelError: it is not finalized, or has a joint that there is none like here.
+
+    Warns:
+        ModelWarning: an inertia is one that no rigid body has.
+    """
+    return from_drake(plant)
+
+
 _SAME = {"revolute": ("revolute", "continuous"), "prismatic": ("prismatic",), "screw": ("helical",)}
 
 
-def _chart(joint: Joint, kind: str, theirs: Any) -> Chart:
+def _chart(model: Model, name: str, kind: str, theirs: Any) -> Chart:
+    joint = model.joints[model.joint_index(name)]
     if joint.type in _SAME.get(kind, ()):
         return Plain()
     if kind == "universal" and joint.type == "universal":
         return Plain(2)
     if kind == "planar" and joint.type == "planar":
         plane = theirs.frame_on_child().GetFixedPoseInBodyFrame().rotation().matrix()
+        child = str(theirs.child_body().name())
+        if child in model.frames:  # which may be a frame of what the joint moves
+            plane = model.frames[child].placement[:3, :3] @ plane
         if not np.allclose(plane, frames_along([joint.axis], [joint.anchor])[0, :3, :3], atol=1e-9):
             raise ModelError(
                 f"joint {joint.name!r}: the directions of Drake's planar joint, in the child's "

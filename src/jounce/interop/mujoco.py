@@ -19,13 +19,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from jounce._types import ArrayLike
 from jounce.errors import ModelError
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
-from jounce.io.mjcf import joint_names
+from jounce.interop._models import require_peer
+from jounce.io.mjcf import from_compiled, joint_names
 from jounce.model import Model
 from jounce.model.joints import Joint
+from jounce.model.roots import Base, root_joint
 
-__all__ = ["Converter"]
+__all__ = ["Converter", "model"]
 
 
 def __dir__() -> list[str]:
@@ -61,6 +64,43 @@ class Converter(Peer):
             blocks[own] = Block(int(mj_model.jnt_qposadr[k]), int(mj_model.jnt_dofadr[k]), chart)
         sizes = int(mj_model.nq), int(mj_model.nv)
         super().__init__(model, "MuJoCo", sizes, blocks)
+
+
+def model(
+    mj_model: Any,
+    base: Base = "fixed",
+    *,
+    gravity: ArrayLike | None = None,
+    strict: bool = False,
+) -> Model:
+    """Make a model of one of MuJoCo, as `jounce.load_mjcf` makes it of a file.
+
+    Args:
+        mj_model: a `mujoco.MjModel`, with what was changed in it since it was compiled, or a
+            `mujoco.MjSpec`, which is compiled.
+        base: the joint between the world and the root body; see `jounce.load_mjcf`.
+        gravity: acceleration of gravity, m/s^2; by default the model's.
+        strict: refuse what is otherwise a warning.
+
+    Returns:
+        The robot.
+
+    Raises:
+        ArgumentTypeError: it is neither.
+        ModelError: MuJoCo cannot compile it, or there is not one root body for `base`.
+        ArgumentError: `base` is no joint.
+
+    Warns:
+        ModelWarning: naming what is left out.
+    """
+    if hasattr(mj_model, "compile") and hasattr(mj_model, "worldbody"):
+        try:
+            mj_model = mj_model.compile()
+        except ValueError as error:
+            reason = " ".join(str(error).split()).removeprefix("Error: ")
+            raise ModelError(f"MuJoCo refuses the model: {reason}") from None
+    require_peer(mj_model, "mj_model", "mujoco.MjModel or mujoco.MjSpec", "jnt_type")
+    return from_compiled("the MjModel", mj_model, [], root_joint(base), gravity, strict)
 
 
 def _chart(joint: Joint, kind: str) -> Chart:

@@ -34,10 +34,11 @@ from jounce.interop._common import (
     require_models,
     turned,
 )
+from jounce.interop._pinocchio_model import from_pinocchio
 from jounce.model import Model
 from jounce.model.joints import Joint
 
-__all__ = ["Converter"]
+__all__ = ["Converter", "model"]
 
 
 def __dir__() -> list[str]:
@@ -72,6 +73,38 @@ class Converter(Peer):
             blocks[own] = Block(int(joints[other].idx_q), int(joints[other].idx_v), chart)
         sizes = int(pin_model.nq), int(pin_model.nv)
         super().__init__(model, "Pinocchio", sizes, blocks)
+
+
+def model(pin_model: Any) -> Model:
+    """Make a model of one of Pinocchio, with the same joint frames and inertias.
+
+    Joints keep their names, limits, damping, friction and armature; the body that a joint moves is
+    named after the link in its frame, and all other frames but those of joints become frames.
+    Reference configurations become poses. The order of the joints may differ where Pinocchio's is
+    not depth first, and states are laid out otherwise: `Converter` translates.
+    JointModelTranslation and JointModelSphericalZYX become three joints each, named with "_x",
+    "_y", "_z", and a composite joint its parts, named with their numbers; a converter does not
+    know these, and refuses a robot that has them and reference configurations, too.
+
+    Args:
+        pin_model: the `pinocchio.Model`.
+
+    Returns:
+        The robot.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+        ModelError: it has a joint that there is none like here (mimic, ellipsoid).
+
+    Warns:
+        ModelWarning: an inertia is one that no rigid body has.
+    """
+    made = from_pinocchio(pin_model)
+    theirs = {entry.key(): entry.data() for entry in pin_model.referenceConfigurations}
+    if not theirs:
+        return made
+    there = Converter(made, pin_model)
+    return made.replace(poses={name: there.from_q(q) for name, q in theirs.items()})
 
 
 def _kind(joint: Any) -> str:

@@ -21,6 +21,7 @@ from jounce.io.srdf import with_srdf
 from jounce.io.urdf import load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
+from jounce.model.roots import Base
 
 __all__ = ["load", "load_mjcf", "load_sdf", "load_urdf", "load_xacro", "save"]
 
@@ -31,7 +32,7 @@ def __dir__() -> list[str]:
 
 def load(
     path: str | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     mimic: str = "independent",
     strict: bool = False,
@@ -47,8 +48,8 @@ def load(
 
     Args:
         path: the file.
-        base: "fixed" (the root is fixed to the world) or "free" (it moves freely, by a joint
-            named "root_joint").
+        base: "fixed" (the root is fixed to the world), "free" (it moves freely, by a joint
+            named "root_joint"), or another joint type ("planar"), or a `Joint`.
         mimic: "independent" or "locked", see `jounce.load_urdf`; MJCF takes the default only.
         strict: refuse whatever is doubtful, see `jounce.load_urdf` and `jounce.load_mjcf`.
         gravity: acceleration of gravity, m/s^2; by default what the file says, or
@@ -68,12 +69,12 @@ def load(
         ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
     """
     model = _load(path, base, mimic, strict, gravity, arguments, max_bytes, folder)
-    return model if srdf is None else with_srdf(model, srdf, strict)
+    return model if srdf is None else with_srdf(model, srdf, strict, max_bytes)
 
 
 def _load(
     path: str | os.PathLike[str],
-    base: str,
+    base: Base,
     mimic: str,
     strict: bool,
     gravity: ArrayLike | None,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,17 +15,12 @@ from jounce.io._findings import Finding, listed
 
 __all__ = [
     "MIMIC_CHOICES",
-    "ROOT_JOINT",
     "check_choice",
-    "collector_paused",
     "displacement",
     "warn",
     "warn_of_findings",
 ]
 
-
-ROOT_JOINT = "root_joint"
-"""Name of the joint that base="free" adds."""
 
 MIMIC_CHOICES = ("independent", "locked")
 
@@ -37,21 +30,6 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         expected = " or ".join(map(repr, choices))
         raise ArgumentError(f"{name} must be {expected}, got {value!r}")
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Build many small objects without searching them for cycles time and again.
-
-    Of the time to load 100,000 links this saves a quarter.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def displacement(

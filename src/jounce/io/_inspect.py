@@ -16,12 +16,13 @@ from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io._xml import parse
 from jounce.io.xacro import expand_xacro
 from jounce.model import Model
+from jounce.model.roots import Base, root_joint
 
 __all__ = ["inspect"]
 
 
 def inspect(
-    path: str | os.PathLike[str], base: str = "fixed", max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str], base: Base = "fixed", max_bytes: int = MAX_BYTES
 ) -> tuple[Model | None, list[Finding]]:
     """Return the model, None if it cannot be loaded, and all findings.
 
@@ -53,7 +54,7 @@ def _told(kind: str, text: str, refused: bool = False) -> Finding:
     return Finding(kind, lambda: text, refused)
 
 
-def _read(source: Source, base: str, max_bytes: int, findings: list[Finding]) -> Model:
+def _read(source: Source, base: Base, max_bytes: int, findings: list[Finding]) -> Model:
     """Read a file as its root element says; `findings` grows."""
     root = root_tag(source)
     if root == "mujoco":
@@ -66,4 +67,4 @@ def _read(source: Source, base: str, max_bytes: int, findings: list[Finding]) ->
         return sdf.from_source(source, base, findings=findings)
     doc = parse(source)
     doc.collects, doc.findings = True, findings
-    return urdf.read_model(doc, base)
+    return urdf.read_model(doc, root_joint(base))

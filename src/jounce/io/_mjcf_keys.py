@@ -9,7 +9,6 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.io._common import ROOT_JOINT
 from jounce.io._mjcf_extension import Extension
 from jounce.model import Model
 from jounce.model.joints import Joint
@@ -30,7 +29,7 @@ def read_poses(
         compiled: the `mujoco.MjModel`.
         joints: names of its joints.
         extension: which joints of the model consist of several there.
-        freed: the body that base="free" let go, -1 if none: it stands where the file puts it.
+        freed: the body that `base` let go, -1 if none: if freely, it stands where the file puts it.
     """
     index = {name: k for k, name in enumerate(joints)}
     parts = {str(x.get("name")): x["parts"] for x in extension.joints.values()}
@@ -45,7 +44,7 @@ def read_poses(
                 rest = _body_pose(compiled, body) if joint.name in placed else np.eye(4)
                 qpos = np.concatenate([_slice(compiled, key, k) for k in own])
                 q[model.q_slice(joint.name)] = _coordinates(joint, qpos, len(own), rest)
-            elif joint.name == ROOT_JOINT and freed >= 0:
+            elif joint.type == "free" and freed >= 0:
                 q[model.q_slice(joint.name)] = _free(_body_pose(compiled, freed))
         out[str(compiled.key(key).name) or f"key{key}"] = q
     return out

@@ -17,12 +17,12 @@ import numpy as np
 
 from jounce._types import Array
 from jounce.errors import ModelError
-from jounce.io._common import ROOT_JOINT
 from jounce.io._extension import changed, from_attributes
 from jounce.io._urdf_origin import poses, read_origin
 from jounce.io._urdf_read import JointRecord
 from jounce.io._xml import Document, Element
 from jounce.model.joints import Joint
+from jounce.model.roots import ROOT_JOINT
 
 __all__ = ["Chain", "Header", "is_no_frame", "read_chains", "read_header", "restored"]
 

@@ -15,10 +15,10 @@ from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.io._extension import different_fields, is_driven
 from jounce.io._mjcf_extension import EQUALITY, TEXT
+from jounce.io._mjcf_tree import MOST_LEVELS
 from jounce.io._parts import Part, fresh, listed, moved_to, numbers, split
 from jounce.io._write_mjcf_inertia import inertials
 from jounce.io._write_shapes import mjcf_shape
-from jounce.io._xml import UNLIMITED
 from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.nodes import Body
@@ -31,8 +31,8 @@ _DYNAMICS = {"armature": "armature", "damping": "damping", "friction": "friction
 _UNSEEN = (*_DYNAMICS, "mimic")
 """What MuJoCo would move by, if it could read it from the extension."""
 
-DEEPEST = 480
-"""MuJoCo's parser takes no more elements inside each other than 500."""
+DEEPEST = MOST_LEVELS - 2
+"""Bodies inside each other, in <mujoco> and <worldbody>, that a reader takes."""
 
 
 class _Written(NamedTuple):
@@ -86,8 +86,9 @@ class _Writer:
                     element.append(_joint(part))
             ET.SubElement(element, "inertial", self.inertials[i])
             elements.append(element)
+        bodies = set(model.body_names)
         for name, frame in model.frames.items():
-            if name not in model._body_index:
+            if name not in bodies:
                 site = ET.SubElement(world if frame.body < 0 else elements[frame.body], "site")
                 site.set("name", self._name(name))
                 _place(site, frame.placement)
@@ -123,7 +124,8 @@ class _Writer:
         self.remarks.append(f"slides and a ball stand for the free joint {joint.name!r}")
         values = split(joint, set())[0].limits
         zero = dict.fromkeys(_DYNAMICS, (0.0,))
-        values = {**values, **zero, "lower": (-math.inf,), "upper": (math.inf,)}
+        endless = dict.fromkeys(("velocity_limit", "effort_limit", "upper"), (math.inf,))
+        values = {**values, **zero, **endless, "lower": (-math.inf,)}
         slides = [
             Part(
                 fresh(f"{joint.name}_{k + 1}", self.taken), "prismatic", axis, joint.anchor, values
@@ -258,7 +260,7 @@ def _as_read(part: Part, some_driven: bool, driven: bool) -> Joint:
     if part.kind not in ("free", "spherical"):
         lower, upper = part.limits["lower"][0], part.limits["upper"][0]
         if lower < upper and (lower, upper) != (-math.inf, math.inf):
-            known |= {"lower": max(lower, -UNLIMITED), "upper": min(upper, UNLIMITED)}
+            known |= {"lower": lower, "upper": upper}
         effort = part.limits["effort_limit"][0]
         if effort > 0:
             known["effort_limit"] = effort
@@ -284,7 +286,7 @@ def _check_chains(model: Model, written: Sequence[Sequence[_Written]]) -> None:
             depth[i] = depth[body.parent] + 1
         if depth[i] > DEEPEST:
             raise ModelError(
-                f"MuJoCo reads at most {DEEPEST} bodies on the way to the world, body "
+                f"MJCF files hold at most {DEEPEST} bodies inside each other, body "
                 f"{body.name!r} has more"
             )
 

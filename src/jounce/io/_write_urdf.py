@@ -10,7 +10,6 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.io._common import ROOT_JOINT
 from jounce.io._extension import different_fields, to_attributes
 from jounce.io._parts import (
     Part,
@@ -27,6 +26,7 @@ from jounce.io._xml import UNLIMITED
 from jounce.model import Model
 from jounce.model.joints import Joint, frames_along
 from jounce.model.nodes import Body
+from jounce.model.roots import ROOT_JOINT
 
 __all__ = ["urdf_element"]
 

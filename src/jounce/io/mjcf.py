@@ -12,7 +12,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
-from jounce.io._common import ROOT_JOINT, check_choice, displacement, warn
+from jounce.io._common import displacement, warn
 from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import Extension, read_extension, restored
@@ -24,8 +24,9 @@ from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
+from jounce.model.roots import Base, root_joint
 
-__all__ = ["body_names", "joint_names", "load_mjcf"]
+__all__ = ["body_names", "from_compiled", "joint_names", "load_mjcf"]
 
 
 _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
@@ -33,7 +34,7 @@ _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
 
 def load_mjcf(
     source: str | bytes | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     gravity: ArrayLike | None = None,
     strict: bool = False,
@@ -64,7 +65,9 @@ def load_mjcf(
         source: path of the file, or the XML text itself.
         base: "fixed": the file as it is; a free joint in it stays a free joint. "free": a free
             joint named "root_joint" connects the root body to the world, at the world's origin
-            when q is neutral, unless a root body has a free joint already.
+            when q is neutral, unless a root body has a free joint already. Any other joint type
+            ("planar"), or a `Joint`, connects it likewise, at the body's own pose when q is
+            neutral.
         gravity: acceleration of gravity, m/s^2; by default that of the file.
         strict: refuse what is otherwise a warning.
         max_bytes: largest size of the file with all that it includes, and of each mesh.
@@ -92,7 +95,7 @@ def load_mjcf(
 
 def from_source(
     source: Source,
-    base: str,
+    base: Base,
     *,
     gravity: ArrayLike | None,
     strict: bool,
@@ -100,16 +103,31 @@ def from_source(
     folder: str | os.PathLike[str] | None,
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_mjcf`."""
-    check_choice("base", base, ("fixed", "free"))
+    joint = root_joint(base)
     tree = admit(source, Folder(source.directory, folder, max_bytes), max_bytes)
-    root = tree.pieces[0]
-    if root.tag != "mujoco":
-        raise root.error("expected <mujoco> as root element")
-    compiled, remarks = compile_tree(tree, base == "free")
+    if tree.pieces[0].tag != "mujoco":
+        raise tree.pieces[0].error("expected <mujoco> as root element")
+    compiled, remarks = compile_tree(tree, joint.type != "fixed")
+    return from_compiled(source.name, compiled, remarks, joint, gravity, strict, tree)
+
+
+def from_compiled(
+    name: str,
+    compiled: Any,
+    remarks: list[str],
+    base: Joint,
+    gravity: ArrayLike | None,
+    strict: bool,
+    tree: Tree | None = None,
+) -> Model:
+    """Make a robot of a `mujoco.MjModel`; see `load_mjcf`. Name and tree are for messages."""
     findings = left_out(compiled, body_names(compiled), joint_names(compiled))
     if strict and findings:
-        raise root.error(f"the model cannot hold {'; '.join(findings)}")
-    model = _build(tree, compiled, base, gravity)
+        raise _error(name, tree, "mujoco", f"the model cannot hold {'; '.join(findings)}")
+    try:
+        model = _build(compiled, base, gravity)
+    except ModelError as error:
+        raise _error(name, tree, "worldbody", str(error)) from None
     if findings:
         remarks.insert(
             0,
@@ -117,7 +135,7 @@ def from_source(
             "strict=True refuses such a file.",
         )
     if remarks:
-        warn(f"{source.name}: {' '.join(remarks)}")
+        warn(f"{name}: {' '.join(remarks)}")
     return model
 
 
@@ -148,21 +166,23 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-def _build(tree: Tree, compiled: Any, base: str, gravity: ArrayLike | None) -> Model:
-    """Make our model of MuJoCo's; what does not fit is told at <worldbody>."""
-    place = next((piece for _, piece in tree.of("worldbody")), tree.pieces[0])
-    try:
-        builder, extension, freed = _filled(compiled, base, gravity)
-        model = builder.build(warn=False)
-    except ModelError as error:
-        raise place.error(str(error)) from None
+def _error(name: str, tree: Tree | None, tag: str, message: str) -> ModelError:
+    """Build the exception that names an element of the file, if there is one."""
+    if tree is None:
+        return ModelError(f"{name}: {message}")
+    return next((piece for _, piece in tree.of(tag)), tree.pieces[0]).error(message)
+
+
+def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
+    builder, extension, freed = _filled(compiled, base, gravity)
+    model = builder.build(warn=False)
     if not compiled.nkey:
         return model
     return model.replace(poses=read_poses(model, compiled, joint_names(compiled), extension, freed))
 
 
 def _filled(
-    compiled: Any, base: str, gravity: ArrayLike | None
+    compiled: Any, base: Joint, gravity: ArrayLike | None
 ) -> tuple[ModelBuilder, Extension, int]:
     """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
     if gravity is None:
@@ -171,18 +191,18 @@ def _filled(
     extension = read_extension(compiled)
     names = [extension.names.get(name, name) for name in body_names(compiled)]
     joints = _joints(compiled, joint_names(compiled))
-    freed = _body_to_free(compiled, names, joints) if base == "free" else -1
+    freed = -1 if base.type == "fixed" else _body_to_free(compiled, names, joints, base)
     parameters = _parameters(compiled)
     builder = ModelBuilder(gravity=gravity, name=_model_name(compiled))
     for i in range(1, compiled.nbody):
         placement = _pose(compiled.body_pos[i], compiled.body_quat[i])
         own = joints[i]
         if i == freed:
-            own = [Joint("free", ROOT_JOINT)]
+            own = [base]
         if own and own[0].type == "free":
             own, placed = restored(own, extension)
             placement = placement if placed else np.eye(4)  # qpos is the pose in the world
-        else:
+        elif i != freed:
             own, placement = _absorb_references(own, _references(compiled, i), placement)
             own, _ = restored(own, extension)
         parent = int(compiled.body_parentid[i])
@@ -291,21 +311,25 @@ def _absorb_references(
     return moved, placement @ shift
 
 
-def _body_to_free(compiled: Any, names: Sequence[str], joints: Sequence[Sequence[Joint]]) -> int:
-    """The root body that base="free" lets go, or -1 if one floats already."""
+def _body_to_free(
+    compiled: Any, names: Sequence[str], joints: Sequence[Sequence[Joint]], base: Joint
+) -> int:
+    """The root body that `base` lets go, or -1 if one is to float and one floats already."""
     roots = [i for i in range(1, compiled.nbody) if compiled.body_parentid[i] == 0]
-    if any(joint.type == "free" for i in roots for joint in joints[i]):
+    if base.type == "free" and any(joint.type == "free" for i in roots for joint in joints[i]):
         return -1
     moving = {int(compiled.body_rootid[i]) for i in compiled.jnt_bodyid}
     fixed = [i for i in roots if not joints[i] and compiled.body_mocapid[i] < 0]
     candidates = [i for i in fixed if i in moving] or fixed
     if len(candidates) != 1:
         raise ModelError(
-            'base="free" needs one root body that is fixed to the world, the file has '
+            f'base="{base.type}" needs one root body that is fixed to the world, the file has '
             f"{len(candidates)}{_listed([names[i] for i in candidates or roots])}"
         )
-    if any(joint.name == ROOT_JOINT for own in joints for joint in own):
-        raise ModelError(f'base="free" adds a joint named {ROOT_JOINT!r}, the file has one too')
+    if any(joint.name == base.name for own in joints for joint in own):
+        raise ModelError(
+            f'base="{base.type}" adds a joint named {base.name!r}, the file has one too'
+        )
     return candidates[0]
 
 

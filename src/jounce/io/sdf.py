@@ -12,7 +12,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
-from jounce.io._common import ROOT_JOINT, check_choice, warn_of_findings
+from jounce.io._common import warn_of_findings
 from jounce.io._findings import Finding
 from jounce.io._folder import Folder
 from jounce.io._sdf_scope import (
@@ -29,6 +29,7 @@ from jounce.io._xml import UNLIMITED, Document, Element, parse
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint, Mimic
+from jounce.model.roots import Base, root_joint
 
 __all__ = ["load_sdf"]
 
@@ -64,7 +65,7 @@ class _Joint(NamedTuple):
 
 def load_sdf(
     source: str | bytes | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     strict: bool = False,
     gravity: ArrayLike | None = None,
@@ -85,7 +86,7 @@ def load_sdf(
         source: path of the file, or the XML text itself.
         base: "fixed": links that no joint moves are fixed to the world where they are. "free": a
             free joint named "root_joint" moves the one link that no joint connects to anything
-            above, and its pose in the file does not count.
+            above, and its pose in the file does not count. Other joints as in `jounce.load`.
         strict: refuse what is otherwise a warning, and elements that SDF does not have.
         gravity: acceleration of gravity, m/s^2; by default that of the world in the file, or
             (0, 0, -9.81).
@@ -119,7 +120,7 @@ def load_sdf(
 
 def from_source(
     source: Source,
-    base: str,
+    base: Base,
     *,
     strict: bool = False,
     gravity: ArrayLike | None = None,
@@ -131,7 +132,7 @@ def from_source(
 
     With a list of `findings`, all that is doubtful goes there instead of into a warning.
     """
-    check_choice("base", base, ("fixed", "free"))
+    root = root_joint(base)
     doc = parse(source, strict)
     if findings is not None:
         doc.findings, doc.collects = findings, True
@@ -144,7 +145,7 @@ def from_source(
         raise doc.error(doc.root, "there are no links")
     joints = [joint for joint in _joints(top, np.eye(4)) if joint.child in links]
     try:
-        _add_bodies(builder, doc, links, joints, base)
+        _add_bodies(builder, doc, links, joints, root)
         _add_frames(builder, top, np.eye(4), links)
         model = builder.build(warn=False)
     except ModelError as error:
@@ -209,7 +210,7 @@ def _joints(scope: Scope, pose: Array) -> Iterator[_Joint]:
 
 
 def _add_bodies(
-    builder: ModelBuilder, doc: Document, links: dict[str, _Link], joints: list[_Joint], base: str
+    builder: ModelBuilder, doc: Document, links: dict[str, _Link], joints: list[_Joint], base: Joint
 ) -> None:
     above: dict[str, _Joint] = {}
     for record in joints:
@@ -220,12 +221,14 @@ def _add_bodies(
                 "not supported"
             )
     roots = [link for link in links.values() if link.name not in above]
-    freed = [link.name for link in roots if not link.static] if base == "free" else []
-    if base == "free" and len(freed) != 1:
-        raise doc.error(doc.root, f'base="free" needs one link to free, there are {len(freed)}')
+    moved = base.type != "fixed"
+    freed = [link.name for link in roots if not link.static] if moved else []
+    if moved and len(freed) != 1:
+        message = f'base="{base.type}" needs one link to free, there are {len(freed)}'
+        raise doc.error(doc.root, message)
     for link in roots:
         free = link.name in freed
-        joint = Joint("free", ROOT_JOINT) if free else Joint("fixed")
+        joint = base if free else Joint("fixed")
         pose = np.eye(4) if free else link.pose
         builder.add_body(link.name, None, joint, pose, parameters=_parameters(link.thing))
     _refuse_loop(above)

@@ -10,12 +10,13 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError, close_names, did_you_mean
-from jounce.io._common import ROOT_JOINT, warn
-from jounce.io._source import read_source
+from jounce.io._common import warn
+from jounce.io._source import MAX_BYTES, read_source
 from jounce.io._xml import Document, Element, parse
 from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.poses import neutral_coordinates
+from jounce.model.roots import ROOT_JOINT
 
 __all__ = ["add_poses", "with_srdf"]
 
@@ -23,7 +24,12 @@ Values = dict[str, Array]
 """Coordinates of joints by name."""
 
 
-def with_srdf(model: Model, source: str | bytes | os.PathLike[str], strict: bool = False) -> Model:
+def with_srdf(
+    model: Model,
+    source: str | bytes | os.PathLike[str],
+    strict: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Model:
     """Return the model with the poses of an SRDF file (or of its text) beside its own.
 
     A joint that a pose does not name is neutral, or where the joint that it follows puts it. States
@@ -37,7 +43,7 @@ def with_srdf(model: Model, source: str | bytes | os.PathLike[str], strict: bool
         ModelWarning: once per file, naming joints that the model does not have and joints that
             two states of one name put in different places; the first counts.
     """
-    doc = parse(read_source(source))
+    doc = parse(read_source(source, max_bytes))
     if doc.root.tag != "robot":
         raise doc.error(doc.root, "expected <robot> as the root element of an SRDF file")
     model, findings = add_poses(doc, model)
@@ -119,7 +125,8 @@ class _Reader:
             norm = float(np.linalg.norm(q[:4]))
             if abs(norm - 1.0) > 1e-2:  # files carry rounded numbers
                 raise self.doc.error(element, f"expected a unit quaternion, got norm {norm:g}")
-            q[:4] = lie.quat_normalize(q[:4])
+            if abs(norm - 1.0) > 1e-15:  # a unit stays as it is
+                q[:4] = lie.quat_normalize(q[:4])
         return q
 
 

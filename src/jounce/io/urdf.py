@@ -12,9 +12,7 @@ from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
 from jounce.io._common import (
     MIMIC_CHOICES,
-    ROOT_JOINT,
     check_choice,
-    collector_paused,
     displacement,
     warn_of_findings,
 )
@@ -26,8 +24,10 @@ from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, parse
 from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
+from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
+from jounce.model.roots import ROOT_JOINT, Base, root_joint
 
 __all__ = ["load_urdf"]
 
@@ -37,7 +37,7 @@ _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 
 def load_urdf(
     source: str | bytes | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     mimic: str = "independent",
     strict: bool = False,
@@ -56,7 +56,8 @@ def load_urdf(
         source: path of the file, or the XML text itself.
         base: "fixed": the root link is fixed to the world. "free": a free joint named
             "root_joint" connects it to the world, unless the root is a massless link that only
-            carries a floating joint.
+            carries a floating joint. Any other joint type ("planar"), or a `Joint`,
+            connects it likewise.
         mimic: "independent": a joint with `<mimic>` is a joint like any other, and
             ``model.joints[k].mimic`` says what it follows. "locked": it is fixed where it is
             while the joint that it follows is at zero.
@@ -83,22 +84,26 @@ def load_urdf(
 
 
 def from_source(
-    source: Source, base: str, *, mimic: str, strict: bool, gravity: ArrayLike | None
+    source: Source, base: Base, *, mimic: str, strict: bool, gravity: ArrayLike | None
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
-    check_choice("base", base, ("fixed", "free"))
+    root = root_joint(base)
     check_choice("mimic", mimic, MIMIC_CHOICES)
     with collector_paused():
         doc = parse(source, strict)
-        model = read_model(doc, base, mimic == "locked", gravity)
+        model = read_model(doc, root, mimic == "locked", gravity)
     warn_of_findings(source.name, doc.findings)
     return model
 
 
 def read_model(
-    doc: Document, base: str = "fixed", lock: bool = False, gravity: ArrayLike | None = None
+    doc: Document,
+    base: Joint | None = None,
+    lock: bool = False,
+    gravity: ArrayLike | None = None,
 ) -> Model:
     """Return the model; what is doubtful about it is in ``doc.findings``."""
+    base = root_joint("fixed") if base is None else base
     robot = read_robot(doc)
     if any(finding.refused for finding in doc.findings):
         raise ModelError("some elements of the file are wrong")
@@ -151,15 +156,17 @@ def _inertial_parameters(doc: Document, links: Sequence[LinkRecord]) -> dict[str
     return parameters
 
 
-def _root_joint(doc: Document, robot: Robot, root: LinkRecord, base: str, header: Header) -> Joint:
+def _root_joint(
+    doc: Document, robot: Robot, root: LinkRecord, base: Joint, header: Header
+) -> Joint:
     """Return the joint between the world and the root link."""
-    if base == "fixed" or _floats_already(robot, root):
+    if base.type == "free" and _floats_already(robot, root):
         return Joint("fixed")
-    joint = header.root or Joint("free", ROOT_JOINT)
+    joint = base if header.root is None or base != Joint("free", ROOT_JOINT) else header.root
     for record in robot.joints:
-        if record.name == joint.name and record.type != "fixed":
+        if record.name == joint.name and "fixed" not in (joint.type, record.type):
             raise doc.error(
-                record.element, f'base="free" adds a joint named {joint.name!r} as well'
+                record.element, f'base="{joint.type}" adds a joint named {joint.name!r} as well'
             )
     return joint
 

@@ -15,6 +15,7 @@ from jounce.io._common import warn
 from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io.urdf import from_source
 from jounce.model import Model
+from jounce.model.roots import Base
 
 __all__ = ["expand_xacro", "load_xacro"]
 
@@ -24,7 +25,7 @@ _LOCK = threading.Lock()
 
 def load_xacro(
     path: str | os.PathLike[str],
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     arguments: Mapping[str, str] | None = None,
     mimic: str = "independent",

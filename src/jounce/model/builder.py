@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,18 @@ import numpy as np
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.model import inertia as inertia_
-from jounce.model.joints import Joint
+from jounce.model._checks import collector_paused, numbers
+from jounce.model._links import (
+    MASSLESS,
+    Link,
+    Place,
+    added_at,
+    checked_parameters,
+    checked_pose,
+    parameters_of,
+    place_of,
+)
+from jounce.model.joints import Joint, check_joint
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import IDENTITY, Body, Frame
 from jounce.model.poses import neutral_coordinates
@@ -19,33 +30,12 @@ from jounce.model.poses import neutral_coordinates
 __all__ = ["ModelBuilder"]
 
 
-class _Inertial(NamedTuple):
-    """What `add_body` was told: the ten parameters, or mass, center and inertia about it."""
+class _Frame(NamedTuple):
+    """A frame as added."""
 
-    parameters: Array | None
-    mass: float = 0.0
-    com: Array = np.zeros(3)
-    inertia: Array = np.zeros((3, 3))
-
-
-class _Link:
-    """A link as added: before fixed joints are merged and bodies are sorted."""
-
-    __slots__ = ("inertial", "joints", "name", "parent", "placement")
-
-    def __init__(
-        self,
-        name: str,
-        parent: str | None,
-        placement: Array,
-        joints: tuple[Joint, ...],
-        inertial: _Inertial,
-    ) -> None:
-        self.name = name
-        self.parent = parent
-        self.placement = placement
-        self.joints = joints
-        self.inertial = inertial
+    body: str | None
+    placement: Array
+    place: Place | None
 
 
 class ModelBuilder:
@@ -84,16 +74,20 @@ class ModelBuilder:
                 (0, 0, -9.81).
             name: name of the robot; by default the model's, else "robot".
         """
-        self._links: dict[str, _Link] = {}
-        self._frames: dict[str, tuple[str | None, Array]] = {}
+        self._links: dict[str, Link] = {}
+        self._joint_names: set[str] = set()
+        self._frames: dict[str, _Frame] = {}
         self._visuals: list[Any] = []
         self._poses: dict[str, dict[str, Array]] = {}
+        self._fixed_inertia: Array = np.zeros(10)
         if model is not None:
             require_model(model)
             self._start_from(model)
             gravity = model.gravity if gravity is None else gravity
             name = model.name if name is None else name
-        self.gravity: ArrayLike = (0.0, 0.0, -9.81) if gravity is None else gravity
+        self.gravity: ArrayLike = numbers(
+            "gravity", (0.0, 0.0, -9.81) if gravity is None else gravity, (3,)
+        )
         if not (name is None or isinstance(name, str)):
             raise ModelError(f"a robot's name must be a string, got {name!r}")
         self.name = "robot" if name is None else name
@@ -103,11 +97,13 @@ class ModelBuilder:
         names = model.body_names
         for name, frame in model.frames.items():
             carrier = names[frame.body] if frame.body >= 0 else None
-            self._links[name] = _Link(name, carrier, frame.placement, (), _Inertial(None))
-        for body in model.bodies:  # whose own frames are among those above
+            self._links[name] = Link(name, carrier, frame.placement, (), MASSLESS)
+        for body, parameters in zip(model.bodies, model.inertias.tolist(), strict=True):
             parent = names[body.parent] if body.parent >= 0 else None
-            inertial = _Inertial(body.parameters)
-            self._links[body.name] = _Link(body.name, parent, body.placement, body.joints, inertial)
+            link = Link(body.name, parent, body.placement, body.joints, parameters)
+            self._links[body.name] = link  # in place of the body's own frame
+        self._joint_names.update(model.joint_names)
+        self._fixed_inertia = model.fixed_inertia
         self._visuals.extend(model.visuals)
         for pose, q in model.poses.items():
             self._poses[pose] = {joint: q[model.q_slice(joint)] for joint in model.joint_names}
@@ -147,14 +143,15 @@ class ModelBuilder:
         Inertias that no body can have are taken with a `ModelWarning` when the model is built.
         """
         self._check_name("body", name)
-        _check_carrier(f"body {name!r}: parent", parent)
-        self._links[name] = _Link(
-            name,
-            parent,
-            _pose(f"body {name!r}: placement", placement),
-            _joints(name, joint, joint_options),
-            _inertial(name, mass, com, inertia, parameters),
-        )
+        _check_carrier("body", name, "parent", parent)
+        if parameters is None:
+            ten = parameters_of(name, mass, com, inertia)
+        else:
+            ten = checked_parameters(name, parameters)
+        pose = IDENTITY if placement is None else checked_pose("body", name, placement)
+        joints = _joints(name, joint, joint_options)
+        self._add_joint_names(name, [item.name for item in joints])
+        self._links[name] = Link(name, parent, pose, joints, ten, place_of(sys._getframe(1)))
         return self
 
     def add_frame(
@@ -162,8 +159,9 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Add a named frame fixed to a body (None: to the world), with its pose in it."""
         self._check_name("frame", name)
-        _check_carrier(f"frame {name!r}: body", body)
-        self._frames[name] = (body, _pose(f"frame {name!r}: placement", placement))
+        _check_carrier("frame", name, "body", body)
+        pose = IDENTITY if placement is None else checked_pose("frame", name, placement)
+        self._frames[name] = _Frame(body, pose, place_of(sys._getframe(1)))
         return self
 
     def add_visuals(self, visuals: Iterable[Any]) -> ModelBuilder:
@@ -179,39 +177,61 @@ class ModelBuilder:
         Args:
             warn: issue one `ModelWarning` that names bodies with inertias that no body has.
         """
-        bodies: list[Body] = []
-        frames: dict[str, Frame] = {}
+        with collector_paused():
+            return self._build(warn)
+
+    def _build(self, warn: bool) -> Model:
         links = self._depth_first()
-        rows = _parameters(links)
+        rows = np.array([link.parameters for link in links]).reshape(-1, 10)
+        rows.setflags(write=False)
         if warn:
-            inertia_.warn_of_violations([link.name for link in links], rows, stacklevel=2)
-        for link, parameters in zip(links, rows, strict=True):
-            base = frames[link.parent] if link.parent is not None else _WORLD
-            pose = _compose(base.placement, link.placement)
-            if not link.joints:
-                frames[link.name] = Frame(base.body, pose)
-                if base.body >= 0:
-                    moved = inertia_.transform(parameters, pose)
-                    body = bodies[base.body]
-                    bodies[base.body] = body._replace(parameters=body.parameters + moved)
-                continue
-            bodies.append(Body(link.name, base.body, pose, link.joints, parameters))
-            frames[link.name] = Frame(len(bodies) - 1, IDENTITY)
-        for name, (parent, placement) in self._frames.items():
-            if parent is not None and parent not in frames:
-                raise ModelError(f"frame {name!r}: {_no_body('body', parent, frames)}")
-            base = frames[parent] if parent is not None else _WORLD
-            frames[name] = Frame(base.body, _compose(base.placement, placement))
-        model = Model(self.name, self.gravity, bodies, frames, self._visuals)
+            inertia_.warn_of_violations([link.name for link in links], rows, stacklevel=3)
+        bodies, frames, fixed = _merged(links, rows)
+        for name, frame in self._frames.items():
+            if frame.body is not None and frame.body not in frames:
+                reason = _no_body("body", frame.body, frames)
+                raise ModelError(f"frame {name!r}: {reason}{added_at(frame.place)}")
+            base = frames[frame.body] if frame.body is not None else _WORLD
+            frames[name] = Frame(base.body, _compose(base.placement, frame.placement))
+        fixed = fixed + self._fixed_inertia
+        model = Model(self.name, self.gravity, bodies, frames, self._visuals, fixed_inertia=fixed)
         return model.replace(poses=self._whole_poses(model)) if self._poses else model
 
+    def _rewrite(self, pieces: Callable[[Link], Iterable[Link]]) -> None:
+        """Put other links in the place of each; who followed a joint that is gone follows none."""
+        before = self._joint_names
+        links = [piece for link in self._links.values() for piece in pieces(link)]
+        self._joint_names = {joint.name for link in links for joint in link.joints}
+        gone = before - self._joint_names
+        self._links = {link.name: link.without_leaders(gone) for link in links}
+
+    def _add_all(self, other: ModelBuilder, visuals: Iterable[Any]) -> None:
+        """Add the links of another builder, which have other names, and shapes on them."""
+        self._links.update(other._links)
+        self._joint_names |= other._joint_names
+        self._visuals.extend(visuals)
+
+    def _add_poses(self, poses: Mapping[str, Mapping[str, Array]]) -> None:
+        """Add positions of joints by the names of poses."""
+        for name, parts in poses.items():
+            self._poses.setdefault(name, {}).update(parts)
+
+    def _add_fixed_inertia(self, at: str | None, parameters: Array) -> None:
+        """Add the inertia of what is fixed to a link, in its frame, or to the world."""
+        if at is None:
+            self._fixed_inertia = self._fixed_inertia + parameters
+        elif parameters.any():
+            link = self._links[at]
+            self._links[at] = link.moved(parameters=np.add(link.parameters, parameters).tolist())
+
     def _whole_poses(self, model: Model) -> dict[str, Array]:
-        """The poses with the joints that were added since at their neutral positions."""
+        """The poses of the joints that are still there, with those added since at neutral."""
         whole = dict.fromkeys(self._poses, neutral_coordinates(model.nodes))
         for name, parts in self._poses.items():
             whole[name] = whole[name].copy()
             for joint, part in parts.items():
-                whole[name][model.q_slice(joint)] = part
+                if joint in self._joint_names:
+                    whole[name][model.q_slice(joint)] = part
         return whole
 
     def _check_name(self, kind: str, name: object) -> None:
@@ -220,14 +240,20 @@ class ModelBuilder:
         if name in self._links or name in self._frames:
             raise ModelError(f"two bodies or frames are named {name!r}")
 
-    def _depth_first(self) -> list[_Link]:
-        children: dict[str | None, list[_Link]] = {}
+    def _add_joint_names(self, body: str, names: list[str]) -> None:
+        for k, name in enumerate(names):
+            if name in self._joint_names or name in names[:k]:
+                raise ModelError(f"body {body!r}: two joints are named {name!r}")
+        self._joint_names.update(names)
+
+    def _depth_first(self) -> list[Link]:
+        children: dict[str | None, list[Link]] = {}
         for link in self._links.values():
             if link.parent is not None and link.parent not in self._links:
                 reason = _no_body("parent", link.parent, self._links)
-                raise ModelError(f"body {link.name!r}: {reason}")
+                raise ModelError(f"body {link.name!r}: {reason}{added_at(link.place)}")
             children.setdefault(link.parent, []).append(link)
-        order: list[_Link] = []
+        order: list[Link] = []
         stack = children.get(None, [])[::-1]
         while stack:
             link = stack.pop()
@@ -236,17 +262,47 @@ class ModelBuilder:
         if len(order) < len(self._links):
             reached = {link.name for link in order}
             lost = next(name for name in self._links if name not in reached)
-            raise ModelError(f"body {lost!r} is part of a loop: the world is not its ancestor")
+            raise ModelError(
+                f"body {lost!r} is part of a loop: the world is not its ancestor"
+                f"{added_at(self._links[lost].place)}"
+            )
         return order
 
 
 _WORLD = Frame(-1, IDENTITY)
 
 
-def _check_carrier(what: str, name: object) -> None:
+def _merged(links: Sequence[Link], rows: Array) -> tuple[list[Body], dict[str, Frame], Array]:
+    """Bodies that move, frames of all links, and the inertia of what is fixed to the world."""
+    bodies: list[Body] = []
+    frames: dict[str, Frame] = {}
+    fixed = np.zeros(10)
+    for link, parameters in zip(links, rows, strict=True):
+        base = frames[link.parent] if link.parent is not None else _WORLD
+        pose = _compose(base.placement, link.placement)
+        if link.joints:
+            bodies.append(Body(link.name, base.body, pose, link.joints, parameters))
+            frames[link.name] = Frame(len(bodies) - 1, IDENTITY)
+            continue
+        frames[link.name] = Frame(base.body, pose)
+        if link.parameters is MASSLESS:
+            continue
+        moved = inertia_.transform(parameters, pose)
+        if base.body >= 0:
+            body = bodies[base.body]
+            bodies[base.body] = body._replace(parameters=body.parameters + moved)
+        else:
+            fixed += moved
+    return bodies, frames, fixed
+
+
+def _check_carrier(kind: str, name: str, role: str, carrier: object) -> None:
     """Require what can be a name; whether there is such a body is known when all are there."""
-    if not (name is None or isinstance(name, (str, int))):
-        raise ModelError(f"{what} must be the name of a body, or None for the world, got {name!r}")
+    if not (carrier is None or isinstance(carrier, (str, int))):
+        raise ModelError(
+            f"{kind} {name!r}: {role} must be the name of a body, or None for the world, "
+            f"got {carrier!r}"
+        )
 
 
 def _no_body(kind: str, name: object, known: Iterable[str]) -> str:
@@ -263,135 +319,42 @@ def _compose(first: Array, second: Array) -> Array:
     return first if second is IDENTITY else first @ second
 
 
-def _pose(what: str, value: ArrayLike | None) -> Array:
-    """Check a pose; numbers are taken one by one, which is several times faster for so few."""
-    if value is None:
-        return IDENTITY
-    array = _numbers(what, value)
-    if array.shape == (3,):
-        pose = np.eye(4)
-        pose[:3, 3] = array
-        array = pose
-    if array.shape != (4, 4):
-        raise ModelError(f"{what} must be a 4x4 pose or 3 numbers, got shape {array.shape}")
-    x, y, z, last = array.tolist()
-    if last != [0.0, 0.0, 0.0, 1.0] or not all(map(math.isfinite, (*x, *y, *z))):
-        raise ModelError(f"{what} must be finite with last row (0, 0, 0, 1), got\n{array}")
-    error = max(
-        abs(_dot(x, x) - 1.0),
-        abs(_dot(y, y) - 1.0),
-        abs(_dot(z, z) - 1.0),
-        abs(_dot(x, y)),
-        abs(_dot(y, z)),
-        abs(_dot(z, x)),
-    )
-    if error > 1e-6 or _triple(x, y, z) < 0:
-        raise ModelError(f"{what}: the 3x3 part is not a rotation:\n{array[:3, :3]}")
-    if error > 1e-15:  # the nearest rotation
-        u, _, vt = np.linalg.svd(array[:3, :3])
-        array[:3, :3] = u @ vt
-    array.setflags(write=False)
-    return array
-
-
-def _dot(a: list[float], b: list[float]) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _triple(a: list[float], b: list[float], c: list[float]) -> float:
-    """Determinant of the matrix with these rows."""
-    return (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        + a[1] * (b[2] * c[0] - b[0] * c[2])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
-
-
-def _numbers(what: str, value: ArrayLike) -> Array:
-    """Convert to an array; what cannot be is an error that names it."""
-    try:
-        return np.array(value, float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, got {value!r}") from None
-
-
 def _joints(
     body: str, joint: str | Joint | Sequence[Joint], options: dict[str, Any]
 ) -> tuple[Joint, ...]:
+    """The joints of a body, checked and with names; none for a fixed one."""
     if isinstance(joint, str):
-        name = options.pop("joint_name", "")
+        name = options.pop("joint_name", "") or f"{body}_joint"
         try:
-            chain: tuple[Joint, ...] = (Joint(joint, name, **options),)
+            joint = Joint(joint, name, **options)
         except TypeError as error:
             raise ModelError(f"body {body!r}: {error}") from None
     elif options:
         raise ModelError(f"body {body!r}: options {sorted(options)} need a joint type by name")
-    else:
-        chain = tuple(joint) if isinstance(joint, Iterable) else (joint,)
+    if not isinstance(joint, Joint):
+        return _chain(body, tuple(joint) if isinstance(joint, Iterable) else (joint,))
+    if joint.type == "fixed":
+        return ()
+    if not isinstance(joint.name, str):
+        raise ModelError(f"body {body!r}: a joint's name must be a string, got {joint.name!r}")
+    joint = joint.named(f"{body}_joint")
+    check_joint(joint)
+    return (joint,)
+
+
+def _chain(body: str, chain: tuple[Any, ...]) -> tuple[Joint, ...]:
+    """Several joints, checked and with names."""
     for item in chain:
         if not isinstance(item, Joint):
             raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
         if not isinstance(item.name, str):
             raise ModelError(f"body {body!r}: a joint's name must be a string, got {item.name!r}")
-    if len(chain) == 1 and chain[0].type != "fixed":
-        return (chain[0].named(f"{body}_joint"),)
     if all(item.type == "fixed" for item in chain):
         return ()
     if any(item.type == "fixed" for item in chain):
         raise ModelError(f"body {body!r}: a fixed joint cannot be one of several joints")
-    return tuple(item.named(f"{body}_joint{k}") for k, item in enumerate(chain))
-
-
-def _inertial(
-    body: str,
-    mass: float,
-    com: ArrayLike,
-    inertia: ArrayLike | None,
-    parameters: ArrayLike | None,
-) -> _Inertial:
-    """Check what `add_body` was told about the inertia."""
-    if parameters is not None:
-        ten = _numbers(f"body {body!r}: parameters", parameters)
-        numbers = ten.tolist() if ten.shape == (10,) else [math.nan]
-        inertial = _Inertial(ten)
-    else:
-        mass_, com_ = _numbers(f"body {body!r}: mass", mass), _numbers(f"body {body!r}: com", com)
-        about_com = _numbers(f"body {body!r}: inertia", (0, 0, 0) if inertia is None else inertia)
-        if about_com.shape == (3,):
-            about_com = np.diag(about_com)
-        if about_com.shape != (3, 3) or com_.shape != (3,) or mass_.shape != ():
-            raise ModelError(
-                f"body {body!r}: expected a number as mass, 3 numbers as com and a 3x3 inertia, "
-                f"got shapes {mass_.shape}, {com_.shape}, {about_com.shape}"
-            )
-        same = (about_com == about_com.T).all()
-        if not same and not np.allclose(about_com, about_com.T, rtol=1e-9, atol=0):
-            raise ModelError(f"body {body!r}: inertia is not symmetric:\n{about_com}")
-        numbers = [float(mass_), *com_.tolist(), *about_com.ravel().tolist()]
-        inertial = _Inertial(None, float(mass_), com_, about_com)
-    if not all(map(math.isfinite, numbers)):
-        got = parameters if parameters is not None else numbers
-        raise ModelError(f"body {body!r}: expected ten finite inertial parameters, got {got}")
-    if numbers[0] < 0:
-        raise ModelError(f"body {body!r}: mass {numbers[0]:g} is negative")
-    return inertial
-
-
-def _parameters(links: Sequence[_Link]) -> Array:
-    """The ten parameters of all links, (n, 10), read-only."""
-    told = [link.inertial for link in links]
-    with np.errstate(over="ignore", invalid="ignore"):
-        rows = inertia_.from_com(
-            np.array([x.mass for x in told]),
-            np.array([x.com for x in told]).reshape(-1, 3),
-            np.array([x.inertia for x in told]).reshape(-1, 3, 3),
-        )
-    for k, x in enumerate(told):
-        if x.parameters is not None:
-            rows[k] = x.parameters
-    overflow = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    if len(overflow):
-        link, row = links[overflow[0]], rows[overflow[0]]
-        raise ModelError(f"body {link.name!r}: expected ten finite inertial parameters, got {row}")
-    rows.setflags(write=False)
-    return rows
+    one = len(chain) == 1
+    named = tuple(x.named(f"{body}_joint{'' if one else k}") for k, x in enumerate(chain))
+    for item in named:
+        check_joint(item)
+    return named

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce import lie
-from jounce._types import AnyArray, Array, ArrayLike, Mask
+from jounce import _core, lie
+from jounce._types import AnyArray, Array, ArrayLike
 from jounce.errors import ArgumentError, ModelWarning
 from jounce.lie import _checks
 
@@ -198,11 +198,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
 def violations(parameters: ArrayLike) -> dict[int, str]:
     """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
     p = _real("parameters", parameters, 10).reshape(-1, 10)
-    suspect: Mask = np.asarray(~np.isfinite(p).all(axis=1))
-    tensors = about_com(np.where(suspect[:, None], 0.0, p)).inertia
-    low, middle, high = np.linalg.eigvalsh(tensors).T
-    suspect |= (p[:, 0] <= 0) | (low < 0) | (low + middle < high)
-    found = ((int(k), violation(p[k])) for k in np.flatnonzero(suspect))
+    suspects = _core.doubtful_inertias(np.ascontiguousarray(p, float))
+    found = ((k, violation(p[k])) for k in suspects)
     return {k: why for k, why in found if why is not None}
 
 

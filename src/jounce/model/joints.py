@@ -27,6 +27,7 @@ __all__ = [
     "Elementary",
     "Joint",
     "Mimic",
+    "check_joint",
     "check_limits",
     "check_values",
     "elementary_joints",
@@ -40,6 +41,8 @@ ELEMENTARY = ("revolute", "prismatic", "helical", "spherical", "free")
 
 SIZES = np.array([(1, 1), (1, 1), (1, 1), (4, 3), (7, 6)])
 """Numbers of coordinates and rates of each elementary joint."""
+
+_SIZES: list[list[int]] = SIZES.tolist()
 
 JOINT_TYPES = (
     "fixed",
@@ -57,6 +60,10 @@ JOINT_TYPES = (
 Triple = tuple[float, float, float]
 Numbers = float | Sequence[float]
 
+_X: Triple = (1.0, 0.0, 0.0)
+_Z: Triple = (0.0, 0.0, 1.0)
+_ORIGIN: Triple = (0.0, 0.0, 0.0)
+
 
 class Mimic(NamedTuple):
     """The joint follows another one: q = multiplier * q[joint] + offset."""
@@ -66,7 +73,7 @@ class Mimic(NamedTuple):
     offset: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Joint:
     """A joint between a body and its parent.
 
@@ -113,10 +120,10 @@ class Joint:
 
     type: str
     name: str = ""
-    axis: Sequence[float] = (0.0, 0.0, 1.0)
-    axis2: Sequence[float] = (1.0, 0.0, 0.0)
+    axis: Sequence[float] = _Z
+    axis2: Sequence[float] = _X
     pitch: float = 0.0
-    anchor: Sequence[float] = (0.0, 0.0, 0.0)
+    anchor: Sequence[float] = _ORIGIN
     armature: Numbers = 0.0
     damping: Numbers = 0.0
     friction: Numbers = 0.0
@@ -127,16 +134,46 @@ class Joint:
     actuated: bool | None = None
     mimic: Mimic | None = None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        type: str,
+        name: str = "",
+        axis: ArrayLike = _Z,
+        axis2: ArrayLike = _X,
+        pitch: float = 0.0,
+        anchor: ArrayLike = _ORIGIN,
+        armature: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+        lower: ArrayLike = -math.inf,
+        upper: ArrayLike = math.inf,
+        velocity_limit: ArrayLike = math.inf,
+        effort_limit: ArrayLike = math.inf,
+        actuated: bool | None = None,
+        mimic: Mimic | None = None,
+    ) -> None:
         """Keep numbers as floats and tuples, which nobody can change later, and axes as units."""
-        values = vars(self)
-        if not (self.actuated is None or isinstance(self.actuated, (bool, np.bool_))):
-            raise ModelError(f"actuated must be True, False or None, got {self.actuated!r}")
-        for name, default in _DEFAULTS.items():
-            value = values[name]
-            if type(value) is not float and value is not default:
-                value = _plain(value)
-                values[name] = _unit(value) if name in ("axis", "axis2") else value
+        if not (actuated is None or isinstance(actuated, (bool, np.bool_))):
+            raise ModelError(f"actuated must be True, False or None, got {actuated!r}")
+        vars(self).update(
+            type=type,
+            name=name,
+            axis=axis if axis is _Z else _unit(_plain(axis)),
+            axis2=axis2 if axis2 is _X else _unit(_plain(axis2)),
+            pitch=pitch if pitch.__class__ is float else _plain(pitch),
+            anchor=anchor if anchor is _ORIGIN else _plain(anchor),
+            armature=armature if armature.__class__ is float else _plain(armature),
+            damping=damping if damping.__class__ is float else _plain(damping),
+            friction=friction if friction.__class__ is float else _plain(friction),
+            lower=lower if lower.__class__ is float else _plain(lower),
+            upper=upper if upper.__class__ is float else _plain(upper),
+            velocity_limit=velocity_limit
+            if velocity_limit.__class__ is float
+            else _plain(velocity_limit),
+            effort_limit=effort_limit if effort_limit.__class__ is float else _plain(effort_limit),
+            actuated=actuated,
+            mimic=mimic,
+        )
 
     def named(self, name: str) -> Joint:
         """Return the joint with this name if it has none yet."""
@@ -149,14 +186,19 @@ RATE_FIELDS = ("armature", "damping", "friction", "velocity_limit", "effort_limi
 COORDINATE_FIELDS = ("lower", "upper")
 """Fields of `Joint` with one number per coordinate."""
 
-_NUMBERS = ("axis", "axis2", "pitch", "anchor", *RATE_FIELDS, *COORDINATE_FIELDS)
-_DEFAULTS = {field.name: field.default for field in fields(Joint) if field.name in _NUMBERS}
+_JOINT_DEFAULTS: dict[str, float] = {
+    field.name: field.default
+    for field in fields(Joint)
+    if field.name in (*RATE_FIELDS, *COORDINATE_FIELDS) and isinstance(field.default, float)
+}
 
 
 def _plain(value: Any) -> Any:
     """Return a float or a tuple of floats; what is neither is left to the checks of the model."""
     try:
-        if isinstance(value, (tuple, list, np.ndarray)):
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if isinstance(value, (tuple, list)):
             return tuple(map(float, value))
         return value if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
@@ -179,12 +221,12 @@ def _unit(value: Any) -> Any:
 
 
 def _is_vector(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) == 3
-        and set(map(type, value)) == {float}
-        and all(map(math.isfinite, value))
-    )
+    if value.__class__ is not tuple or len(value) != 3:
+        return False
+    x, y, z = value
+    finite = math.isfinite
+    floats = x.__class__ is y.__class__ is z.__class__ is float
+    return floats and finite(x) and finite(y) and finite(z)
 
 
 class Elementary(NamedTuple):
@@ -199,14 +241,22 @@ class Elementary(NamedTuple):
     pitch: float = 0.0
 
 
-def elementary_joints(joint: Joint) -> list[Elementary]:
+def elementary_joints(joint: Joint) -> Sequence[Elementary]:
     """Decompose a joint into elementary joints, in order from parent to child."""
+    values = vars(joint)
+    if "_elements" not in values:  # remembered there: a joint does not change
+        values["_elements"] = tuple(_decomposed(joint))
+    elements: Sequence[Elementary] = values["_elements"]
+    return elements
+
+
+def _decomposed(joint: Joint) -> list[Elementary]:
     kind = joint.type
     if kind not in JOINT_TYPES:
         raise ModelError(
             f"joint {joint.name!r}: unknown type {kind!r}, expected one of {', '.join(JOINT_TYPES)}"
         )
-    anchor = _vector(joint, "anchor")
+    anchor = _ORIGIN if joint.anchor is _ORIGIN else _vector(joint, "anchor")
     if kind in ("spherical", "free"):
         return [Elementary(ELEMENTARY.index(kind), (0.0, 0.0, 1.0), anchor)]
     axis = _axis(joint, "axis")
@@ -280,9 +330,7 @@ def spread(joints: Sequence[Joint], field: str, counts: Integers) -> Array:
         try:
             out[end - count : end] = value
         except (ValueError, TypeError):
-            raise ModelError(
-                f"joint {joint.name!r}: {field} must be a number or {count} numbers, got {value!r}"
-            ) from None
+            raise wrong_count(joint, field, value, int(count)) from None
     return out
 
 
@@ -306,16 +354,62 @@ def gathered(
     return tuple(news)
 
 
+_FINITE_FIELDS = ("armature", "damping", "friction")
+
+
+def _rule(field: str) -> str:
+    """What must not be the numbers of a field."""
+    if field in _FINITE_FIELDS:
+        return "must not be negative, nan or infinite"
+    return "must not be negative or nan" if field in RATE_FIELDS else "must not be nan"
+
+
 def check_values(joints: Sequence[Joint], field: str, values: Array, counts: Integers) -> None:
     """Refuse numbers that a field cannot have, by the name of the joint."""
-    bad, rule = np.isnan(values), "must not be nan"
+    bad = np.isnan(values)
     if field in RATE_FIELDS:
-        bad, rule = bad | (values < 0), "must not be negative or nan"
-    if field in ("armature", "damping", "friction"):
-        bad, rule = bad | np.isinf(values), "must not be negative, nan or infinite"
+        bad |= values < 0
+    if field in _FINITE_FIELDS:
+        bad |= np.isinf(values)
     if bad.any():
         joint = joints[int(np.repeat(np.arange(len(counts)), counts)[bad][0])]
-        raise ModelError(f"joint {joint.name!r}: {field} {rule}, got {values[bad][0]}")
+        raise ModelError(f"joint {joint.name!r}: {field} {_rule(field)}, got {values[bad][0]}")
+
+
+def check_joint(joint: Joint) -> None:
+    """Refuse a joint that no model can have; the same checks as those of the model, for one."""
+    elements = elementary_joints(joint)
+    values = vars(joint)
+    given = [field for field, default in _JOINT_DEFAULTS.items() if values[field] != default]
+    sizes = [_SIZES[element.kind] for element in elements] if given else []
+    for field in given:
+        count = sum(size[field in RATE_FIELDS] for size in sizes)
+        for x in _numbers_of(joint, field, values[field], count):
+            negative = field in RATE_FIELDS and x < 0
+            if negative or x != x or (field in _FINITE_FIELDS and math.isinf(x)):
+                raise ModelError(f"joint {joint.name!r}: {field} {_rule(field)}, got {x}")
+    lower, upper = values["lower"], values["upper"]
+    if not (lower.__class__ is upper.__class__ is float and lower <= upper):
+        counts = np.array([sum(size[0] for size in sizes)])
+        low, high = (spread([joint], field, counts) for field in COORDINATE_FIELDS)
+        check_limits([joint], low, high, counts)
+
+
+def _numbers_of(joint: Joint, field: str, value: Any, count: int) -> Sequence[float]:
+    """The numbers of a field, one for all or one each."""
+    if value.__class__ is float:
+        return (value,)
+    if value.__class__ is not tuple or len(value) != count or set(map(type, value)) != {float}:
+        raise wrong_count(joint, field, value, count)
+    numbers: Sequence[float] = value
+    return numbers
+
+
+def wrong_count(joint: Joint, field: str, value: object, count: int) -> ModelError:
+    """Build the error for a field that has not as many numbers as its joint."""
+    return ModelError(
+        f"joint {joint.name!r}: {field} must be a number or {count} numbers, got {value!r}"
+    )
 
 
 def check_limits(joints: Sequence[Joint], lower: Array, upper: Array, counts: Integers) -> None:

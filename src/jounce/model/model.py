@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
@@ -17,6 +18,9 @@ from jounce.errors import (
 )
 from jounce.model import inertia as inertia_
 from jounce.model._checks import bool_mask, find_index, numbers, unique_index
+from jounce.model._edits import Edits
+from jounce.model._links import checked_pose
+from jounce.model._repr import describe
 from jounce.model.joints import (
     COORDINATE_FIELDS,
     RATE_FIELDS,
@@ -33,7 +37,7 @@ from jounce.model.poses import checked_poses
 __all__ = ["Frame", "Model", "node_of", "require_model"]
 
 
-class Model(_core.Tree):
+class Model(_core.Tree, Edits):
     """A tree of rigid bodies, immutable and safe to share between threads.
 
     Made by `jounce.load`, `jounce.ModelBuilder` or `jounce.models`. Every function of the
@@ -68,6 +72,8 @@ class Model(_core.Tree):
         effort_limit: (nv,) largest absolute generalized forces.
         frames: named frames fixed to bodies: bodies, merged links, sites.
         visuals: shapes for the viewer; they play no part in the dynamics.
+        fixed_inertia: (10,) inertial parameters of the links that are fixed to the world, about its
+            origin. They play no part in the dynamics until the model is attached to another.
         poses: named configurations, each (nq,), for example of an SRDF file.
         nodes: the elementary joints that the recursions run over.
     """
@@ -75,7 +81,6 @@ class Model(_core.Tree):
     name: str
     nq: int
     nv: int
-    bodies: tuple[Body, ...]
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
     joints: tuple[Joint, ...]
@@ -92,6 +97,7 @@ class Model(_core.Tree):
     effort_limit: Array
     frames: Mapping[str, Frame]
     visuals: tuple[Any, ...]
+    fixed_inertia: Array
     poses: Mapping[str, Array]
     nodes: Nodes
     _body_nodes: Index
@@ -100,6 +106,7 @@ class Model(_core.Tree):
     _body_index: dict[str, int]
     _joint_index: dict[str, int]
     _named: _Named
+    _skeleton: tuple[Body, ...]
 
     def __init__(
         self,
@@ -109,14 +116,17 @@ class Model(_core.Tree):
         frames: Mapping[str, Frame] | None = None,
         visuals: Iterable[Any] = (),
         poses: Mapping[str, ArrayLike] | None = None,
+        fixed_inertia: ArrayLike = (0.0,) * 10,
     ) -> None:
         if "nodes" in self.__dict__:
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
-        self._set("bodies", tuple(bodies))
+        self._set("_skeleton", tuple(bodies))
+        self._set("bodies", self._skeleton)
         self._set("name", name)
+        self._set("fixed_inertia", frozen(numbers("fixed_inertia", fixed_inertia, (10,))))
         self._set("gravity", frozen(numbers("gravity", gravity, (3,))))
         self._set("visuals", tuple(visuals))
         self._set("body_names", tuple(body.name for body in bodies))
@@ -132,6 +142,20 @@ class Model(_core.Tree):
         self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
         self._set("_named", _named(self))
         self._make_tree()
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies; those of a copy are made when they are asked for."""
+        joints, ten, at = iter(self.joints), self.inertias, self.nodes.placement[self._first_nodes]
+        return tuple(
+            Body(b.name, b.parent, pose, tuple(islice(joints, len(b.joints))), row)
+            for b, row, pose in zip(self._skeleton, ten, at, strict=True)
+        )
+
+    @property
+    def _first_nodes(self) -> Integers:
+        """The node of each body's first joint; the nodes of a body follow each other."""
+        return np.concatenate([[0], self._body_nodes[:-1] + 1])[: self.n_bodies]
 
     def _set_joint_arrays(self, joints: Sequence[Joint], nodes: Nodes) -> None:
         sizes = np.zeros((len(joints), 2), np.int64)
@@ -180,6 +204,23 @@ class Model(_core.Tree):
         """Where the rates of a joint sit in v, a and tau."""
         return self._slice(joint, 1)
 
+    def q_indices(self, joint_names: Sequence[str | int]) -> Integers:
+        """Where the coordinates of several joints sit in q, in the order of the joints."""
+        return self._indices(joint_names, 0)
+
+    def v_indices(self, joint_names: Sequence[str | int]) -> Integers:
+        """Where the rates of several joints sit in v, a and tau, in the order of the joints.
+
+        >>> import jounce as jc
+        >>> jc.models.chain(4).v_indices(["joint3", "joint1"])
+        array([3, 1])
+        """
+        return self._indices(joint_names, 1)
+
+    def _indices(self, joint_names: Sequence[str | int], column: int) -> Integers:
+        parts = [self._slice(joint, column) for joint in joint_names]
+        return np.array([k for part in parts for k in range(part.start, part.stop)], np.int64)
+
     def _slice(self, joint: str | int, column: int) -> slice:
         k = self.joint_index(joint)
         return slice(int(self._offsets[k, column]), int(self._offsets[k + 1, column]))
@@ -213,6 +254,7 @@ class Model(_core.Tree):
         *,
         gravity: ArrayLike | None = None,
         inertias: ArrayLike | None = None,
+        placements: ArrayLike | None = None,
         armature: ArrayLike | None = None,
         damping: ArrayLike | None = None,
         friction: ArrayLike | None = None,
@@ -231,6 +273,7 @@ class Model(_core.Tree):
         Args:
             gravity: (3,) acceleration of gravity.
             inertias: (n_bodies, 10) inertial parameters.
+            placements: (n_bodies, 4, 4) poses of the bodies in their parents at q = neutral.
             armature: (nv,) rotor inertias.
             damping: (nv,) viscous coefficients.
             friction: (nv,) Coulomb friction forces.
@@ -260,10 +303,13 @@ class Model(_core.Tree):
         changes = {field: value for field, value in given.items() if value is not None}
         model = Model.__new__(Model)
         model.__dict__.update(self.__dict__)
+        model.__dict__.pop("bodies", None)
         if gravity is not None:
             model._set("gravity", frozen(numbers("gravity", gravity, (3,))))
         if inertias is not None:
             model._replace_inertias(inertias)
+        if placements is not None:
+            model._replace_placements(placements)
         if changes or actuated is not None:
             model._replace_joint_values(changes, actuated)
         if poses is not None:
@@ -273,17 +319,27 @@ class Model(_core.Tree):
 
     def _replace_inertias(self, inertias: ArrayLike) -> None:
         """Set the inertias of a copy that is not finished yet."""
-        rows = frozen(numbers("inertias", inertias, (self.n_bodies, 10)))
-        for name, mass in zip(self.body_names, rows[:, 0].tolist(), strict=True):
-            if mass < 0:
-                raise ModelError(f"body {name!r}: mass {mass:g} is negative")
+        rows = numbers("inertias", inertias, (self.n_bodies, 10))
+        if (rows[:, 0] < 0).any():
+            k = int(np.flatnonzero(rows[:, 0] < 0)[0])
+            raise ModelError(f"body {self.body_names[k]!r}: mass {rows[k, 0]:g} is negative")
         inertia_.warn_of_violations(self.body_names, rows, stacklevel=3)
-        pairs = zip(self.bodies, rows, strict=True)
         parameters = self.nodes.parameters.copy()
         parameters[self._body_nodes] = rows
-        self._set("bodies", tuple(b._replace(parameters=p) for b, p in pairs))
+        for array in (rows, parameters):
+            array.setflags(write=False)
         self._set("inertias", rows)
-        self._set("nodes", self.nodes._replace(parameters=frozen(parameters)))
+        self._set("nodes", self.nodes._replace(parameters=parameters))
+
+    def _replace_placements(self, placements: ArrayLike) -> None:
+        """Set the placements of a copy that is not finished yet."""
+        poses = numbers("placements", placements, (self.n_bodies, 4, 4))
+        pairs = zip(self.body_names, poses, strict=True)
+        checked = [checked_pose("body", name, pose) for name, pose in pairs]
+        placement = self.nodes.placement.copy()
+        placement[self._first_nodes] = np.array(checked).reshape(-1, 4, 4)
+        placement.setflags(write=False)
+        self._set("nodes", self.nodes._replace(placement=placement))
 
     def _replace_joint_values(
         self, changes: Mapping[str, ArrayLike], actuated: ArrayLike | None
@@ -301,10 +357,7 @@ class Model(_core.Tree):
             mask = bool_mask("actuated", actuated, int(counts.sum()))
             self._set("actuated", frozen(mask))
             joints = gathered(joints, "actuated", mask, counts)
-        left = iter(joints)
-        bodies = [b._replace(joints=tuple(islice(left, len(b.joints)))) for b in self.bodies]
         self._set("joints", joints)
-        self._set("bodies", tuple(bodies))
 
     def _make_tree(self) -> None:
         nodes = self.nodes
@@ -323,8 +376,8 @@ class Model(_core.Tree):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the model."""
-        frames, poses = dict(self.frames), dict(self.poses)
-        return Model, (self.name, self.gravity, self.bodies, frames, self.visuals, poses)
+        made_of = (self.name, self.gravity, self.bodies, dict(self.frames), self.visuals)
+        return Model, (*made_of, dict(self.poses), self.fixed_inertia)
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same robot, number by number; see the class."""
@@ -348,7 +401,7 @@ class Model(_core.Tree):
         return self.name, self.body_names, joints, frames, self.poses.keys()
 
     def _numbers(self) -> list[AnyArray]:
-        fields = ("gravity", "actuated", *RATE_FIELDS, *COORDINATE_FIELDS)
+        fields = ("gravity", "fixed_inertia", "actuated", *RATE_FIELDS, *COORDINATE_FIELDS)
         placements = np.array([self.frames[name].placement for name in sorted(self.frames)])
         poses = [self.poses[name] for name in sorted(self.poses)]
         return [*(getattr(self, field) for field in fields), *self.nodes, placements, *poses]
@@ -365,36 +418,7 @@ class Model(_core.Tree):
         """Show sizes, conventions and the tree."""
         if "nodes" not in self.__dict__:
             return "Model (not initialized)"
-        gravity = ", ".join(f"{g:g}" for g in self.gravity)
-        lines = [
-            f"Model {self.name!r}: {_count(self.n_bodies, 'body', 'bodies')}, "
-            f"{_count(len(self.joints), 'joint', 'joints')}, "
-            f"nq = {self.nq}, nv = {self.nv}, gravity ({gravity})",
-            "  q: 1-DoF joints one number; spherical quaternion (x, y, z, w); "
-            "free quaternion (x, y, z, w), position",
-            "  v: rates; spherical angular velocity in the child frame; "
-            "free body-fixed twist (angular, linear)",
-            *self._tree_lines(40),
-        ]
-        return "\n".join(lines)
-
-    def _tree_lines(self, most: int) -> list[str]:
-        depth = np.zeros(self.n_bodies, int)
-        lines, k = [], 0
-        for i, body in enumerate(self.bodies):
-            depth[i] = depth[body.parent] + 1 if body.parent >= 0 else 1
-            if i >= most:
-                continue
-            joints = []
-            for joint in body.joints:
-                q = self.q_slice(k)
-                joints.append(f"{joint.name} ({joint.type}, q[{q.start}:{q.stop}])")
-                k += 1
-            indent = "  " * min(int(depth[i]), 30)
-            lines.append(f"{indent}{i} {body.name}: {', '.join(joints)}")
-        if self.n_bodies > most:
-            lines.append(f"  ... {self.n_bodies - most} more bodies")
-        return lines
+        return describe(self)
 
 
 def require_model(model: object) -> None:
@@ -427,7 +451,3 @@ def _named(model: Model) -> _Named:
     body = np.array([frame.body for _, frame in extra], np.int32)
     pose = np.array([frame.placement for _, frame in extra], float).reshape(-1, 4, 4)
     return _Named(joints, index, body, pose)
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"

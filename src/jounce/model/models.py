@@ -9,9 +9,11 @@ import numpy as np
 
 from jounce import lie
 from jounce.errors import ArgumentError
+from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
+from jounce.model.roots import Base, root_joint
 
 __all__ = ["aerial_manipulator", "chain", "mixed_tree", "random_tree", "tree"]
 
@@ -74,19 +76,19 @@ def aerial_manipulator(branches: int = 2, bodies: int = 3) -> Model:
     return builder.build()
 
 
-def chain(n: int, base: str = "fixed") -> Model:
+def chain(n: int, base: Base = "fixed") -> Model:
     """A chain of n equal links with revolute joints about y, x, z in turn.
 
     Each link is 0.5 m long and weighs 1 kg.
 
     Args:
         n: number of links.
-        base: "fixed", or "free" for a first link that moves freely.
+        base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
     """
     return tree(n, 1, base)
 
 
-def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
+def tree(n: int, branching: int = 2, base: Base = "fixed") -> Model:
     """A tree of n equal links, each with `branching` children (the last ones with fewer).
 
     Links are named in breadth-first order: the parent of "body7" is "body3" for branching 2.
@@ -94,32 +96,36 @@ def tree(n: int, branching: int = 2, base: str = "fixed") -> Model:
     Args:
         n: number of links.
         branching: number of children per link.
-        base: "fixed", or "free" for a first link that moves freely.
+        base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
     """
     _at_least("n", n, 1)
     _at_least("branching", branching, 1)
-    if not isinstance(base, str) or base not in ("fixed", "free"):
-        raise ArgumentError(f"base must be 'fixed' or 'free', got {base!r}")
+    root = root_joint(base)
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
-    turns = lie.exp(np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching]))
-    for i in range(n):
-        free = base == "free" and i == 0
-        placement = np.eye(4)
-        if i:
-            placement[:3, :3] = turns[(i - 1) % branching]
-            placement[:3, 3] = (0, 0, -0.5)
-        builder.add_body(
-            f"body{i}",
-            f"body{(i - 1) // branching}" if i else None,
-            joint="free" if free else "revolute",
-            joint_name="root_joint" if free else f"joint{i}",
-            placement=placement,
-            mass=1.0,
-            com=(0.02, 0.01, -0.25),
-            inertia=(0.021, 0.02, 0.002),
-            **({} if free else {"axis": _AXES[(1, 0, 2)[i % 3]]}),
-        )
-    return builder.build()
+    placements = np.zeros((branching, 4, 4))
+    angles = np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching])
+    placements[:, :3, :3] = lie.exp(angles)
+    placements[:, :, 3] = (0, 0, -0.5, 1)
+    solid: dict[str, Any] = {
+        "mass": 1.0,
+        "com": (0.02, 0.01, -0.25),
+        "inertia": (0.021, 0.02, 0.002),
+    }
+    axes = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    with collector_paused():
+        if root.type != "fixed":
+            builder.add_body("body0", joint=root, **solid)
+        for i in range(0 if root.type == "fixed" else 1, n):
+            builder.add_body(
+                f"body{i}",
+                f"body{(i - 1) // branching}" if i else None,
+                joint="revolute",
+                joint_name=f"joint{i}",
+                placement=placements[(i - 1) % branching] if i else None,
+                axis=axes[i % 3],
+                **solid,
+            )
+        return builder.build()
 
 
 def mixed_tree(seed: int = 0) -> Model:

@@ -1,0 +1,147 @@
+"""The methods of a model that make another one of it; `jounce.model.editing` does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from jounce._types import ArrayLike
+
+if TYPE_CHECKING:
+    from jounce.model.model import Model
+
+__all__ = ["Edits"]
+
+
+class Edits:
+    """What can be made of a model. The builder that makes it is imported when it is needed."""
+
+    __slots__ = ()
+
+    def _own(self) -> Model:
+        return cast("Model", self)
+
+    def lock(self, values: Mapping[str, ArrayLike]) -> Model:
+        """Return the robot with some joints fixed where they are told to be.
+
+        A locked joint is gone; its body becomes a frame of what carries it, which gets its
+        inertia. The other joints keep their order, limits and all else; one that mimics a locked
+        joint follows none. If a body has several joints and one after another one is locked, what
+        precedes it becomes a body of its own, named after body and joint.
+
+        Args:
+            values: the position of each joint to lock, by its name: its part of q, one number for
+                a joint with one coordinate, a quaternion (x, y, z, w) for a spherical one.
+
+        Raises:
+            UnknownNameError: there is no such joint; the message lists the nearest names.
+            ArgumentError: a position has the wrong shape, or no unit quaternion.
+
+        Warns:
+            ModelWarning: a position is outside the joint's limits.
+
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(4)
+        >>> arm.lock({"joint2": 0.3}).joint_names
+        ('joint0', 'joint1', 'joint3')
+        """
+        from jounce.model import editing
+
+        return editing.lock(self._own(), values)
+
+    def with_frame(self, name: str, body: str | int | None, pose: ArrayLike | None = None) -> Model:
+        """Return the robot with one more named frame.
+
+        Args:
+            name: of the frame; no body or frame has it yet.
+            body: body or frame that carries it, by name or index; None is the world.
+            pose: its pose in that frame: a 4x4 matrix, 3 numbers for a translation, or None.
+
+        Raises:
+            UnknownNameError: there is no such body or frame.
+            ModelError: the name is taken, or the pose is none.
+        """
+        from jounce.model import editing
+
+        return editing.with_frame(self._own(), name, body, pose)
+
+    def with_payload(
+        self,
+        at: str | int,
+        mass: float,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+    ) -> Model:
+        """Return the robot with a mass fixed to a body.
+
+        Args:
+            at: body or frame that carries it, by name or index.
+            mass: kg.
+            com: its center of mass in that frame, m.
+            inertia: 3x3 rotational inertia about the center of mass in the axes of that frame (or
+                its 3 diagonal entries), kg m^2; by default that of a point mass.
+
+        Raises:
+            UnknownNameError: there is no such body or frame.
+            ModelError: it is fixed to the world, or a number is one that no payload has.
+
+        Warns:
+            ModelWarning: no rigid body has such an inertia.
+        """
+        from jounce.model import editing
+
+        return editing.with_payload(self._own(), at, mass, com, inertia)
+
+    def attach(self, other: Model, at: str | int | None, prefix: str = "") -> Model:
+        """Return this robot with another one mounted on it.
+
+        The other one's world is placed at a frame of this one; what was fixed to it is carried
+        along, mass included. All joints of both stay, those of the other one behind those that
+        this one has on the same body. Gravity and name are this one's. A pose that both have is
+        the pose of both; in one that only one of them has, the other is neutral.
+
+        Args:
+            other: the robot to mount, for example a gripper.
+            at: body or frame of this robot, by name or index; None is the world.
+            prefix: put before the names of the other one's bodies, frames and joints.
+
+        Raises:
+            UnknownNameError: there is no such body or frame.
+            ModelError: both have a body, frame or joint of the same name; the message says which.
+        """
+        from jounce.model import editing
+
+        return editing.attach(self._own(), other, at, prefix)
+
+    def subtree(self, body: str | int) -> Model:
+        """Return a body with all that it carries, as a robot of its own.
+
+        The body's joint becomes fixed to the world: its frame is that of the world.
+
+        Args:
+            body: name or index of the body.
+
+        Raises:
+            UnknownNameError: there is no such body.
+            ModelError: it is a frame of another body.
+        """
+        from jounce.model import editing
+
+        return editing.subtree(self._own(), body)
+
+    def reorder(self, joint_names: Sequence[str]) -> Model:
+        """Return the same robot with its joints in another order.
+
+        Args:
+            joint_names: all joints, in an order that some depth-first numbering has: a joint after
+                the one that carries it, and a branch without others in between. Where only an
+                array has to be in another order, `v_indices` and `q_indices` serve any.
+
+        Raises:
+            UnknownNameError: there is no such joint.
+            ArgumentError: a joint is missing or comes twice, or no depth-first numbering has this
+                order; the message says where.
+        """
+        from jounce.model import editing
+
+        return editing.reorder(self._own(), joint_names)
