@@ -108,34 +108,71 @@ def test_check_accepts_a_good_file(urdf, capsys):
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
+    ("change", "code", "expected"),
     [
-        ({"mass": "heavy"}, ["error: ", ":3: ", "heavy"]),
-        ({"moment": "9"}, ["warning: ", "'b' (line 3)", "triangle"]),
-        ({"extra": "<joynt/>"}, ["error: ", "joynt"]),
-        ({"extra": '<gazebo reference="a"/><stuff/>'}, ["strict: ", "stuff"]),
-        ({"mass": "0"}, ["warning: ", "mass is zero but"]),
+        ({"mass": "heavy"}, 1, ["structure: ", ":3: <mass> in ", "heavy"]),
+        ({"moment": "9"}, 3, ["physics: ", ":3: <inertial> in <link name='b'>", "triangle"]),
+        ({"extra": "<joynt/>"}, 1, ["structure: ", "joynt"]),
+        ({"extra": '<gazebo reference="a"/><stuff/>'}, 4, ["style: ", ":4: <stuff>"]),
+        ({"mass": "0"}, 3, ["physics: ", "mass is zero but"]),
     ],
 )
-def test_check_names_what_is_wrong(urdf, capsys, change, expected):
-    assert cli.main(["check", urdf(**change)]) == 1
+def test_check_names_what_is_wrong_and_its_class(urdf, capsys, change, code, expected):
+    assert cli.main(["check", urdf(**change)]) == code
     printed = capsys.readouterr().out
     for part in expected:
         assert part in printed
-    assert "1 problem" in printed
+    assert "1 problem: 1 of" in printed
+
+
+def test_check_reports_all_problems_of_all_files(tmp_path, capsys):
+    joint = '<joint name="j" type="{}"><parent link="a"/><child link="b"/></joint>'
+    links = LINK.format("a", "x", 1) + "\n" + LINK.format("b", "y", 1) + "\n"
+    wrong, odd, good = (tmp_path / f"{name}.urdf" for name in ("wrong", "odd", "good"))
+    wrong.write_text(f'<robot name="r">\n{links}{joint.format("hinge")}<vendor/></robot>')
+    bodies = LINK.format("a", 1, 9) + "\n" + LINK.format("b", 1, 9) + "\n"
+    odd.write_text(f"<robot>\n{bodies}{joint.format('continuous')}</robot>")
+    good.write_text(odd.read_text().replace('"9"', '"1"').replace("<robot>", '<robot name="r">'))
+    assert cli.main(["check", *map(str, (wrong, odd, good))]) == 1
+    printed = capsys.readouterr().out
+    for part in (
+        ":2: <mass>",
+        ":3: <mass>",
+        ":4: <joint",
+        "4 problems: 3 of structure, 1 of style",
+    ):
+        assert part in printed
+    assert "odd.urdf: 3 problems: 2 of physics, 1 of style" in printed
+    assert "good.urdf: nothing to complain about" in printed
+    assert cli.main(["check", str(odd), str(good)]) == 3
+    assert cli.main(["check", str(odd), "--ignore", "physics"]) == 4
+    assert cli.main(["check", str(odd), "--ignore", "physics", "--ignore", "style"]) == 0
+    assert cli.main(["check", str(odd), "none.urdf"]) == 2
+
+
+def test_check_lists_every_problem_of_an_mjcf_file(tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "bad.xml"
+    body = '<body>\n<joint damping="nan"/>\n<geom size="1e99"/></body>'
+    path.write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    assert cli.main(["check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert ":2: <joint>" in printed
+    assert ":3: <geom>" in printed
+    assert "2 problems: 2 of structure" in printed
 
 
 def test_check_names_what_mjcf_leaves_out_once(tmp_path, capsys):
     pytest.importorskip("mujoco")
-    path = tmp_path / "spring.xml"
+    path = tmp_path / "loop.xml"
     path.write_text(
-        '<mujoco><worldbody><body><joint name="j" stiffness="3"/><geom size=".1"/></body>'
-        "</worldbody></mujoco>"
+        '<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/></body></worldbody>'
+        '<equality><weld name="w" body1="b"/></equality></mujoco>'
     )
-    assert cli.main(["check", str(path)]) == 1
+    assert cli.main(["check", str(path)]) == 3
     printed = capsys.readouterr().out
-    assert printed.count("joint springs ('j')") == 1
-    assert "1 problem\n" in printed
+    assert printed.count("equality constraints ('w')") == 1
+    assert "1 problem: 1 of physics\n" in printed
 
 
 def test_check_lists_every_joint_that_moves_nothing(tmp_path, capsys):
@@ -147,7 +184,7 @@ def test_check_lists_every_joint_that_moves_nothing(tmp_path, capsys):
         + joint.format("second", "b", "c")
         + "</robot>"
     )
-    assert cli.main(["check", str(path)]) == 1
+    assert cli.main(["check", str(path)]) == 3
     printed = capsys.readouterr().out
     assert "joint 'first' moves no inertia" in printed
     assert "joint 'second' moves no inertia" in printed

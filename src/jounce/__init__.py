@@ -76,7 +76,7 @@ from jounce.errors import (
     TooLargeError,
     UnknownNameError,
 )
-from jounce.io import load, load_mjcf, load_urdf, load_xacro, save
+from jounce.io import load, load_mjcf, load_sdf, load_urdf, load_xacro, save
 from jounce.kinematics import (
     CenterOfMassDerivatives,
     DifferenceDerivatives,
@@ -267,6 +267,7 @@ __all__ = [
     "linearize_step",
     "load",
     "load_mjcf",
+    "load_sdf",
     "load_urdf",
     "load_xacro",
     "mass_matrix",

@@ -1,7 +1,8 @@
 """The command line: ``jounce demo``, ``jounce info``, ``jounce show`` and ``jounce check``.
 
 Exit codes: 0 all well; 1 a model or a result is wrong; 2 the command cannot be carried out (bad
-usage, a file or a package is missing); 130 interrupted.
+usage, a file or a package is missing); 130 interrupted. ``jounce check`` ends with the code of the
+most serious class of what it finds: 1 structure, 3 physics, 4 style.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from pathlib import Path
 import numpy as np
 
 import jounce
-from jounce.errors import ModelError, ModelWarning, SingularError
+from jounce.errors import (
+    MissingExtraError,
+    MissingFileError,
+    ModelError,
+    ModelWarning,
+    SingularError,
+)
+from jounce.io._findings import KINDS
+from jounce.io._inspect import inspect
 from jounce.lie.twists import REPRESENTATIONS
 from jounce.model import Model, inertia
 from jounce.model.joints import JOINT_TYPES
@@ -29,6 +38,8 @@ def __dir__() -> list[str]:
 
 
 _OK, _WRONG, _CANNOT, _INTERRUPTED = 0, 1, 2, 130
+_CODES = {"structure": _WRONG, "physics": 3, "style": 4}
+"""Codes of what `jounce check` finds, the most serious first."""
 _MOST_BODIES = 40
 
 
@@ -125,17 +136,33 @@ def _add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = commands.add_parser(
         "check",
-        help="look for everything doubtful in a robot's file",
-        description="Load a robot strictly and list what is wrong or doubtful: what the reader "
-        "refuses (it stops at the first such place), what it warns of, inertias that no body can "
-        "have, joints that move no inertia. Exit code 0 if there is nothing, 1 otherwise.",
+        help="look for everything doubtful in robots' files",
+        description="List everything that is wrong or doubtful in the files, each with line and "
+        "element, by class. structure: what keeps a file from being read, or what is left out of "
+        "it. physics: inertias that no body can have, joints that move no inertia, what moves "
+        "otherwise than the file says. style: extensions of vendors, and what strict readers "
+        "refuse.",
+        epilog="Exit code: 0 nothing found, 1 structure, 3 physics, 4 style only, 2 a file is "
+        "missing; of several the first of 2, 1, 3, 4.",
     )
-    _add_file(check)
+    _add_file(check, several=True)
+    check.add_argument(
+        "--ignore",
+        action="append",
+        choices=KINDS,
+        default=[],
+        metavar="CLASS",
+        help="a class to leave out: structure, physics or style; may be given again",
+    )
     check.set_defaults(run=_check)
 
 
-def _add_file(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", type=Path, help="a .urdf, .xacro or .xml (MJCF) file")
+def _add_file(command: argparse.ArgumentParser, several: bool = False) -> None:
+    what = "a .urdf, .xacro, .sdf or .xml (MJCF) file"
+    if several:
+        command.add_argument("files", type=Path, nargs="+", metavar="file", help=what)
+    else:
+        command.add_argument("file", type=Path, help=what)
     command.add_argument(
         "--base",
         choices=JOINT_TYPES,
@@ -239,43 +266,31 @@ def _more(count: int, what: str) -> list[str]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    problems = _problems(options.file, options.base)
-    for problem in problems:
-        print(problem)
-    if problems:
-        print(f"{options.file}: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}")
-        return _WRONG
-    print(f"{options.file}: nothing to complain about")
-    return _OK
+    codes = [_check_file(file, options.base, options.ignore) for file in options.files]
+    return next((code for code in (_CANNOT, *_CODES.values()) if code in codes), _OK)
 
 
-def _problems(file: Path, base: str) -> list[str]:
-    """Everything that is wrong or doubtful, most serious first."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
-        try:
-            model = jounce.load(file, base=base)
-        except ModelError as error:
-            return [f"error: {error}"]
-        found = [_listed(f"warning: {warning.message}") for warning in caught]
-        try:
-            jounce.load(file, base=base, strict=True)
-        except ModelError as error:
-            if not caught or not _same(str(error), str(caught[0].message)):
-                found.append(f"strict: {error}")
-    return found + _unmovable(model)
-
-
-def _listed(message: str) -> str:
-    """Put the items of a long message on lines of their own."""
-    return message.replace("; ", ";\n    ") if len(message) > 160 else message
-
-
-def _same(error: str, warning: str) -> bool:
-    """Whether the strict error only repeats the warning."""
-    for words in (">: ", "the model cannot hold "):  # what stands before the finding
-        error = error.rpartition(words)[2]
-    return error in warning
+def _check_file(file: Path, base: str, ignored: Sequence[str]) -> int:
+    """Print what is found in one file and return the code of the most serious class."""
+    try:
+        model, findings = inspect(file, base)
+    except (MissingFileError, MissingExtraError) as error:
+        return _complain(error, _CANNOT)
+    found = [(finding.kind, finding.text()) for finding in findings]
+    if model is not None:
+        found += [("physics", text) for text in _unmovable(model)]
+    found = [(kind, text) for kind, text in found if kind not in ignored]
+    for kind in KINDS:
+        for text in (text for other, text in found if other == kind):
+            print(f"{kind}: {text}")
+    count = {kind: sum(kind == other for other, _ in found) for kind in KINDS}
+    parts = [f"{count[kind]} of {kind}" for kind in KINDS if count[kind]]
+    if not parts:
+        print(f"{file}: nothing to complain about")
+        return _OK
+    noun = "problem" if len(found) == 1 else "problems"
+    print(f"{file}: {len(found)} {noun}: {', '.join(parts)}")
+    return next(code for kind, code in _CODES.items() if count[kind])
 
 
 def _unmovable(model: Model) -> list[str]:
@@ -289,7 +304,7 @@ def _unmovable(model: Model) -> list[str]:
     for joint, body in enumerate(_bodies_of_joints(model)):
         if massless[body] and not model.armature[model.v_slice(joint)].all():
             found.append(
-                f"massless: joint {model.joint_names[joint]!r} moves no inertia (body "
+                f"joint {model.joint_names[joint]!r} moves no inertia (body "
                 f"{model.body_names[body]!r} and all that it carries are massless), so forward "
                 "dynamics is singular"
             )
@@ -298,7 +313,7 @@ def _unmovable(model: Model) -> list[str]:
         try:
             jounce.forward_dynamics(model, jounce.neutral(model), zeros, zeros)
         except SingularError as error:
-            found.append(f"singular: {error}")
+            found.append(str(error))
     return found
 
 

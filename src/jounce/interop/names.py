@@ -77,6 +77,7 @@ ELSEWHERE = {
     "load": "load_model parser buildmodelfromxml from_file read",
     "load_urdf": "buildmodelfromurdf from_urdf parse_urdf",
     "load_mjcf": "buildmodelfrommjcf from_mjcf from_xml_path from_xml_string mjmodel mj_loadxml",
+    "load_sdf": "addmodels add_models buildmodelfromsdf from_sdf",
     "ModelBuilder": "builder robotbuilder multibodyplant",
     "Model": "robot robotmodel robotwrapper rigidbodytree data mjdata createdata frames",
     "random_configuration": "random random_q randomconfiguration random_state sample",

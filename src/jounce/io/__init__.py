@@ -11,18 +11,19 @@ from typing import Any
 
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
-from jounce.io import mjcf, urdf
+from jounce.io import mjcf, sdf, urdf
 from jounce.io._common import MIMIC_CHOICES, check_choice
 from jounce.io._save import save
 from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
+from jounce.io.sdf import load_sdf
 from jounce.io.srdf import with_srdf
 from jounce.io.urdf import load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
 from jounce.model.roots import Base
 
-__all__ = ["load", "load_mjcf", "load_urdf", "load_xacro", "save"]
+__all__ = ["load", "load_mjcf", "load_sdf", "load_urdf", "load_xacro", "save"]
 
 
 def __dir__() -> list[str]:
@@ -41,9 +42,9 @@ def load(
     max_bytes: int = MAX_BYTES,
     folder: str | os.PathLike[str] | None = None,
 ) -> Model:
-    """Load a robot from a model file: URDF (.urdf), xacro (.xacro) or MJCF (.xml).
+    """Load a robot from a model file: URDF (.urdf), xacro (.xacro), MJCF (.xml) or SDF (.sdf).
 
-    An .xml file may hold either format; its root element decides.
+    An .xml file may hold any of them; its root element decides.
 
     Args:
         path: the file.
@@ -56,7 +57,7 @@ def load(
         arguments: values for ``$(arg name)`` in a xacro file.
         srdf: an SRDF file; its group states become ``model.poses``, by name.
         max_bytes: largest size of the file; what is larger is refused before it is read.
-        folder: where files that an MJCF file names must be, see `jounce.load_mjcf`.
+        folder: where files that an MJCF or SDF file names must be, see `jounce.load_mjcf`.
 
     Returns:
         The robot.
@@ -102,6 +103,10 @@ def _load(
         return mjcf.from_source(
             source, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder
         )
+    if root == "sdf" and suffix != ".urdf":
+        return sdf.from_source(
+            source, base, strict=strict, gravity=gravity, max_bytes=max_bytes, folder=folder
+        )
     _check_format(source, root, suffix)
     return urdf.from_source(source, base, mimic=mimic, strict=strict, gravity=gravity)
 
@@ -114,7 +119,8 @@ def _check_format(source: Source, root: str | None, suffix: str) -> None:
         )
     if root is not None and root != "robot":
         raise ModelError(
-            f"{source.name}:1: <{root}>: expected <robot> (URDF) or <mujoco> (MJCF) as root element"
+            f"{source.name}:1: <{root}>: expected <robot> (URDF), <mujoco> (MJCF) or <sdf> as root "
+            "element"
         )
     if suffix not in (".urdf", ".xml") and root is None:
-        raise ModelError(f"{source.name}:1: expected a .urdf, .xacro or .xml file")
+        raise ModelError(f"{source.name}:1: expected a .urdf, .xacro, .xml or .sdf file")

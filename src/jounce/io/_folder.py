@@ -77,6 +77,10 @@ class Folder:
             )
         return None
 
+    def above(self) -> list[Path]:
+        """Return the folders above the model's that it may name files of, the nearest first."""
+        return [folder for folder in self.base.parents if self._allows(folder / "any")]
+
     def _allows(self, path: Path) -> bool:
         if self._allowed in path.parents:
             return True

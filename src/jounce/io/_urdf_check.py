@@ -107,7 +107,11 @@ def unknown_leaders(doc: Document, joints: Sequence[JointRecord]) -> list[JointR
     _refuse_mimic_cycle(doc, by_name)
     if doc.strict and lost:
         raise doc.error(lost[0].mimic_element, _lost_report(doc, lost, by_name))
-    if lost:
+    if doc.collects:
+        for joint in lost:
+            message = f"there is no joint {joint.mimic.joint!r}" if joint.mimic else ""
+            doc.doubt("structure", joint.mimic_element, message)
+    elif lost:
         doc.findings.append(Finding("structure", lambda: _lost_report(doc, lost, most=10)))
     return lost
 

@@ -1,0 +1,252 @@
+"""Models of an SDF file with their names and poses: nested ones, included ones, frames.
+
+Each model is a scope of names. A pose is that of a thing (link, joint, frame, nested model) in the
+frame that `relative_to` names: by default the model's own, for a joint its child's, for a frame
+the one that it is attached to.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce import lie
+from jounce._types import Array
+from jounce.errors import ModelError, close_names, did_you_mean
+from jounce.io._folder import Folder
+from jounce.io._source import read_source
+from jounce.io._xml import LARGEST, Document, Element, parse
+
+__all__ = ["Scope", "Thing", "check_children", "numbers", "read_pose", "read_scope", "word"]
+
+_CHILDREN = {
+    "sdf": "model world light",
+    "world": "model include joint frame gravity light plugin physics scene state population wind "
+    "magnetic_field spherical_coordinates atmosphere gui road audio actor",
+    "model": "link joint frame model include pose static self_collide allow_auto_disable "
+    "enable_wind plugin gripper",
+    "link": "inertial pose gravity kinematic self_collide must_be_base_link velocity_decay visual "
+    "collision sensor light projector audio_source audio_sink battery particle_emitter enable_wind",
+    "inertial": "mass pose inertia density auto_inertia_params fluid_added_mass frame",
+    "inertia": "ixx ixy ixz iyy iyz izz",
+    "joint": "parent child pose axis axis2 gearbox_ratio gearbox_reference_body thread_pitch "
+    "screw_thread_pitch physics sensor",
+    "axis": "xyz dynamics limit mimic use_parent_model_frame initial_position",
+    "axis2": "xyz dynamics limit mimic use_parent_model_frame initial_position",
+    "dynamics": "damping friction spring_stiffness spring_reference",
+    "limit": "lower upper effort velocity stiffness dissipation",
+    "frame": "pose",
+    "include": "uri name pose static placement_frame plugin",
+}
+
+
+class Thing(NamedTuple):
+    """A named element of a model; `frame` is what its pose is relative to by default."""
+
+    doc: Document
+    element: Element
+    frame: str
+
+    def error(self, message: str) -> ModelError:
+        """Build the exception that names file, line and element."""
+        return self.doc.error(self.element, message)
+
+
+class Scope:
+    """A model, or the world: what has names in it, and the models inside."""
+
+    def __init__(self, doc: Document, element: Element, prefix: str = "") -> None:
+        self.doc = doc
+        self.element = element
+        self.prefix = prefix
+        self.things: dict[str, Thing] = {}
+        self.models: dict[str, Scope] = {}
+        self.static = word(doc, element, "static", "false").lower() in ("true", "1")
+        self._poses: dict[str, Array | None] = {}
+
+    def pose(self, place: Thing, name: str) -> Array:
+        """Return the pose of what has this name in the frame of the scope."""
+        if name in ("__model__", "world", "__root__"):
+            return np.eye(4)
+        head, colons, rest = name.partition("::")
+        if colons:
+            if head not in self.models:
+                raise self._unknown(place, head)
+            return self.pose(place, head) @ self.models[head].pose(place, rest)
+        if name not in self.things:
+            raise self._unknown(place, name)
+        if name not in self._poses:
+            self._poses[name] = None
+            self._poses[name] = self._own_pose(name)
+        known = self._poses[name]
+        if known is None:
+            raise place.error(f"the pose of {name!r} depends on itself")
+        return known
+
+    def _own_pose(self, name: str) -> Array:
+        thing = self.things[name]
+        own, relative = read_pose(thing.doc, thing.element)
+        out = self.pose(thing, relative or thing.frame) @ own
+        placement = thing.element.get("placement_frame") or word(
+            thing.doc, thing.element, "placement_frame", ""
+        )
+        if placement and name in self.models:
+            out = out @ lie.inverse(self.models[name].pose(thing, placement))
+        return out
+
+    def link(self, place: Thing, name: str, seen: frozenset[str] = frozenset()) -> str:
+        """Return the full name of the link that something is fixed to, "" for the world."""
+        if name == "world":
+            return ""
+        head, colons, rest = name.partition("::")
+        if colons:
+            if head not in self.models:
+                raise self._unknown(place, head)
+            return self.models[head].link(place, rest)
+        if name in seen:
+            raise place.error(f"frame {name!r} is attached to itself")
+        if name == "__model__":
+            return self._canonical(place)
+        if name not in self.things:
+            raise self._unknown(place, name)
+        thing = self.things[name]
+        if name in self.models:
+            return self.models[name].link(place, "__model__")
+        if thing.element.tag == "link":
+            return self.prefix + name
+        if thing.element.tag == "joint":
+            return self.link(thing, word(thing.doc, thing.element, "child"), seen | {name})
+        return self.link(thing, thing.frame, seen | {name})
+
+    def _canonical(self, place: Thing) -> str:
+        """The link that the model's frame is fixed to."""
+        if self.element.tag == "world":
+            return ""
+        given = self.element.get("canonical_link")
+        if given:
+            return self.link(place, given)
+        for name, thing in self.things.items():
+            if thing.element.tag == "link":
+                return self.prefix + name
+        for scope in self.models.values():
+            return scope.link(place, "__model__")
+        raise self.doc.error(self.element, "there is no link")
+
+    def _unknown(self, place: Thing, name: str) -> ModelError:
+        hint = did_you_mean(map(repr, close_names(name, self.things, 2)))
+        return place.error(f"there is nothing named {name!r} here{hint}")
+
+
+def word(doc: Document, element: Element, tag: str, default: str | None = None) -> str:
+    """Return the text of a child."""
+    child = element.find(tag)
+    text = (child.text or "").strip() if child is not None else ""
+    if text:
+        return text
+    if default is None:
+        raise doc.error(element if child is None else child, f"<{tag}> is missing or empty")
+    return default
+
+
+def numbers(doc: Document, element: Element, count: int, largest: float = LARGEST) -> Array:
+    """Return the text of an element as `count` numbers."""
+    text = (element.text or "").strip()
+    try:
+        values = np.array([float(part) for part in text.split()])
+    except ValueError:
+        values = np.zeros(0)
+    if len(values) != count or np.isnan(values).any() or "_" in text:
+        expected = "a number" if count == 1 else f"{count} numbers separated by spaces"
+        raise doc.error(element, f"expected {expected}, got {text[:60]!r}")
+    if np.abs(values).max() > largest:
+        raise doc.error(element, f"{text[:60]} is too large")
+    return values
+
+
+def read_pose(doc: Document, element: Element) -> tuple[Array, str]:
+    """Return what `<pose>` says, and what it is relative to."""
+    child, out = element.find("pose"), np.eye(4)
+    if child is None:
+        return out, ""
+    relative = str(child.get("relative_to") or "")
+    if not (child.text or "").strip():
+        return out, relative
+    if child.get("rotation_format") == "quat_xyzw":
+        values = numbers(doc, child, 7)
+        if np.linalg.norm(values[3:]) < 1e-6:
+            raise doc.error(child, "the quaternion is zero")
+        out[:3, :3] = lie.quat_to_matrix(lie.quat_normalize(values[3:]))
+    else:
+        values = numbers(doc, child, 6)
+        degrees = child.get("degrees", "false").lower() in ("true", "1")
+        out[:3, :3] = lie.rpy_to_matrix(np.radians(values[3:]) if degrees else values[3:])
+    out[:3, 3] = values[:3]
+    return out, relative
+
+
+def read_scope(scope: Scope, folder: Folder, max_bytes: int, depth: int = 0) -> None:
+    """Fill a scope with what its element holds, includes too."""
+    doc, element = scope.doc, scope.element
+    check_children(doc, element)
+    if depth > 50:
+        raise doc.error(element, "models are nested more than 50 deep")
+    for child in element.iterchildren("link", "joint", "frame", "model", "include"):
+        inner_doc, inner, name = doc, child, child.get("name")
+        if child.tag == "include":
+            inner_doc, inner = _included(doc, child, folder, max_bytes)
+            name = word(doc, child, "name", inner.get("name"))
+        name = name or doc.text(child, "name")
+        if name in scope.things or name in ("world", "__model__") or "::" in name:
+            raise doc.error(child, f"the name {name!r} is taken or reserved")
+        frame = "__model__"
+        if child.tag == "joint":
+            frame = word(doc, child, "child")
+        elif child.tag == "frame":
+            frame = child.get("attached_to") or "__model__"
+        outer = child if child.find("pose") is not None or child.tag != "include" else inner
+        scope.things[name] = Thing(doc if outer is child else inner_doc, outer, frame)
+        if inner.tag == "model":
+            nested = Scope(inner_doc, inner, f"{scope.prefix}{name}::")
+            nested.static |= scope.static or word(doc, child, "static", "false") in ("true", "1")
+            read_scope(nested, folder, max_bytes, depth + 1)
+            scope.models[name] = nested
+
+
+def check_children(doc: Document, element: Element) -> None:
+    """Refuse misspelled elements; others that SDF does not have are extensions."""
+    known = _CHILDREN[element.tag].split()
+    for child in element:
+        if child.tag in known:
+            continue
+        close = close_names(child.tag, known, 1) if ":" not in child.tag else []
+        if close and not child.tag.startswith("{"):
+            raise doc.error(child, f"unknown element; did you mean <{close[0]}>?")
+        doc.doubt("style", child, f"unknown element in <{element.tag}>")
+
+
+def _included(
+    doc: Document, element: Element, folder: Folder, max_bytes: int
+) -> tuple[Document, Element]:
+    """Parse the file that an include names and return its model."""
+    check_children(doc, element)
+    if element.get("merge", "false") in ("true", "1"):
+        raise doc.error(element, "merging an included model is not supported")
+    uri = word(doc, element, "uri")
+    scheme, _, rest = uri.rpartition("://")
+    if scheme not in ("", "model", "package", "file"):
+        raise doc.error(element, f"cannot read {uri!r}")
+    place = Thing(doc, element, "")
+    base = doc.directory or folder.base
+    directories = [base, *folder.above()] if scheme in ("model", "package") else [base]
+    if any((directory / rest).is_dir() for directory in directories):
+        rest += "/model.sdf"
+    path = folder.find(place, rest, directories)
+    if path is None:
+        raise doc.error(element, f"there is no file {uri!r}")
+    inner = parse(read_source(path, max_bytes), doc.strict)
+    inner.findings, inner.collects = doc.findings, doc.collects
+    models = inner.root.findall("model")
+    if inner.root.tag != "sdf" or len(models) != 1:
+        raise doc.error(element, f"expected an SDF file with one model, {uri!r} is none")
+    return inner, models[0]
