@@ -169,10 +169,14 @@ def test_complex_arguments_give_complex_results_and_fill_complex_out():
     np.testing.assert_array_equal(out, lie.exp(x))
     assert lie.exp(list(x[0])).dtype == np.complex128
     assert twists.convert(x[0].real, out[0], "body", "spatial").dtype == np.complex128
-    with pytest.raises(ArgumentError, match=r"out must be a complex128 array of shape \(3, 4, 4\)"):
+    with pytest.raises(
+        ArgumentError, match=r"out must be a writable complex128 array of shape \(3, 4"
+    ):
         lie.exp(x, out=np.empty((3, 4, 4)))
     with pytest.raises(ArgumentError, match=r"x must have shape \(\.\.\., 3\) or \(\.\.\., 6\)"):
         lie.exp(x[:, :5])
+    with pytest.raises(ArgumentError, match=r"quat_multiply\(\): .*broadcast"):
+        lie.quat_multiply(np.ones((2, 4)) + 0j, np.ones((3, 4)))
 
 
 @pytest.mark.parametrize("name", ["log", "matrix_to_quat", "quat_log"])

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "jounce/batch/call.hpp"
 #include "jounce/tree/workspace.hpp"
@@ -51,6 +52,13 @@ inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const P
   return finite;
 }
 
+// W numbers of each of W states; written out, so that they stay in registers.
+template <int W, int... I>
+JOUNCE_INLINE void load_rows(const double* const (&row)[W], std::ptrdiff_t at, Pack<W> (&x)[W],
+                             std::integer_sequence<int, I...>) {
+  ((x[I] = Pack<W>::load(row[I] + at)), ...);
+}
+
 // Loads n numbers of W states into n packs; states past `count` repeat the last one.
 template <int W>
 JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
@@ -59,8 +67,7 @@ JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std:
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];
-#pragma GCC unroll 8
-    for (int i = 0; i < W; ++i) x[i] = Pack<W>::load(row[i] + k);
+    load_rows(row, k, x, std::make_integer_sequence<int, W>{});
     transpose(x);
     for (int i = 0; i < W; ++i) to[k + i] = x[i];
   }

@@ -51,8 +51,8 @@ JOUNCE_INLINE Vec3<S> rotation_log(const Mat3<S>& R) {
 // nothing.
 template <class S>
 JOUNCE_INLINE int rotation_defect(const Mat3<S>& R) {
-  const S one(1.0), most(1e-6);
-  const auto off = [&](const S& x) { return (value(x) > value(most)) | (value(x) < value(-most)); };
+  const S one(1.0);
+  const auto off = [&](const S& x) { return value(x * x) > value(S(1e-12)); };
   const auto bad = off(dot(R.x, R.x) - one) | off(dot(R.y, R.y) - one) | off(dot(R.z, R.z) - one) |
                    off(dot(R.x, R.y)) | off(dot(R.y, R.z)) | off(dot(R.z, R.x));
   if (any(bad)) return 0;

@@ -31,9 +31,9 @@ JOUNCE_INLINE void store(const Blocks<S>& map, S* m) {
 // Whether the last row of a pose is (0, 0, 0, 1), to 1e-6; of all poses, if S is a pack.
 template <class S>
 JOUNCE_INLINE bool has_last_row(const S* m) {
-  const S most(1e-6), off[] = {m[12], m[13], m[14], m[15] - S(1.0)};
+  const S off[] = {m[12], m[13], m[14], m[15] - S(1.0)};
   bool good = true;
-  for (const S& x : off) good = good && all((value(x) <= value(most)) & (value(x) >= value(-most)));
+  for (const S& x : off) good = good && all(value(x * x) <= value(S(1e-12)));
   return good;
 }
 

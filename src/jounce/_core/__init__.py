@@ -159,15 +159,22 @@ def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Call
         given = signature.bind(*args, **kwargs).arguments
         out = given.pop("out", None)
         given.pop("threads", None)
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = compute(**given)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                result = compute(**given)
+        except ValueError as error:
+            if isinstance(error, errors.Error):
+                raise
+            raise errors.ArgumentError(f"{function.__name__}(): {error}") from error
         if not np.isfinite(result).all():
             raise errors.ArgumentError(f"the result of {function.__name__}() is not finite")
         if out is None:
             return result
-        if getattr(out, "dtype", None) != result.dtype or out.shape != result.shape:
+        right = isinstance(out, np.ndarray) and out.flags.writeable
+        if not right or out.dtype != result.dtype or out.shape != result.shape:
             raise errors.ArgumentError(
-                f"out must be a {result.dtype} array of shape {result.shape} for complex arguments"
+                f"out must be a writable {result.dtype} array of shape {result.shape} for complex "
+                "arguments"
             )
         out[...] = result
         return out
