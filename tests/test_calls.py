@@ -12,7 +12,7 @@ import pytest
 import jounce as jc
 from jounce import _core
 
-INTERNAL = {"integrate_blocks", "forward_dynamics_derivatives_by"}
+INTERNAL = {"check_state", "integrate_blocks", "forward_dynamics_derivatives_by"}
 SIGNATURES = {
     name: _core.signature(name)
     for name in _core.kernel_names()

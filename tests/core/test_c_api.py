@@ -298,7 +298,7 @@ def test_internal_kernels_are_marked(library):
             ctypes.c_void_p(library.jounce_find_kernel(name.encode()))
         )
     }
-    assert marked == {"integrate_blocks", "forward_dynamics_derivatives_by"}
+    assert marked == {"check_state", "integrate_blocks", "forward_dynamics_derivatives_by"}
 
 
 def test_the_version_of_the_structures_is_told(library):
