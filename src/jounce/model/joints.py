@@ -150,6 +150,8 @@ class Joint:
         armature: ArrayLike = 0.0,
         damping: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
+        stiffness: ArrayLike = 0.0,
+        springref: ArrayLike = 0.0,
         lower: ArrayLike = -math.inf,
         upper: ArrayLike = math.inf,
         velocity_limit: ArrayLike = math.inf,
@@ -170,6 +172,8 @@ class Joint:
             armature=armature if armature.__class__ is float else _plain(armature),
             damping=damping if damping.__class__ is float else _plain(damping),
             friction=friction if friction.__class__ is float else _plain(friction),
+            stiffness=stiffness if stiffness.__class__ is float else _plain(stiffness),
+            springref=springref if springref.__class__ is float else _plain(springref),
             lower=lower if lower.__class__ is float else _plain(lower),
             upper=upper if upper.__class__ is float else _plain(upper),
             velocity_limit=velocity_limit
