@@ -194,8 +194,9 @@ def _forces(
     return in_interval
 
 
-class _ControlError(ArgumentError):
-    """What a control returns is no force."""
+def _blames_control(error: ArgumentError) -> bool:
+    """Whether a control returned what is no force; else numbers became too large."""
+    return str(error).startswith("control must return")
 
 
 def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
@@ -206,11 +207,11 @@ def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
         tau = np.full(0, np.nan)
     if tau.shape != shape:
         got = f"{type(value).__name__} of shape {np.shape(tau)}"
-        raise _ControlError(f"control must return an array of shape {shape}, got {got}")
+        raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
     if not np.isfinite(tau).all():
-        diverges = speed > ENORMOUS  # then the control is not to blame
-        kind = ArgumentError if diverges else _ControlError
-        raise kind(f"control must return finite forces, got {value!r}")
+        if speed > ENORMOUS:
+            raise ArgumentError("the rates are too large for a control")
+        raise ArgumentError(f"control must return finite forces, got {value!r}")
     return tau
 
 
@@ -258,9 +259,9 @@ def _step_by_function(
         with np.errstate(all="ignore"):
             for _ in range(count):
                 at = advance(method, field, at)
-    except _ControlError:
-        raise
-    except ArgumentError:
+    except ArgumentError as error:
+        if _blames_control(error):
+            raise
         raise DivergenceError(
             f"the motion leads to numbers that are not finite between t = {task.t[k]:.9g} s and "
             f"{task.t[k + 1]:.9g} s: take a shorter dt, or a method with adaptive steps"
@@ -324,9 +325,10 @@ def _one_round(
     try:
         with np.errstate(all="ignore"):
             trial = adaptive.attempt(pair, field, at, slope, allowed)
-    except _ControlError:
-        raise
-    except ArgumentError:  # numbers too large: the steps were too long
+    except ArgumentError as error:
+        if _blames_control(error):
+            raise
+        # numbers too large: the steps were too long
         return at, slope, adaptive.SHRINK * tried
     good = moving & (trial.error <= 1.0)
     kept = good[:, None]
