@@ -100,7 +100,7 @@ def test_the_reference_of_the_aerial_manipulator():
 
 def test_times_outside_are_refused_as_in_arrays():
     trajectory = tr.RobotTrajectory(jc.models.chain(1), {0: LAW})
-    for t in (-1.0, 2.1, np.nan, np.inf):
+    for t in (-1.0, 2.1, np.nan, np.inf, True, "now"):
         with pytest.raises(jc.ArgumentError):
             trajectory.evaluate(t)
 

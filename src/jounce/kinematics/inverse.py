@@ -204,7 +204,7 @@ def _is_pose(T: Array) -> bool:
     )
     upward = z[0] * (x[1] * y[2] - x[2] * y[1]) + z[1] * (x[2] * y[0] - x[0] * y[2])
     upward += z[2] * (x[0] * y[1] - x[1] * y[0])
-    return last == [0.0, 0.0, 0.0, 1.0] and max(products) < 1e-6 and upward > 0.0
+    return bool(last == [0.0, 0.0, 0.0, 1.0] and max(products) < 1e-6 and upward > 0.0)
 
 
 def _placed(model: Model, key: str | int) -> tuple[int, Array]:

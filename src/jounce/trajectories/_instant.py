@@ -129,13 +129,13 @@ def _bernstein(curve: PolynomialSegment, t: float, orders: int) -> Rows:
     return rows + [[0.0] * len(tables[0])] * missing if missing else rows
 
 
-def _sine(angle: float, rate: float, orders: int, quarters: int = 0) -> Row:
-    """Taylor coefficients of sin(angle + quarters pi/2) with an angle that grows at a rate."""
+def _sine(angle: float, rate: float, orders: int) -> Row:
+    """Taylor coefficients of the sine of an angle that grows at a rate."""
     s, c = math.sin(angle), math.cos(angle)
-    cycle, scale, out = (s, c, -s, -c), 1.0, []
-    for k in range(orders):
-        out.append(cycle[(k + quarters) % 4] * scale)
-        scale *= rate / (k + 1)
+    scale, out = 1.0, []
+    for k in range(1, orders + 1):
+        out.append(s * scale)
+        s, c, scale = c, -s, scale * rate / k
     return out
 
 
@@ -150,7 +150,7 @@ def _sinusoid(curve: Sinusoid, t: float, orders: int) -> Rows:
 
 def _half_cosine(curve: HalfCosine, t: float, orders: int) -> Rows:
     angle, amplitudes = math.pi * (t / curve.duration), curve.amplitude.tolist()
-    wave = _sine(angle, math.pi / curve.duration, orders, quarters=3)
+    wave = _sine(angle - math.pi / 2, math.pi / curve.duration, orders)
     lift = math.sin(angle / 2) ** 2
     first = [s + a * lift for s, a in zip(curve.start.tolist(), amplitudes, strict=True)]
     return [first, *([a / 2 * x for a in amplitudes] for x in wave[1:])]
@@ -158,9 +158,12 @@ def _half_cosine(curve: HalfCosine, t: float, orders: int) -> Rows:
 
 def _circle(curve: Circle, t: float, orders: int) -> Rows:
     angle, r = curve.rate * t + curve.phase, curve.radius
-    x, y = _sine(angle, curve.rate, orders, 1), _sine(angle, curve.rate, orders)
-    rows = [[r * a, r * b, 0.0] for a, b in zip(x, y, strict=True)]
-    rows[0] = [p + c for p, c in zip(rows[0], curve.center.tolist(), strict=True)]
+    s, c = r * math.sin(angle), r * math.cos(angle)
+    rows, scale = [], 1.0
+    for k in range(orders):
+        rows.append([c * scale, s * scale, 0.0])
+        s, c, scale = c, -s, scale * curve.rate / (k + 1)
+    rows[0] = list(map(add, rows[0], curve.center.tolist()))
     return rows
 
 
@@ -177,6 +180,9 @@ _CURVES: dict[type, Callable[[Any, float, int], Rows]] = {
     Sinusoid: _sinusoid,
     Circle: _circle,
 }
+
+
+_NO_TURN = [0.0, 0.0, 0.0, 1.0]
 
 
 class Instant(NamedTuple):
@@ -200,7 +206,7 @@ def pose_at(curve: poses.PoseCurve, t: float, orders: int) -> Instant:
 def _translation(curve: poses.Translation, t: float, orders: int) -> Instant:
     rows = curve_at(curve.position, t, orders + 1)
     twist = [[0.0, 0.0, 0.0, *(x * k for x in rows[k])] for k in range(1, orders + 1)]
-    return Instant([0.0, 0.0, 0.0, 1.0], rows[0], twist)
+    return Instant(_NO_TURN, rows[0], twist)
 
 
 def _product(curve: Any, t: float, orders: int) -> Instant:
@@ -240,15 +246,9 @@ _POSES: dict[type, Callable[[Any, float, int], Instant]] = {
 
 def _multiplied(a: Instant, b: Instant) -> Instant:
     """The product of poses; its body twist is Ad(b^-1) V_a + V_b."""
-    x1, y1, z1, w1 = a.quaternion
-    x2, y2, z2, w2 = b.quaternion
-    quaternion = [
-        w1 * x2 + x1 * w2 + y1 * z2 - z1 * y2,
-        w1 * y2 - x1 * z2 + y1 * w2 + z1 * x2,
-        w1 * z2 + x1 * y2 - y1 * x2 + z1 * w2,
-        w1 * w2 - x1 * x2 - y1 * y2 - z1 * z2,
-    ]
-    position, twist = a.position, b.twist
+    quaternion, position, twist = b.quaternion, a.position, b.twist
+    if a.quaternion != _NO_TURN:
+        quaternion = _quaternion_product(a.quaternion, b.quaternion)
     if any(b.position):
         position = list(map(add, position, _times(_matrix(a.quaternion), b.position)))
     if any(map(any, a.twist)):
@@ -256,6 +256,17 @@ def _multiplied(a: Instant, b: Instant) -> Instant:
             list(map(add, x, y)) for x, y in zip(twist, _carried_back(a.twist, b), strict=True)
         ]
     return Instant(quaternion, position, twist)
+
+
+def _quaternion_product(a: Row, b: Row) -> Row:
+    x1, y1, z1, w1 = a
+    x2, y2, z2, w2 = b
+    return [
+        w1 * x2 + x1 * w2 + y1 * z2 - z1 * y2,
+        w1 * y2 - x1 * z2 + y1 * w2 + z1 * x2,
+        w1 * z2 + x1 * y2 - y1 * x2 + z1 * w2,
+        w1 * w2 - x1 * x2 - y1 * y2 - z1 * z2,
+    ]
 
 
 def _matrix(q: Row) -> Rows:

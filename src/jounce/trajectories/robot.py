@@ -279,9 +279,10 @@ class RobotTrajectory(Immutable):
             ``q, motion`` with q (..., nq) and motion (..., order+2, nv) = v, dv/dt, ...,
             d^(order+1)v/dt^(order+1).
         """
+        one_time = type(t) in (float, int, np.float64) and math.isfinite(t)  # type: ignore[arg-type]
+        if one_time and type(order) is int and 0 <= order <= _MOST_ORDERS - 2:
+            return self._evaluate_at(float(t), order + 2)  # type: ignore[arg-type]
         orders = _checks.integer("order", order, 0, _checks.MAX_ORDER - 2) + 2
-        if isinstance(t, (float, int)) and math.isfinite(t) and orders <= _MOST_ORDERS:
-            return self._evaluate_at(float(t), orders)
         t = _checks.numbers("t", t)
         flat = t.ravel()
         q = np.tile(neutral(self.model), (t.size, 1))
