@@ -83,7 +83,7 @@ class Given:
 
     def check(self) -> None:
         """Refuse numbers that are not finite and bad quaternions, by their place in the batch."""
-        known = {k: x for k, x in self.arrays.items() if k != "dt"}
+        known = {name: self.arrays.get(name) for name in ("q", "v", "a", "tau", "f_ext")}
         _check_state(self.model, **known, threads=self.threads)
 
 

@@ -105,10 +105,10 @@ def external_wrenches(
         raise ArgumentTypeError(f"wrenches must be a dict of wrenches by frame, got {wrenches!r}")
     bodies = {name: _body_of(model, name) for name in wrenches}
 
-    def compute() -> Array:
+    def compute(q: ArrayLike, *values: ArrayLike) -> Array:
         parts = {
             name: _frame_wrench(model, q, wrench, name, twist, threads=threads)
-            for name, wrench in wrenches.items()
+            for name, wrench in zip(wrenches, values, strict=True)
         }
         lead = _leading_axes(parts or {"q": center_of_mass(model, q, threads=threads)})
         f_ext = np.zeros((*lead, model.n_bodies, 6))
@@ -117,9 +117,10 @@ def external_wrenches(
         return f_ext
 
     if out is None:
-        return compute()
+        return compute(q, *wrenches.values())
     named: dict[str, ArrayLike] = {f"wrench {name!r}": x for name, x in wrenches.items()}
-    return deliver(compute, out, (model.n_bodies, 6), Given(model, threads, q=q, **named))
+    given = Given("external_wrenches", model, threads, q=q, **named)
+    return deliver(compute, out, (model.n_bodies, 6), given)
 
 
 def _leading_axes(parts: Mapping[Any, Array]) -> tuple[int, ...]:

@@ -73,7 +73,7 @@ def rotor_terms(compiled: Any) -> tuple[Array, Array]:
     return armature, damping
 
 
-def joint_spring(compiled: Any, k: int) -> dict[str, float | tuple[float, ...]]:
+def joint_spring(compiled: Any, k: int) -> dict[str, Any]:
     """Return the linear spring of a joint as fields of `Joint`: `stiffness` and `springref`.
 
     The force is -stiffness (q - springref); a ball joint's springref is a quaternion
@@ -101,6 +101,14 @@ def _on_simple_joint(compiled: Any, actuator: int) -> bool:
     return int(compiled.jnt_type[int(compiled.actuator_trnid[actuator, 0])]) > _BALL
 
 
+def _nonlinear_springs(compiled: Any) -> Mask:
+    """Springs with further coefficients (newer versions of MuJoCo), and those of free joints."""
+    free = np.asarray(compiled.jnt_type) == _FREE
+    springs = np.asarray(_any(compiled, "jnt_stiffness", "jnt_stiffnesspoly"), bool)
+    further = np.asarray(_any(compiled, "jnt_stiffnesspoly"), bool)
+    return np.asarray(further | (free & springs))
+
+
 def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> list[str]:
     """Say in words what changes the smooth dynamics of the file but is not in the model."""
     flags = int(compiled.opt.disableflags)
@@ -111,8 +119,7 @@ def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> lis
             findings.append(f"{what} ({_listed(names)})")
 
     if not flags & _NO_SPRING:
-        springs = _any(compiled, "jnt_stiffness", "jnt_stiffnesspoly")
-        report("joint springs", _where(joints, springs))
+        report("nonlinear joint springs", _where(joints, _nonlinear_springs(compiled)))
     if not flags & _NO_DAMPER:
         report("nonlinear joint damping", _dof_joints(compiled, joints, "dof_dampingpoly"))
     floating = np.asarray(compiled.jnt_type) == _FREE

@@ -18,7 +18,7 @@ from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
-from jounce.io._mjcf_rest import driven_joints, left_out, rotor_terms
+from jounce.io._mjcf_rest import driven_joints, joint_spring, left_out, rotor_terms
 from jounce.io._mjcf_tree import Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
@@ -258,6 +258,7 @@ def _joints(compiled: Any, names: Sequence[str]) -> list[list[Joint]]:
             armature=float(armature[dof]),
             damping=float(damping[dof]),
             friction=float(compiled.dof_frictionloss[dof]),
+            **joint_spring(compiled, k),
             effort_limit=_effort_limit(compiled, k),
             actuated=None if driven is None else k in driven,
         )

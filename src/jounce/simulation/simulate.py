@@ -187,7 +187,7 @@ def _forces(
                 tau = called(time, q, v)
             elif rows is not None:
                 tau = held(k, time)
-            return tau + passive_forces(model, v) if passive else tau
+            return tau + passive_forces(model, q, v) if passive else tau
 
         return forces
 
