@@ -11,15 +11,10 @@ from jounce._core import out as delivery
 from jounce.derivatives import jacobians
 
 IN_PYTHON = [
-    "body_acceleration_derivatives",
-    "body_twist_derivatives",
-    "christoffel_symbols",
-    "inverse_mass_matrix_derivatives",
     "jacobian_derivatives",
     "kinetic_energy_derivatives",
     "linearize",
     "linearize_step",
-    "mass_matrix_derivatives",
 ]
 ROBUST = [name for name in IN_PYTHON if name in NAMES and name in vars(jc)]
 every = pytest.mark.parametrize("name", ROBUST)
@@ -103,8 +98,6 @@ def test_a_result_that_overflows_is_an_error_of_the_function_called(name, portio
     with pytest.raises(jc.ArgumentError) as caught:
         getattr(jc, name)(**chosen)
     text = str(caught.value)
-    if name == "body_twist_derivatives":
-        return  # linear in v, and the products that overflow are accelerations
     assert f"the result of {name}() is not finite in state [1, 0, 2] of the batch" in text
 
 

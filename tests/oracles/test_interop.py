@@ -182,16 +182,21 @@ def test_accelerations_are_derivatives_of_the_converted_rates(make):
     np.testing.assert_allclose(there.to_a(q, v, a), slope, rtol=0, atol=1e-8)
 
 
+def alike(some, one):
+    """To rounding: states of a batch are computed in packs."""
+    np.testing.assert_allclose(some, one, rtol=0, atol=16 * np.finfo(float).eps * np.abs(one).max())
+
+
 @every_converter
 def test_batches_broadcast(make):
     model, there = make()
     q, v, a, tau = random_states(model, 3)
     assert there.to_q(q.reshape(2, 5, -1)).shape[:-1] == (2, 5)
-    np.testing.assert_array_equal(there.to_v(q[0], v)[4], there.to_v(q[0], v[4]))
+    alike(there.to_v(q[0], v)[4], there.to_v(q[0], v[4]))
     pairs = there.to_a(q[:, None], v[0], a)
-    np.testing.assert_array_equal(pairs[3, 4], there.to_a(q[3], v[0], a[4]))
+    alike(pairs[3, 4], there.to_a(q[3], v[0], a[4]))
     M = np.eye(model.nv)
-    np.testing.assert_array_equal(there.to_matrix(q, M)[2], there.to_matrix(q[2], M))
+    alike(there.to_matrix(q, M)[2], there.to_matrix(q[2], M))
     assert there.to_tau(q[:0], tau[:0]).shape == (0, model.nv)
 
 

@@ -52,10 +52,11 @@ def _parsed(text: str) -> Extension:
         content = json.loads(text)
         joints = {str(entry["parts"][0]): entry for entry in content["joints"]}
         names = {str(name): str(new) for name, new in content["names"].items()}
-        if not all(isinstance(entry["fields"], dict) for entry in joints.values()):
-            raise TypeError
+        good = all(isinstance(entry["fields"], dict) for entry in joints.values())
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise ModelError(f"the custom text {TEXT!r} is not what jounce writes") from None
+        good = False
+    if not good:
+        raise ModelError(f"the custom text {TEXT!r} is not what jounce writes")
     return Extension(joints, names)
 
 

@@ -53,7 +53,7 @@ def admit(
     """
     tree = expand(source, folder, max_bytes)
     for problem in problems(tree):
-        raise problem
+        raise ModelError(str(problem))
     _admit_models(tree, folder, max_bytes, seen)
     return tree
 

@@ -33,8 +33,10 @@ __all__ = ["urdf_element"]
 _EARTH = (0.0, 0.0, -9.81)
 _ZYX = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
 _READ_AS = {"floating": "free"}
-_UNSEEN = ("armature", "damping", "friction")
+_UNSEEN = ("armature", "damping", "friction", "stiffness", "springref")
 """What changes the motion but has no place in URDF, wholly or for some joints."""
+_NO_WORD = ("armature", "stiffness", "springref")
+"""What URDF has no word for at any joint."""
 
 
 class _Step(NamedTuple):
@@ -165,7 +167,7 @@ class _Writer:
         extension = ET.SubElement(first, "jounce", body=body.name)
         for joint in body.joints:
             values = different_fields(joint, Joint(joint.type))
-            self._note(joint.name, {k: v for k, v in values.items() if k == "armature"})
+            self._note(joint.name, {k: v for k, v in values.items() if k in _NO_WORD})
             attributes = {"name": joint.name, "type": joint.type, **to_attributes(values)}
             ET.SubElement(extension, "joint", attributes)
 
@@ -290,7 +292,7 @@ def _as_read(step: _Step) -> Joint:
     if kind in ("free", "planar"):
         return joint
     known: dict[str, Any] = {
-        field: x[0] for field, x in step.part.limits.items() if field != "armature"
+        field: x[0] for field, x in step.part.limits.items() if field not in _NO_WORD
     }
     if kind == "continuous":
         known |= {"lower": -math.inf, "upper": math.inf}

@@ -111,7 +111,7 @@ def _check_axes(joints: list[Joint]) -> None:
         for axis in (joint.axis, joint.axis2):
             if type(axis) is tuple and len(axis) == 3 and set(map(type, axis)) == {float}:
                 x, y, z = axis
-                if not (x == y == z == 0.0) and abs(x * x + y * y + z * z - 1.0) > 1e-9:
+                if not (x == y == z == 0.0) and not abs(x * x + y * y + z * z - 1.0) <= 1e-9:
                     raise ModelError(
                         f"joint {joint.name!r}: an axis must be a unit vector, got {axis}"
                     )

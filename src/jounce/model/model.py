@@ -435,13 +435,11 @@ class Model(_core.Tree, Edits):
         poses = [self.poses[name] for name in sorted(self.poses)]
         return [*(getattr(self, field) for field in fields), *self.nodes, placements, *poses]
 
-    def __copy__(self) -> Model:
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Model:
         """Return the model itself: it is immutable."""
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
-        """Return the model itself: it is immutable."""
-        return self
+    __copy__ = __deepcopy__
 
     def __repr__(self) -> str:
         """Show sizes, conventions and the tree."""
