@@ -140,7 +140,7 @@ class Fuzz:
 
     def model(self) -> None:
         """A model of changed parts, built or unpickled, and dynamics with it."""
-        kind, (name, gravity, bodies, frames, visuals) = self.pick(MODELS).__reduce__()
+        kind, (name, gravity, bodies, frames, *others) = self.pick(MODELS).__reduce__()
         bodies, frames = list(bodies), dict(frames)
         for _ in range(int(self.rng.integers(1, 3))):
             if bodies and self.chance(0.8):
@@ -154,7 +154,7 @@ class Fuzz:
                 value = getattr(frames[key], field)
                 frames[key] = frames[key]._replace(**{field: self.damaged(value)})
         data = (
-            pickle.dumps((name, gravity, tuple(bodies), frames, visuals))
+            pickle.dumps((name, gravity, tuple(bodies), frames, *others))
             if all(type(b).__module__.startswith("jounce") for b in bodies)
             and not self.unpicklable(bodies, frames)
             else None

@@ -18,6 +18,7 @@ from jounce.derivatives.passive import passive_forces_derivatives
 from jounce.dynamics import passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, group_blocks, inputs_of
 
 __all__ = ["Linearization", "linearize", "plus_passive_forces", "with_passive_forces"]
@@ -82,6 +83,7 @@ def linearize(
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].
     """
     inputs = inputs_of(model, actuated, actuation)
+    check_flag("passive", passive)
     n, given = 2 * model.nv, Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
 
     def compute(

@@ -103,7 +103,7 @@ def _unseen_changes(model: Model) -> Array:
             if parent >= 0:
                 whole[parent] = -_seen_from(placement) @ change
             unseen.append(whole)
-    return _without_massless(np.array(unseen).reshape(-1, n, 10), np.asarray(nodes.body))
+    return _without_massless(np.array(unseen).reshape(len(unseen), n, 10), np.asarray(nodes.body))
 
 
 def _through_joint(parent: _Known, placement: Array, screws: Array) -> tuple[_Known, Array]:

@@ -12,7 +12,7 @@ from typing import Any
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.io import mjcf, sdf, urdf
-from jounce.io._common import MIMIC_CHOICES, check_choice
+from jounce.io._common import MIMIC_CHOICES
 from jounce.io._save import save
 from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
@@ -21,6 +21,7 @@ from jounce.io.srdf import with_srdf
 from jounce.io.urdf import load_urdf
 from jounce.io.xacro import load_xacro
 from jounce.model import Model
+from jounce.model._checks import check_choice
 from jounce.model.roots import Base
 
 __all__ = ["load", "load_mjcf", "load_sdf", "load_urdf", "load_xacro", "save"]

@@ -10,12 +10,11 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError, ModelWarning
+from jounce.errors import ModelWarning
 from jounce.io._findings import Finding, listed
 
 __all__ = [
     "MIMIC_CHOICES",
-    "check_choice",
     "displacement",
     "warn",
     "warn_of_findings",
@@ -23,13 +22,6 @@ __all__ = [
 
 
 MIMIC_CHOICES = ("independent", "locked")
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse the value of an option that is none of its choices."""
-    if value not in choices:
-        expected = " or ".join(map(repr, choices))
-        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
 
 
 def displacement(

@@ -15,10 +15,11 @@ from typing import IO, Any
 from xml.etree import ElementTree as ET
 
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingFileError, ModelError
-from jounce.io._common import check_choice, warn
+from jounce.io._common import warn
 from jounce.io._write_mjcf import mjcf_element
 from jounce.io._write_urdf import urdf_element
 from jounce.model import Model
+from jounce.model._checks import check_choice
 from jounce.model.model import require_model
 
 __all__ = ["save"]

@@ -12,7 +12,6 @@ from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
 from jounce.io._common import (
     MIMIC_CHOICES,
-    check_choice,
     displacement,
     warn_of_findings,
 )
@@ -24,7 +23,7 @@ from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, parse
 from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
-from jounce.model._checks import collector_paused
+from jounce.model._checks import check_choice, collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 from jounce.model.roots import ROOT_JOINT, Base, root_joint

@@ -104,7 +104,7 @@ def inverse_kinematics(
     True
     """
     require_model(model)
-    tasks = _tasks(model, targets, weights or {})
+    tasks = _tasks(model, targets, {} if weights is None else weights)
     settings = np.array([_positive("tolerance", tolerance), _count("iterations", iterations)])
     lower, upper = _limits(model, limits)
     fixed = (tasks.weights, tasks.nodes, tasks.frames, lower, upper, settings)

@@ -69,6 +69,19 @@ def name_list(name: str, value: Iterable[T]) -> list[T]:
     return list(value)
 
 
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse the value of an option that is none of its choices."""
+    if not isinstance(value, str) or value not in choices:
+        expected = " or ".join(map(repr, choices))
+        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name} must be True or False, got {value!r}")
+
+
 def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
     """A bool array of this size, or an error that names the argument."""
     refuse_masked(name, value)

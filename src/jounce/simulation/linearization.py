@@ -15,6 +15,7 @@ from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.tangents import States, TangentFlow
@@ -105,6 +106,7 @@ def linearize_step(
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
     """
     inputs = inputs_of(model, actuated, actuation)
+    check_flag("passive", passive)
     chosen, step = find_method(method), _time_step(dt)
 
     def compute(

@@ -12,6 +12,7 @@ from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
+from jounce.model._checks import check_flag
 from jounce.simulation import adaptive
 from jounce.simulation.adaptive import EMBEDDED, Embedded
 from jounce.simulation.field import Field, Forces, Moving
@@ -88,6 +89,7 @@ def simulate(
         -0.5
     """
     chosen = find_method(method)
+    check_flag("passive", passive)
     times = _times(t)
     task = _Task.of(model, q0, v0, times, control, passive, threads)
     if not model.nv:

@@ -12,6 +12,7 @@ from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
+from jounce.model._checks import check_choice
 from jounce.simulation.methods import find_method
 
 __all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
@@ -151,10 +152,8 @@ def rollout(
     Identity: ``rollout(...).q[..., k + 1, :]`` is `step` from ``rollout(...).q[..., k, :]``.
     """
     packed = find_method(method).packed()
-    if hold not in _HOLDS:
-        raise ArgumentError(f"hold must be 'zero' or 'first', got {hold!r}")
-    if on_failure not in ("raise", "mark"):
-        raise ArgumentError(f"on_failure must be 'raise' or 'mark', got {on_failure!r}")
+    check_choice("hold", hold, _HOLDS)
+    check_choice("on_failure", on_failure, ("raise", "mark"))
     marks = on_failure == "mark"
     place = None if out is None else _place(out, marks)
     call = _Call(q0, v0, tau, time_step(dt), packed, every, _HOLDS.index(hold), f_ext)
