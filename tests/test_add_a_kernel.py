@@ -127,7 +127,9 @@ def build(page: list[Step], copy: Path) -> Path:
     changed = sorted({copy / s.path for s in page if s.path.startswith("core/kernels/")})
     rest = copy / "rest.cpp"
     rest.write_text(kernel_lists(copy, changed))
-    sources = [*changed, rest, *(copy / "core/kernels" / x for x in ("list.cpp", "c_api.cpp"))]
+    kernels = copy / "core/kernels"
+    sources = [*changed, rest, *(kernels / f"{x}.cpp" for x in ("list", "c_api", "elementwise"))]
+    sources += kernels.glob("*_functions.cpp")  # the elementwise ones
     library = place / Path(jc.get_library()).name
     isa = jc.core_info()["isa"]
     march = {"generic": [], "native": ["-march=native"]}.get(isa, [f"-march=x86-64-{isa}"])
