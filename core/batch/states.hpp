@@ -59,6 +59,12 @@ struct Arguments {
   bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };
 
+// The workspace of kernels that need none.
+template <class S>
+struct NoWork {
+  NoWork(const Tree<double>&, Arena&) {}
+};
+
 namespace batch {
 
 // Everything a run of kernel K needs, laid out in one block.

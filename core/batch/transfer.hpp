@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "jounce/batch/call.hpp"
+#include "jounce/lie/quaternion.hpp"
 #include "jounce/tree/workspace.hpp"
 #include "jounce/vec/columns.hpp"
 
@@ -97,26 +98,16 @@ JOUNCE_INLINE auto is_unit(const S& norm) {
   return (norm >= S(1.0 - kQuaternionSlack)) & (norm <= S(1.0 + kQuaternionSlack));
 }
 
-// Divides by the largest component, so that squares neither underflow nor overflow; makes NaN of zero.
-template <class S>
-JOUNCE_INLINE void tame(S* x) {
-  S largest(0.0);
-  for (int k = 0; k < 4; ++k) {
-    const S size = select(x[k] < S(0.0), -x[k], x[k]);
-    largest = select(largest < size, size, largest);
-  }
-  for (int k = 0; k < 4; ++k) x[k] = x[k] / largest;
-}
-
 // Scales quaternions to unit length; false if one is zero or, of a configuration, not near that length.
 template <class S>
 JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, Holds holds, S* q) {
   bool good = true;
   for (int at : tree.quaternions) {
     S* x = q + at;
-    if (holds == Holds::directions) tame(x);
+    const bool any_length = holds == Holds::directions;
+    const bool scaled = any_length && scale_quaternion(x);
     const S norm = quaternion_norm(x);
-    if (!all(holds == Holds::directions ? norm > S(0.0) : is_unit(norm))) good = false;
+    if (any_length ? !scaled : !all(is_unit(norm))) good = false;
     const S scale = S(1.0) / norm;
     for (int k = 0; k < 4; ++k) x[k] *= scale;
   }

@@ -7,11 +7,6 @@
 namespace jounce {
 namespace {
 
-template <class S>
-struct NoWork {
-  NoWork(const Tree<double>&, Arena&) {}
-};
-
 struct Integrate {
   static constexpr Signature signature{.name = "integrate",
                                        .inputs = {configuration("q"), {"dv", shapes::v}},

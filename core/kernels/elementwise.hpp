@@ -17,10 +17,4 @@ KernelList twist_functions();
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& elementwise_functions();
 
-// What they share: no room for intermediate results.
-template <class S>
-struct NoWork {
-  NoWork(const Tree<double>&, Arena&) {}
-};
-
 }  // namespace jounce

@@ -6,11 +6,6 @@
 namespace jounce {
 namespace {
 
-template <class S>
-struct NoWork {
-  NoWork(const Tree<double>&, Arena&) {}
-};
-
 struct PassiveForces {
   static constexpr Signature signature{.name = "passive_forces",
                                        .inputs = {configuration("q"), {"v", shapes::v}},

@@ -90,28 +90,6 @@ struct InverseKinematicsWork {
   }
 };
 
-// Rotation vector of a rotation matrix, through the quaternion with the largest entry as divisor.
-inline Vec3<double> rotation_vector(const Mat3<double>& R) {
-  const double d[] = {R.x.x, R.y.y, R.z.z}, trace = d[0] + d[1] + d[2];
-  double q[4];
-  if (trace >= 0.0) {
-    const Vec3<double> axial{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x};
-    store(axial, q);
-    q[3] = 1.0 + trace;
-  } else if (d[0] >= d[1] && d[0] >= d[2]) {
-    q[0] = 1.0 + d[0] - d[1] - d[2];
-    q[1] = R.x.y + R.y.x, q[2] = R.x.z + R.z.x, q[3] = R.y.z - R.z.y;
-  } else if (d[1] >= d[2]) {
-    q[1] = 1.0 + d[1] - d[0] - d[2];
-    q[0] = R.x.y + R.y.x, q[2] = R.y.z + R.z.y, q[3] = R.z.x - R.x.z;
-  } else {
-    q[2] = 1.0 + d[2] - d[0] - d[1];
-    q[0] = R.x.z + R.z.x, q[1] = R.y.z + R.z.y, q[3] = R.x.y - R.y.x;
-  }
-  normalize_quaternion(q);
-  return quaternion_log(q);
-}
-
 // Writes weight times a vector's components to every `step`-th entry.
 inline void store_weighted(const Vec3<double>& x, const double* weights, double* out, int step) {
   out[0] = x.x * weights[0];
@@ -126,7 +104,7 @@ inline Vec3<double> frame_residual(const Task& task, const Pose<double>& world, 
     store_weighted(away, task.weights + 3, e, 1);
     return Vec3<double>::zero();
   }
-  const Vec3<double> w = rotation_vector(transpose(task.target.R) * world.R);
+  const Vec3<double> w = rotation_log(transpose(task.target.R) * world.R);
   store_weighted(w, task.weights, e, 1);
   store_weighted(transposed(task.target.R, away), task.weights + 3, e + 3, 1);
   return w;
