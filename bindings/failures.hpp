@@ -5,7 +5,8 @@
 
 namespace jounce {
 
-void raise_failure(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch,
-                   const Failure& failure);
+// `function` is the name of the function that was called.
+void raise_failure(const char* function, const Kernel& kernel, const Model& model, const Call& call,
+                   const Batch& batch, const Failure& failure);
 
 }  // namespace jounce

@@ -19,7 +19,7 @@ __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
 CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
 
-_search: Callable[..., Any] = _core.raw("search_configuration")
+_search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit

@@ -17,8 +17,8 @@ from jounce.simulation.methods import find_method
 
 __all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
 
-_step = _core.raw("explicit_step")
-_rollout = _core.raw("explicit_rollout")
+_step = _core.raw("explicit_step", "step")
+_rollout = _core.raw("explicit_rollout", "rollout")
 _HOLDS = ("zero", "first")
 
 
