@@ -12,6 +12,7 @@ from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
 from jounce.kinematics.configurations import random_configuration
 from jounce.lie._checks import group_element
+from jounce.model._checks import check_flag
 from jounce.model.model import Model, node_of, require_model
 
 __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
@@ -233,6 +234,7 @@ def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
 
 
 def _limits(model: Model, hold: bool) -> tuple[Array, Array]:
+    check_flag("limits", hold)
     if not hold:
         return np.full(model.nq, -_FAR), np.full(model.nq, _FAR)
     return np.maximum(model.lower, -_FAR), np.minimum(model.upper, _FAR)
