@@ -63,8 +63,7 @@ class Files:
         """One file with one to three changes, read and used."""
         self.rng = rng
         name, (read, text) = self.pick(self.samples)
-        for _ in range(int(rng.integers(1, 4))):
-            text = self.pick(CHANGES)(self, text)
+        text = self.changed(text, rng)
         strict = bool(rng.random() < 0.1)
 
         def use() -> Any:
@@ -74,6 +73,13 @@ class Files:
             return jc.inverse_dynamics(model, q, v, v), jc.mass_matrix(model, q)
 
         return f"file {name}", use
+
+    def changed(self, text: str, rng: np.random.Generator) -> str:
+        """The text with one to three changes."""
+        self.rng = rng
+        for _ in range(int(rng.integers(1, 4))):
+            text = self.pick(CHANGES)(self, text)
+        return text
 
     def some(self, pattern: re.Pattern[str], text: str) -> tuple[int, int]:
         """Where one of the matches of a pattern begins and ends."""

@@ -77,11 +77,7 @@ def random_configuration(
             made of integers.
     """
     require_model(model)
-    if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
-        raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
-    if isinstance(rng, (int, np.integer)) and rng < 0:
-        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     lead = _lead("random_configuration", model, shape)
     low, width = _ranges(model)
     q: Array = generator.random((*lead, model.nq))
@@ -93,6 +89,20 @@ def random_configuration(
         x /= np.sqrt(np.einsum("...i,...i", x, x))[..., None]
         q[..., starts[:, None] + np.arange(4)] = x
     return q
+
+
+def generator_of(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """The generator itself, or one with this seed.
+
+    Raises:
+        ArgumentError: a negative seed.
+        ArgumentTypeError: it is no generator or seed.
+    """
+    if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
+        raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
+    if isinstance(rng, (int, np.integer)) and rng < 0:
+        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
+    return np.random.default_rng(rng)
 
 
 def configuration(
