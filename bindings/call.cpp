@@ -104,11 +104,12 @@ PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel&
   if (s.options.count && !read_options(s, arguments, own, call, several, keep)) return nullptr;
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, several, keep)) return nullptr;
+  const Layout looks = layout(s, call);
   const bool done = several.given
                         ? runs_for_all(bound.function, kernel, own.model, call, batch, threads, several,
                                        outputs)
                         : runs(bound.function, kernel, own.model, call, batch, threads);
-  if (!done) {
+  if (!done || (looks != Layout::own && !warn_of(looks, s, own.model))) {
     outputs.spoil(threads);
     return nullptr;
   }
