@@ -209,7 +209,7 @@ bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
 }
 
 // A body's name or index, or the name of a frame. What is none of them, `Model.frame` refuses.
-bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt& frame) {
+bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt<>& frame) {
   Py_ssize_t at = -1;
   if (PyUnicode_Check(object)) {
     PyObject* found = PyDict_GetItemWithError(own.frames, object);

@@ -24,7 +24,7 @@ namespace jounce {
 struct Task {
   enum Kind { center_of_mass = -2, pose = 0, position = 1 };
   Kind kind;
-  FrameAt frame;
+  FrameAt<> frame;
   Pose<double> target;
   const double* weights;  // (6) angular, linear
 

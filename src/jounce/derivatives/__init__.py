@@ -26,18 +26,32 @@ from jounce.derivatives.dynamics import (
 )
 from jounce.derivatives.hybrid import HybridDynamicsDerivatives, hybrid_dynamics_derivatives
 from jounce.derivatives.jacobians import jacobian_derivatives
+from jounce.derivatives.jvp import Jvp, jvp
 from jounce.derivatives.linearization import Linearization, linearize
+from jounce.derivatives.parameters import parameter_derivatives
 from jounce.derivatives.passive import PassiveForcesDerivatives, passive_forces_derivatives
+from jounce.derivatives.vjp import (
+    ForwardDynamicsVjp,
+    InverseDynamicsVjp,
+    KineticEnergyVjp,
+    PotentialEnergyVjp,
+    vjp,
+)
 
 __all__ = [
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
     "ForwardDynamicsDerivatives",
+    "ForwardDynamicsVjp",
     "HybridDynamicsDerivatives",
     "InverseDynamicsDerivatives",
+    "InverseDynamicsVjp",
+    "Jvp",
     "KineticEnergyDerivatives",
+    "KineticEnergyVjp",
     "Linearization",
     "PassiveForcesDerivatives",
+    "PotentialEnergyVjp",
     "body_acceleration_derivatives",
     "body_twist_derivatives",
     "christoffel_symbols",
@@ -46,10 +60,13 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix_derivatives",
     "jacobian_derivatives",
+    "jvp",
     "kinetic_energy_derivatives",
     "linearize",
     "mass_matrix_derivatives",
+    "parameter_derivatives",
     "passive_forces_derivatives",
+    "vjp",
 ]
 
 

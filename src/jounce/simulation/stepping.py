@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import Array, ArrayLike, Integers
+from jounce.derivatives.jvp import let_differentiate
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
@@ -109,6 +110,15 @@ def step(
         return Step(*end)
     packed = find_method(method).packed()
     return Step(*_step(model, q, v, tau, time_step(dt), packed, f_ext, out=out, threads=threads))
+
+
+def _kernel_arguments(
+    dt: ArrayLike = np.nan, method: str = "rkmk4", **given: Any
+) -> dict[str, Any]:
+    return {**given, "dt": time_step(dt), "tableau": find_method(method).packed()}
+
+
+let_differentiate(step, "q v tau dt f_ext method", "explicit_step", Step, _kernel_arguments)
 
 
 def rollout(
