@@ -276,8 +276,8 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(_module.kernel_names())
 
 
-def signature(name: str) -> dict[str, list[str]]:
-    """What a kernel takes and gives, by name: inputs, options, outputs."""
+def signature(name: str) -> dict[str, Any]:
+    """What a kernel takes and gives, by name: inputs, options, outputs, and what axes count."""
     return dict(_module.signature(name))
 
 

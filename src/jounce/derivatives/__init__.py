@@ -5,6 +5,7 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 matrices are (nv, nv) and nothing is singular anywhere.
 """
 
+from jounce.derivatives import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.derivatives.bodies import (
     BodyAccelerationDerivatives,
     BodyTwistDerivatives,

@@ -1,5 +1,6 @@
 """Motion in time: steps on the group, rollouts, simulations, and exact derivatives of steps."""
 
+from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
 from jounce.simulation.motion import MotionCheck, SimulatedMotion
 from jounce.simulation.simulate import simulate
