@@ -186,7 +186,7 @@ bool fits_memory(const Signature& s, const Arguments& arguments, const Call& cal
     if (own != 1 && double(own) != states) numbers += states * double(call.in_size[k]);
   }
   if (sizeof(double) * numbers < kLargeBytes) return true;
-  return has_memory(s.name, results, sizeof(double) * numbers);
+  return has_memory(arguments.function, results, sizeof(double) * numbers);
 }
 
 bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError, DivergenceError
@@ -143,8 +144,9 @@ class _Task(NamedTuple):
         rows = None
         if control is not None and not callable(control):
             rows = _rows(model, control, len(t))
-            lead = np.broadcast_shapes(lead, rows.shape[:-2])
-            rows = np.broadcast_to(rows, (*lead, *rows.shape[-2:])).reshape(-1, *rows.shape[-2:])
+            lead = _merged(lead, rows.shape[:-2])
+            shape = rows.shape[-2:]
+            rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
         n = math.prod(lead)
         q, v = (
             np.array(np.broadcast_to(np.asarray(x, float), (*lead, size))).reshape(n, size)
@@ -212,12 +214,9 @@ def _blames_control(error: ArgumentError) -> bool:
 
 def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
     """Return what a control gave, if these are forces."""
-    try:
-        tau = np.asarray(value, float)
-    except (TypeError, ValueError):
-        tau = np.full(0, np.nan)
+    tau = _floats("control must return forces: they", value)
     if tau.shape != shape:
-        got = f"{type(value).__name__} of shape {np.shape(tau)}"
+        got = f"{type(value).__name__} of shape {tau.shape}"
         raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
     if not np.isfinite(tau).all():
         if speed > ENORMOUS:
@@ -412,13 +411,20 @@ def _give(
         done.due[passed] += 1
 
 
-def _times(t: ArrayLike) -> Array:
+def _floats(name: str, value: ArrayLike) -> Array:
+    """The value as an array, an empty one where it has no numbers."""
+    refuse_masked(name, value)
+    refuse_complex(name, value)
     try:
-        times = np.asarray(t, float)
+        return np.asarray(value, float)
     except (TypeError, ValueError):
-        times = np.full(0, np.nan)
+        return np.zeros(0)
+
+
+def _times(t: ArrayLike) -> Array:
+    times = _floats("t", t)
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
-        raise ArgumentError(f"t must be finite times of shape (T,), got shape {np.shape(t)}")
+        raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
     if (np.diff(times) <= 0).any():
         k = int(np.flatnonzero(np.diff(times) <= 0)[0])
         raise ArgumentError(
@@ -427,16 +433,22 @@ def _times(t: ArrayLike) -> Array:
     return times.copy()
 
 
-def _rows(model: Model, control: ArrayLike, count: int) -> Array:
+def _merged(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int, ...]:
     try:
-        rows = np.asarray(control, float)
-    except (TypeError, ValueError):
-        rows = np.full(0, np.nan)
+        return np.broadcast_shapes(states, controls)
+    except ValueError:
+        raise ArgumentError(
+            f"the leading axes {controls} of control do not broadcast with {states} of q0 and v0"
+        ) from None
+
+
+def _rows(model: Model, control: ArrayLike, count: int) -> Array:
+    rows = _floats("control", control)
     if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
         raise ArgumentError(
             f"control must be a function of (t, q, v) or an array of shape (..., {count - 1}, "
             f"{model.nv}), constant between times, or (..., {count}, {model.nv}), linear, "
-            f"got {type(control).__name__} of shape {np.shape(control)}"
+            f"got {type(control).__name__} of shape {rows.shape}"
         )
     if not np.isfinite(rows).all():
         raise ArgumentError("control must be finite")

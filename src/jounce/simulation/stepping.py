@@ -18,8 +18,8 @@ from jounce.simulation.taylor import TAYLOR, taylor_step
 
 __all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
 
-_step = _core.raw("explicit_step")
-_rollout = _core.raw("explicit_rollout")
+_step = _core.raw("explicit_step", "step")
+_rollout = _core.raw("explicit_rollout", "rollout")
 _HOLDS = ("zero", "first")
 
 
