@@ -10,8 +10,8 @@ namespace jounce {
 
 // Coordinates of one joint, moved.
 template <class S, class P>
-void integrate(const Node<P>& node, const S* from, const S* d, S* to) {
-  if (node.nv == 1) {
+JOUNCE_INLINE void integrate(const Node<P>& node, const S* from, const S* d, S* to) {
+  if (node.nv == 1) [[likely]] {
     to[0] = from[0] + d[0];
     return;
   }
@@ -29,8 +29,8 @@ void integrate(const Node<P>& node, const S* from, const S* d, S* to) {
 
 // The tangent vector of one joint.
 template <class S, class P>
-void difference(const Node<P>& node, const S* from, const S* to, S* d) {
-  if (node.nv == 1) {
+JOUNCE_INLINE void difference(const Node<P>& node, const S* from, const S* to, S* d) {
+  if (node.nv == 1) [[likely]] {
     d[0] = to[0] - from[0];
     return;
   }

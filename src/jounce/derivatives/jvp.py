@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from jounce import _core
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError, ArgumentTypeError, Error
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
 from jounce.model.parameters import Parameters
 
@@ -138,10 +138,7 @@ def jvp(
         given["d_model"] = _model_tangent(model, parameters, given.get("body"))
     if out is not None:
         given["out"] = _flat_out(out)
-    try:
-        parts = plan.kernel(model, **given, threads=threads)
-    except Error as error:
-        raise type(error)(str(error).replace("_jvp()", "()")) from None
+    parts = plan.kernel(model, **given, threads=threads)
     if plan.result is None:
         return Jvp(*parts)
     return Jvp(plan.result(*parts[: plan.results]), plan.result(*parts[plan.results :]))
@@ -172,7 +169,7 @@ def let_differentiate(
         function.__name__,
         split,
         {name: f"d_{name}" if name in inputs else None for name in split},
-        run or _core.raw(f"{kernel}_jvp"),
+        run or _core.raw(f"{kernel}_jvp", function.__name__),
         len(own["outputs"]),
         result,
         prepare,
@@ -196,7 +193,7 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     own = _core.signature(known.name)
     names = (*own["inputs"], *own["options"], *own["optional_inputs"])
     tangents = {name: None if name in own["options"] else f"d_{name}" for name in names}
-    kernel = _core.raw(f"{known.name}_jvp")
+    kernel = _core.raw(f"{known.name}_jvp", known.name)
     result = cast("Callable[..., Any] | None", known.result)
     count, ranks = len(own["outputs"]), own["input_ranks"]
     plan = Plan(known.name, names, tangents, kernel, count, result, None, ranks)

@@ -10,8 +10,9 @@ import numpy as np
 from jounce import _core
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
-from jounce.kinematics.configurations import random_configuration
+from jounce.kinematics.configurations import generator_of, random_configuration
 from jounce.lie._checks import group_element
+from jounce.model._checks import check_flag
 from jounce.model.model import Model, node_of, require_model
 
 __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
@@ -19,7 +20,7 @@ __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
 CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
 
-_search: Callable[..., Any] = _core.raw("search_configuration")
+_search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit
@@ -110,12 +111,13 @@ def inverse_kinematics(
     fixed = (tasks.weights, tasks.nodes, tasks.frames, lower, upper, settings)
     found = _search(model, q0, tasks.targets, *fixed, threads=threads)
     q, error = found[0], np.asarray(found[1])
-    for _ in range(_count("restarts", restarts)):
+    more = int(_count("restarts", restarts))
+    generator = generator_of(rng) if more else None
+    for _ in range(more):
         left = error > tolerance
         if not left.any():
             break
-        rng = np.random.default_rng(rng) if not isinstance(rng, np.random.Generator) else rng
-        start = random_configuration(model, rng, int(left.sum()))
+        start = random_configuration(model, generator, int(left.sum()))
         goal = np.broadcast_to(tasks.targets, (*error.shape, *tasks.targets.shape[-3:]))[left]
         again, rest, _ = _search(model, start, goal, *fixed, threads=threads)
         better = rest < error[left]
@@ -233,6 +235,7 @@ def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
 
 
 def _limits(model: Model, hold: bool) -> tuple[Array, Array]:
+    check_flag("limits", hold)
     if not hold:
         return np.full(model.nq, -_FAR), np.full(model.nq, _FAR)
     return np.maximum(model.lower, -_FAR), np.minimum(model.upper, _FAR)

@@ -50,7 +50,6 @@ __all__ = [
     "transform",
     "violation",
     "violations",
-    "warn_of_violations",
 ]
 
 
