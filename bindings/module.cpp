@@ -122,6 +122,14 @@ nb::object bind_elementwise(const std::string& name, const std::string& doc,
   return function_of(name, doc, module_name, call_bound_elementwise, bound);
 }
 
+// What the axes of an array count, by name.
+nb::list axes_of(const Shape& shape) {
+  constexpr const char* kNames[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored"};
+  nb::list axes;
+  for (int k = 0; k < shape.rank; ++k) axes.append(kNames[shape.dims[k].of]);
+  return axes;
+}
+
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
   nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
@@ -138,7 +146,11 @@ nb::dict signature_of(const Signature& s) {
     outputs.append(output.name);
     output_ranks.append(output.shape.rank);
   }
-  nb::dict all;
+  nb::dict all, input_axes, output_axes;
+  for (const Input& input : s.inputs) input_axes[input.name] = axes_of(input.shape);
+  for (const Output& output : s.outputs) output_axes[output.name] = axes_of(output.shape);
+  all["input_axes"] = input_axes;
+  all["output_axes"] = output_axes;
   all["inputs"] = required;
   all["options"] = options;
   all["options_with_defaults"] = optional_options;
@@ -175,6 +187,8 @@ void define_environment(nb::module_& m) {
   m.attr("representations") = nb::tuple(representations);
   m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
         "Raise the exceptions of this module, jounce.errors.");
+  m.def("use_coupled", [](nb::handle function) { use_coupled(function.ptr()); }, "function"_a,
+        "Call this for models that have no tree: (kernel, type of result, model, arguments).");
   m.def(
       "doubtful_inertias",
       [](Array<double> parameters) {
@@ -225,6 +239,10 @@ int import_numpy() {
 }
 
 }  // namespace
+
+bool is_treeless(PyObject* object) {
+  return PyObject_TypeCheck(object, tree_type) && !nb::inst_ready(object);
+}
 
 const PythonModel* model_of(PyObject* object) {
   if (PyObject_TypeCheck(object, tree_type) && nb::inst_ready(object)) {

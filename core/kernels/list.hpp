@@ -28,6 +28,8 @@ KernelList check_kernels();
 KernelList simulation_kernels();
 KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
+KernelList hessian_kernels();
+KernelList series_partials_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

@@ -277,7 +277,7 @@ def kernel_names() -> tuple[str, ...]:
 
 
 def signature(name: str) -> dict[str, Any]:
-    """What a kernel takes and gives, by name: inputs, options, outputs."""
+    """What a kernel takes and gives, by name: inputs, options, outputs, and what axes count."""
     return dict(_module.signature(name))
 
 

@@ -19,6 +19,8 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import jacobian
 from jounce.lie.twists import require_representation
 from jounce.model import Model
+from jounce.model.coupled import CoupledModel
+from jounce.model.model import require_model
 from jounce.model.rates import path_rates, rate_nodes
 
 __all__ = ["jacobian_derivatives"]
@@ -30,8 +32,8 @@ _COMPILED: dict[int, Callable[..., Array]] = {
 }
 """By order; those above follow from the Jacobian."""
 _BY_DUALS = {
-    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives"),
-    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives"),
+    1: raw("jacobian_first_derivatives_jvp", "jvp"),
+    2: raw("jacobian_second_derivatives_jvp", "jvp"),
 }
 _PORTION = 2**16
 """Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""
@@ -88,9 +90,14 @@ def jacobian_derivatives(
     if order in _COMPILED:
         return _COMPILED[order](model, q, body, twist, out=out, threads=threads)
     require_representation(twist)
-    path = path_rates(model, body)
+    require_model(model)
+    whole = model.expanded
+    path = path_rates(whole, body)
 
     def compute(q: ArrayLike) -> Array:
+        if isinstance(model, CoupledModel):
+            partials = _partials(whole, model.expand(q), body, path, order, twist, threads)
+            return model.contract(partials, range(-order - 1, 0))
         return _partials(model, q, body, path, order, twist, threads)
 
     own = (6, *(model.nv,) * (order + 1))
