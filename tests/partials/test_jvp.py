@@ -252,7 +252,7 @@ MISTAKES = {
     "no function at all": ("inverse_dynamics", (1,), (), "has no compiled derivative"),
     "unknown argument": (jc.mass_matrix, {"p": 1}, (), "mass_matrix.* has no argument 'p', only q"),
     "too many": (jc.mass_matrix, (np.ones(3), 2), (), r"takes 1 after the model \(q\), got 2"),
-    "too few": (jc.bias_forces, (np.ones(3),), (), r"bias_forces\(\) needs the argument 'v'"),
+    "too few": (jc.bias_forces, (np.ones(3),), (), r"jvp\(\) needs the argument 'v'"),
     "no tuple": (
         jc.mass_matrix,
         np.ones(3),

@@ -137,8 +137,8 @@ def _along_each(
         stacked = [np.stack(part, axis=-1)[..., :count] for part in zip(*parts, strict=True)]
     else:
         spread = {name: _with_axis(x, ranks[name]) for name, x in arrays.items()}
-        parts = along(np.eye(count), {**given, **spread})
-        stacked = [np.moveaxis(part, len(lead), -1) for part in parts]
+        all_at_once = along(np.eye(count), {**given, **spread})
+        stacked = [np.moveaxis(part, len(lead), -1) for part in all_at_once]
     return plan.result(*stacked) if plan.result else stacked[0]
 
 

@@ -153,7 +153,8 @@ def _weights(weights: ArrayLike, trailing: tuple[int, ...], lead: tuple[int, ...
 
 def _contracted(mu: Array, matrix: Array) -> Array:
     """The row vector times the matrix."""
-    return np.einsum("...i,...ij->...j", mu, matrix)
+    product: Array = np.einsum("...i,...ij->...j", mu, matrix)
+    return product
 
 
 def _inverse(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:

@@ -109,7 +109,8 @@ def distance(parameters: ArrayLike) -> Array:
     The Frobenius norm of the negative part of the pseudo inertia: the distance, in that norm, of
     the pseudo inertia to the nearest one of a body. Zero exactly for bodies that can exist.
     """
-    return np.linalg.norm(_negative_part(parameters)[1], axis=(-2, -1))
+    size: Array = np.linalg.norm(_negative_part(parameters)[1], axis=(-2, -1))
+    return size
 
 
 def nearest(parameters: ArrayLike) -> Array:
