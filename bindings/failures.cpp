@@ -86,19 +86,19 @@ void raise_demand(const Signature& s, const Batch& batch, const Failure& failure
 
 }  // namespace
 
-void raise_failure(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch,
-                   const Failure& failure) {
+void raise_failure(const char* function, const Kernel& kernel, const Model& model, const Call& call,
+                   const Batch& batch, const Failure& failure) {
   const Signature& s = *kernel.signature;
   const bool has_input = failure.input >= 0;
   if (failure.kind == Failure::singular) {
     return s.demands.count ? raise_demand(s, batch, failure) : raise_singular(model, batch, failure);
   }
   if (failure.kind == Failure::overflow) {
-    return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", s.name,
+    return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", function,
                  state_text(batch, failure.state).c_str());
   }
   if (!has_input) {  // changed by another thread in the meantime
-    return raise(kArgumentError, "an input of %s() is not finite, or has a bad quaternion", s.name);
+    return raise(kArgumentError, "an input of %s() is not finite, or has a bad quaternion", function);
   }
   if (failure.kind == Failure::not_finite) return raise_not_finite(s, call, batch, failure);
   raise_quaternion(s, model, call, batch, failure);

@@ -5,8 +5,9 @@
 
 namespace jounce {
 
-void raise_failure(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch,
-                   const Failure& failure);
+// `function` is the name of the function that was called.
+void raise_failure(const char* function, const Kernel& kernel, const Model& model, const Call& call,
+                   const Batch& batch, const Failure& failure);
 
 // Whether the first state looks as if it had the layout of another library: a joint at the root that
 // is turned by half about an axis, in numbers that nobody computes but many write.

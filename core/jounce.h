@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define JOUNCE_ABI 2
+#define JOUNCE_ABI 3
 JOUNCE_API int jounce_abi(void);
 
 typedef struct jounce_model jounce_model;
@@ -80,7 +80,7 @@ JOUNCE_API int jounce_input_count(const jounce_kernel* kernel);
 JOUNCE_API int jounce_output_count(const jounce_kernel* kernel);
 JOUNCE_API int jounce_option_count(const jounce_kernel* kernel);
 
-enum { JOUNCE_MOST_INPUTS = 8, JOUNCE_MOST_OUTPUTS = 8, JOUNCE_MOST_RANK = 4 };
+enum { JOUNCE_MOST_INPUTS = 16, JOUNCE_MOST_OUTPUTS = 16, JOUNCE_MOST_RANK = 4 };
 
 typedef struct {
   const char* name;

@@ -46,7 +46,7 @@ class BatchRun {
     bytes_ = model.workspace(kernel, call.order, false);
     if (call.states > 1 && kernel.signature->packs != Packs::never) {
       const std::size_t wide = model.workspace(kernel, call.order, true);
-      if (kernel.signature->packs == Packs::always || wide <= kPackBytes) group_ = kWide;
+      if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) group_ = kWide;
       if (group_ > 1 && wide > bytes_) bytes_ = wide;
     }
     groups_ = (call.states + group_ - 1) / group_;

@@ -53,7 +53,7 @@ void passive_forces(const Tree<P>& tree, const S* q, const S* v, S* out) {
     }
     for (int i = 0; i < node.nv; ++i) {
       const int k = node.v + i;
-      const S spring = stiffness[i] == P(0.0) ? S(0.0) : stiffness[i] * u[i];
+      const S spring = is_zero(stiffness[i]) ? S(0.0) : stiffness[i] * u[i];
       out[k] = -spring - tree.damping[k] * v[k] - tree.friction[k] * sign(v[k]);  // (1)
     }
   }
@@ -91,7 +91,7 @@ void passive_forces_partials(const Tree<P>& tree, const S* q, S* dq, S* dv) {
       S column[6];
       deflection_column(d, j, column);
       for (int i = 0; i < node.nv; ++i) {
-        if (stiffness[i] != P(0.0)) block[i * nv + j] = -stiffness[i] * column[i];
+        if (!is_zero(stiffness[i])) block[i * nv + j] = -stiffness[i] * column[i];
       }
     }
   }

@@ -34,7 +34,7 @@ void describe(const Argument& argument, bool may_miss, const Model& model, int o
   array->optional = may_miss;
   array->is_series = argument.shape.is_series();
   array->rank = argument.shape.rank;
-  array->size = entries(argument.shape, {t.nq, t.nv, t.n_bodies, order}, dims);
+  array->size = entries(argument.shape, {t, order}, dims);
   for (int i = 0; i < array->rank; ++i) array->dims[i] = dims[i];
 }
 
@@ -60,7 +60,7 @@ const char* fill_arrays(const Signature& s, const jounce_call& from, Call& to, i
 }
 
 // The same for its options.
-const char* fill_options(const Signature& s, const Model& model, const jounce_call& from, Options& to) {
+const char* fill_options(const Signature& s, const Model& model, const jounce_call& from, Options<>& to) {
   for (const Option& option : s.options) {
     switch (option.kind) {
       case Option::mask:
@@ -85,6 +85,8 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         break;
       case Option::tableau:
       case Option::every:
+      case Option::pair:
+      case Option::order:
       case Option::hold: return "a motion in time cannot be asked for here";
     }
   }

@@ -14,6 +14,7 @@ KernelList dynamics_kernels();
 KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList regressor_kernels();
+KernelList adaptive_kernels();
 KernelList kinematics_kernels();
 KernelList configuration_kernels();
 KernelList wrench_kernels();
@@ -27,6 +28,8 @@ KernelList check_kernels();
 KernelList simulation_kernels();
 KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
+KernelList hessian_kernels();
+KernelList series_partials_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

@@ -1,5 +1,5 @@
 // Steps and rollouts of explicit methods.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/simulation/rollout.hpp"
 
@@ -23,7 +23,7 @@ struct ExplicitStep {
                  {"tau", shapes::v},
                  {"dt", shapes::scalar},
                  {"f_ext", shapes::six_vectors, optional}},
-      .outputs = {{"q", shapes::q}, {"v", shapes::v}},
+      .outputs = {configuration_output("q"), {"v", shapes::v}},
       .options = {options::tableau},
       .internal = true};
   template <class S>
@@ -86,6 +86,8 @@ struct ExplicitRollout {
 
 }  // namespace
 
-KernelList simulation_kernels() { return {kernel_of<ExplicitStep>, kernel_of<ExplicitRollout>}; }
+KernelList simulation_kernels() {
+  return differentiable<ExplicitStep>({kernel_of<ExplicitRollout>});
+}
 
 }  // namespace jounce

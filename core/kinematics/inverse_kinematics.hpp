@@ -9,6 +9,7 @@
 //   (3) u = -J^T (J J^T + mu)^-1 e,
 // is cut to the limits, and taken if the residual falls. How mu changes follows the ratio of that to
 // what the linear model predicts (Nielsen, Damping parameter in Marquardt's method, 1999).
+// A joint that follows another one has no rate of its own: its columns join those of its leader.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace jounce {
 struct Task {
   enum Kind { center_of_mass = -2, pose = 0, position = 1 };
   Kind kind;
-  FrameAt frame;
+  FrameAt<> frame;
   Pose<double> target;
   const double* weights;  // (6) angular, linear
 
@@ -46,6 +47,7 @@ inline Task task_at(int n, const double* nodes, const double* frames, const doub
 // What stops the search.
 struct SearchLimits {
   const double *lower, *upper;  // (nq), of joints of one rate
+  const double* couplings;      // (nv, 3) leading rate, multiplier and offset of each, or null
   double tolerance;             // of the residual's length
   int iterations;               // at most
 };
@@ -174,9 +176,26 @@ inline void frame_task(const Tree<double>& tree, const Task& task, const double*
   }
 }
 
+// Which rate a rate follows: itself, if it is free to move.
+inline int leader_of(int nv, const double* couplings, int j) {
+  return std::clamp(int(couplings[3 * j]), 0, nv - 1);
+}
+
+// The columns of rates that follow others join those of their leaders.
+inline void join_columns(int rows, int nv, const double* couplings, double* J) {
+  for (int j = 0; couplings && j < nv; ++j) {
+    const int leader = leader_of(nv, couplings, j);
+    for (int i = 0; leader != j && i < rows; ++i) {
+      double* row = J + std::size_t(i) * nv;
+      row[leader] += couplings[3 * j + 1] * row[j];
+      row[j] = 0.0;
+    }
+  }
+}
+
 // All residuals and their Jacobian; returns the squared length.
-inline double residuals(const Tree<double>& tree, const double* q, double* e, double* J,
-                        InverseKinematicsWork& work) {
+inline double residuals(const Tree<double>& tree, const SearchLimits& limits, const double* q,
+                        double* e, double* J, InverseKinematicsWork& work) {
   int row = 0;
   for (int k = 0; k < work.tasks; ++k) {
     const Task& task = work.task[k];
@@ -184,6 +203,7 @@ inline double residuals(const Tree<double>& tree, const double* q, double* e, do
     one(tree, task, q, e + row, J + std::size_t(row) * tree.nv, work);
     row += task.rows();
   }
+  join_columns(row, tree.nv, limits.couplings, J);
   double sum = 0.0;
   for (int i = 0; i < row; ++i) sum += e[i] * e[i];
   return sum;
@@ -275,9 +295,18 @@ inline double predicted_fall(double mu, const InverseKinematicsWork& work) {
   return fall;
 }
 
-inline void cut_to_limits(const Tree<double>& tree, const SearchLimits& limits, double* q) {
+// Then what follows others goes where they lead it.
+inline void cut_to_limits(const Tree<double>& tree, const SearchLimits& limits,
+                          InverseKinematicsWork& work, double* q) {
   for (const Node<double>& node : tree.nodes) {
     if (node.nv == 1) q[node.q] = std::clamp(q[node.q], limits.lower[node.q], limits.upper[node.q]);
+  }
+  if (!limits.couplings) return;
+  for (const Node<double>& node : tree.nodes) work.columns[node.v] = q[node.q];
+  for (const Node<double>& node : tree.nodes) {
+    const double* own = limits.couplings + 3 * std::size_t(node.v);
+    const int leader = leader_of(tree.nv, limits.couplings, node.v);
+    if (node.nv == 1 && leader != node.v) q[node.q] = own[1] * work.columns[leader] + own[2];
   }
 }
 
@@ -288,8 +317,8 @@ inline void find_configuration(const Tree<double>& tree, const SearchLimits& lim
   constexpr double kLeast = 1e-12, kMost = 1e9, kStill = 1e-15, kFlat = 1e-12;
   const int rows = work.rows();
   const double enough = limits.tolerance * limits.tolerance;
-  cut_to_limits(tree, limits, work.q);
-  double cost = residuals(tree, work.q, work.e, work.J, work), scale = 0.0;
+  cut_to_limits(tree, limits, work, work.q);
+  double cost = residuals(tree, limits, work.q, work.e, work.J, work), scale = 0.0;
   double damping = 1e-3, growth = 2.0;
   bool fresh = true;
   int k = 0;
@@ -302,8 +331,8 @@ inline void find_configuration(const Tree<double>& tree, const SearchLimits& lim
     const double mu = damping * scale;
     if (damped_step(rows, mu, work) < kStill || damping > kMost) break;
     integrate(tree, work.q, work.u, work.trial);
-    cut_to_limits(tree, limits, work.trial);
-    const double next = residuals(tree, work.trial, work.e_trial, work.J_trial, work);
+    cut_to_limits(tree, limits, work, work.trial);
+    const double next = residuals(tree, limits, work.trial, work.e_trial, work.J_trial, work);
     fresh = next < cost;
     if (!fresh) {
       damping = std::max(damping, 1e-6) * growth;

@@ -7,8 +7,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "jounce/spatial/spatial.hpp"
@@ -53,20 +55,24 @@ struct Node {
 constexpr int kMostRelated = 1024;  // rates up to which `related` is kept
 constexpr int related_words(int nv) { return (nv + 63) / 64; }
 
+// A tree of doubles owns its arrays; one of other scalars is made for a call, in its workspace.
+template <class P, class T>
+using Row = std::conditional_t<std::is_same_v<P, double>, std::vector<T>, std::span<const T>>;
+
 template <class P = double>
 struct Tree {
   int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
   int n_moving = 0;
   int heaviest = 0;              // root of the tree with the largest mass
-  std::vector<Node<P>> nodes;
-  std::vector<P> armature;       // (nv)
-  std::vector<P> stiffness, damping, friction;  // (nv) of the joints, see dynamics/passive.hpp
-  std::vector<P> springref;      // (nq) where the springs rest
-  std::vector<int> angle_q;      // coordinates that are angles
-  std::vector<int> quaternions;  // first coordinate of each quaternion
-  std::vector<int> body_node;    // (n_bodies)
+  Row<P, Node<P>> nodes;
+  Row<P, P> armature;       // (nv)
+  Row<P, P> stiffness, damping, friction;  // (nv) of the joints, see dynamics/passive.hpp
+  Row<P, P> springref;      // (nq) where the springs rest
+  Row<P, int> angle_q;      // coordinates that are angles
+  Row<P, int> quaternions;  // first coordinate of each quaternion
+  Row<P, int> body_node;    // (n_bodies)
   // (nv) for each rate, which rates belong to its node, its ancestors and its subtree, as bits
-  std::vector<std::uint64_t> related;
+  Row<P, std::uint64_t> related;
   double mean_related = 0;       // how many these are in the mean
   bool sparse = false;           // these are few: most entries of M are zero
   Vec3<P> gravity;               // acceleration of gravity in the world

@@ -10,7 +10,7 @@ import jounce as jc
 from jounce.simulation.adaptive import EMBEDDED
 
 TIMES = np.linspace(0.0, 0.3, 16)
-ADAPTIVE = tuple(EMBEDDED)
+ADAPTIVE = (*EMBEDDED, "taylor")
 
 
 def moving(model, *lead, seed=0):

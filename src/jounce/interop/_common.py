@@ -374,5 +374,10 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 def require_models(model: object, other: object, kind: str, attribute: str) -> None:
     """Refuse what is not the two models, in this order; the other library is not imported."""
     require_model(model)
+    if isinstance(model, Model) and model.expanded is not model:
+        raise ModelError(
+            "states are converted between models whose joints are not coupled: take "
+            "model.expanded, with model.expand(q) and model.coupling @ v"
+        )
     if not hasattr(other, attribute):
         raise ArgumentTypeError(f"expected a {kind} as second argument, got {type(other).__name__}")

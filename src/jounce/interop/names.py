@@ -110,7 +110,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer jvp vjp sweep constraints loop_constraint"
+_PLANNED = "view viewer sweep constraints loop_constraint"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

@@ -140,6 +140,8 @@ def configuration(
     parts = {} if base is None else {0: _base_coordinates(model, base)}
     for name, value in (joints or {}).items():
         at = model.q_slice(name)
+        if at.start == at.stop:
+            raise ArgumentError(f"joints[{name!r}]: this joint follows another one")
         if at.start in parts:
             raise ArgumentError(f"joints[{name!r}] is given twice, or by base, too")
         parts[at.start] = _joint_coordinates(name, value, at.stop - at.start)
@@ -209,7 +211,7 @@ def _lead(function: str, model: Model, shape: int | Sequence[int]) -> tuple[int,
 
 def _ranges(model: Model) -> tuple[Array, Array]:
     """Lower bounds and widths of the coordinates that `random_configuration` draws."""
-    nodes, lower, upper = model.nodes, model.lower, model.upper
+    nodes, lower, upper = model.coordinates, model.lower, model.upper
     reach = np.ones(model.nq)
     reach[nodes.q_index[_TURNS[nodes.kind]]] = np.pi
     with np.errstate(invalid="ignore", over="ignore"):
@@ -352,5 +354,6 @@ def coordinate_rates(
 
 def _quaternions(model: Model) -> Index:
     """Where the quaternions of spherical and free joints begin in q."""
-    starts: Index = model.nodes.q_index[_IS_GROUP[model.nodes.kind]]
+    nodes = model.coordinates
+    starts: Index = nodes.q_index[_IS_GROUP[nodes.kind]]
     return starts

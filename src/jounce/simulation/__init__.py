@@ -1,6 +1,7 @@
 """Motion in time: steps on the group, rollouts, simulations, and exact derivatives of steps."""
 
-from jounce.simulation.linearization import LinearizedStep, linearize_step
+from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
+from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
 from jounce.simulation.motion import MotionCheck, SimulatedMotion
 from jounce.simulation.simulate import simulate
 from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
@@ -10,6 +11,7 @@ __all__ = [
     "MarkedRollout",
     "MotionCheck",
     "Rollout",
+    "SecondOrderStep",
     "SimulatedMotion",
     "Step",
     "linearize_step",

@@ -14,12 +14,14 @@ from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_flag
-from jounce.simulation import adaptive
+from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED, Embedded
 from jounce.simulation.field import Field, Forces, Moving
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.stepping import rollout
+from jounce.simulation.taylor import TAYLOR, order_of, require_series
+from jounce.simulation.taylor_events import follow_series
 
 __all__ = ["Control", "simulate"]
 
@@ -48,9 +50,10 @@ def simulate(
 ) -> SimulatedMotion:
     """The motion ``M(q) dv/dt + b(q, v) = tau`` of a robot at given times.
 
-    "dopri5" and "dop853" choose their steps by the error, those of each state of a batch apart, and
-    give the times in between by their polynomials. All other methods of `step` divide each interval
-    of `t` into equal steps of at most `dt`.
+    "dopri5" and "dop853" choose their steps by the error, "taylor" by the series of the motion,
+    whose order follows from the tolerance. Each state of a batch has its own steps, and times in
+    between come from polynomials. Without a function as control, no Python runs between steps. All
+    other methods of `step` divide each interval of `t` into equal steps of at most `dt`.
 
     Args:
         model: the robot.
@@ -60,12 +63,14 @@ def simulate(
         control: None: no generalized forces; (..., T - 1, nv): constant in each interval of `t`;
             (..., T, nv): linear in it; or a function of (t, q, v) that returns (..., nv). It is
             called with the leading axes of q0 and v0, t being a number without them and an array
-            with them, since states have their own steps.
+            with them, since states have their own steps. With "taylor" it is called for each state
+            alone and returns (m, nv), the forces and their time derivatives along the motion.
         method: as in `step`.
         dt: longest step, s; fixed-step methods need it.
         rtol: allowed error of a step, relative to coordinates and rates.
         atol: the same, in rad, m, rad/s and m/s.
-        passive: whether `passive_forces` act, too.
+        passive: whether `passive_forces` act, too; with "taylor" neither dry friction nor springs
+            of spherical and free joints, which have no series.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -89,16 +94,19 @@ def simulate(
         >>> float(motion.q.min().round(3))
         -0.5
     """
-    chosen = find_method(method)
+    chosen = None if method == TAYLOR else find_method(method)
     check_flag("passive", passive)
     times = _times(t)
     task = _Task.of(model, q0, v0, times, control, passive, threads)
     if not model.nv:
         return task.motion(method, np.repeat(task.q[:, None], len(times), 1), None)
+    if chosen is None:
+        return _taylor(task, control, _tolerances(rtol, atol))
     if chosen.name in EMBEDDED and dt is None:
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            _positive(name, value, LEAST_TOLERANCE if name == "rtol" else 0.0)
-        return _adaptive(task, EMBEDDED[chosen.name], (float(rtol), float(atol)))
+        allowed = _tolerances(rtol, atol)
+        if callable(control):
+            return _adaptive(task, EMBEDDED[chosen.name], allowed)
+        return _compiled(task, compiled.embedded(adaptive.packed(method)), method, allowed)
     if dt is None:
         raise ArgumentError(f"method {method!r} has fixed steps: it needs dt, their longest length")
     return _fixed(task, chosen, _positive("dt", dt))
@@ -116,6 +124,7 @@ class _Task(NamedTuple):
     """(n, T or T - 1, nv) forces at or between times."""
     forces: Callable[[Integers], Forces]
     is_function: bool
+    passive: bool
     threads: int
 
     @classmethod
@@ -145,7 +154,7 @@ class _Task(NamedTuple):
         )
         forces = _forces(model, lead, t, rows, control if callable(control) else None, passive)
         is_function = callable(control) or passive
-        return cls(model, lead, t, q, v, rows, forces, is_function, threads)
+        return cls(model, lead, t, q, v, rows, forces, is_function, passive, threads)
 
     def motion(
         self, method: str, q: Array, v: Array | None, reached: int | None = None
@@ -268,6 +277,34 @@ def _step_by_function(
             f"{task.t[k + 1]:.9g} s: take a shorter dt, or a method with adaptive steps"
         ) from None
     return at.q, field.rates(at)
+
+
+def _tolerances(rtol: object, atol: object) -> tuple[float, float]:
+    return _positive("rtol", rtol, LEAST_TOLERANCE), _positive("atol", atol)
+
+
+def _compiled(
+    task: _Task, portion: compiled.Portion, method: str, allowed: tuple[float, float]
+) -> SimulatedMotion:
+    """Steps that need no Python."""
+    start = compiled.Start(
+        task.model, task.q, task.v, task.t, task.rows, task.passive, task.threads
+    )
+    return _followed(task, method, compiled.follow(portion, start, allowed))
+
+
+def _taylor(task: _Task, control: Control, allowed: tuple[float, float]) -> SimulatedMotion:
+    """Steps by series; a control that is a function gives its own."""
+    if callable(control):
+        start = compiled.Start(task.model, task.q, task.v, task.t, None, task.passive, task.threads)
+        return _followed(task, TAYLOR, follow_series(start, control, allowed)[0])
+    require_series(task.model, task.passive)
+    return _compiled(task, compiled.taylor(order_of(*allowed)), TAYLOR, allowed)
+
+
+def _followed(task: _Task, method: str, got: compiled.Followed) -> SimulatedMotion:
+    reached = int(got.due.min(initial=len(task.t)))
+    return task.motion(method, got.q, got.v, reached if reached < len(task.t) else None)
 
 
 class _Progress(NamedTuple):
