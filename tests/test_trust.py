@@ -283,6 +283,11 @@ def test_shapes_that_cannot_fit_are_refused():
         lambda: jc.vjp(np.zeros(2), MODEL, (Q, Q, Q), Q),
         lambda: jc.hybrid_dynamics_series_derivatives(None, Q, Q, Q[None], Q[None], Q > 0),
         lambda: jc.forward_dynamics_series_derivatives(3, Q, Q, Q[None]),
+        lambda: jc.step(MODEL, Q, Q, Q, 0.1, method=np.zeros(2)),
+        lambda: jc.simulate(MODEL, Q, Q, [0, 1], method=np.zeros(2)),
+        lambda: jc.simulate(MODEL, Q, Q, [0, 1e300], method="rkmk4", dt=0.1),
+        lambda: jc.vjp(jc.inverse_dynamics, MODEL, (Q, Q, Q + 1e200), Q + 1e200),
+        lambda: jc.inertia.nearest(np.full(10, 1.5e308)),
     ],
 )
 def test_what_is_no_such_thing_at_all_is_an_error_of_the_package(call):

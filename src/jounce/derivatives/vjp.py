@@ -125,7 +125,13 @@ def vjp(
     missing = [name for name in plan.names if name not in given and name != "f_ext"]
     if missing:
         raise ArgumentError(f"{plan.name}() needs the argument {missing[0]!r}")
-    return _REVERSE[function](model, given, weights, threads)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gradients = _REVERSE[function](model, given, weights, threads)
+    if not all(np.isfinite(x).all() for x in gradients):
+        raise ArgumentError(
+            "the result of vjp() is not finite: weights or arguments are too large for doubles"
+        )
+    return gradients
 
 
 def _weights(weights: ArrayLike, trailing: tuple[int, ...], lead: tuple[int, ...]) -> Array:

@@ -97,9 +97,13 @@ def is_possible(parameters: ArrayLike) -> Mask:
 
 
 def _negative_part(parameters: ArrayLike) -> tuple[Array, Array]:
-    J = pseudo_inertia(parameters)
-    values, vectors = np.linalg.eigh(J)
-    low = np.minimum(values, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        J = pseudo_inertia(parameters)
+    if not np.isfinite(J).all():
+        raise ArgumentError("parameters are so large that the pseudo inertia is not finite")
+    size = np.maximum(np.abs(J).max(axis=(-2, -1), initial=0.0), np.finfo(float).tiny)[..., None]
+    values, vectors = np.linalg.eigh(J / size[..., None])  # which fails on numbers near the largest
+    low = np.minimum(values, 0.0) * size
     return J, (vectors * low[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 

@@ -30,6 +30,9 @@ Control = ArrayLike | Callable[..., ArrayLike] | None
 
 LEAST_TOLERANCE = 4 * np.finfo(float).eps
 
+MOST_STEPS = 1e9
+"""Steps in one interval that nobody means."""
+
 ENORMOUS = 1e50
 """Rates, per s, that no motion has."""
 
@@ -94,7 +97,7 @@ def simulate(
         >>> float(motion.q.min().round(3))
         -0.5
     """
-    chosen = None if method == TAYLOR else find_method(method)
+    chosen = None if isinstance(method, str) and method == TAYLOR else find_method(method)
     check_flag("passive", passive)
     times = _times(t)
     task = _Task.of(model, q0, v0, times, control, passive, threads)
@@ -230,7 +233,7 @@ def _fixed(task: _Task, method: Method, dt: float) -> SimulatedMotion:
     shape = len(task.q), len(task.t)
     q, v = np.empty((*shape, task.model.nq)), np.empty((*shape, task.model.nv))
     q[:, 0], v[:, 0] = task.q, task.v
-    counts = np.maximum(1, np.ceil(np.diff(task.t) / dt * (1 - 1e-12))).astype(int)
+    counts = _steps(task.t, dt)
     step = _step_by_function if task.is_function else _step_compiled
     for k, count in enumerate(counts):
         try:
@@ -238,6 +241,19 @@ def _fixed(task: _Task, method: Method, dt: float) -> SimulatedMotion:
         except KeyboardInterrupt:
             return task.motion(method.name, q, v, k + 1)
     return task.motion(method.name, q, v)
+
+
+def _steps(t: Array, dt: float) -> Integers:
+    """How many steps of at most dt each interval takes."""
+    with np.errstate(over="ignore"):
+        counts = np.maximum(1, np.ceil(np.diff(t) / dt * (1 - 1e-12)))
+    if counts.max(initial=1) > MOST_STEPS:
+        raise ArgumentError(
+            f"dt = {dt:g} is so short that an interval of t takes {counts.max():.2g} steps, more "
+            f"than {MOST_STEPS:.0e}"
+        )
+    steps: Integers = counts.astype(int)
+    return steps
 
 
 def _step_compiled(

@@ -103,7 +103,7 @@ def step(
         >>> jc.step(ball, jc.neutral(ball), np.zeros(6), np.zeros(6), 0.1).q[4:].round(9)
         array([ 0.     ,  0.     , -0.04905])
     """
-    if method == TAYLOR:
+    if isinstance(method, str) and method == TAYLOR:
         end = taylor_step(
             model, q, v, tau, time_step(dt), f_ext, order=order, out=out, threads=threads
         )
