@@ -50,7 +50,7 @@ struct Call {
 };
 
 struct Failure {
-  enum Kind { none, not_finite, quaternion, singular, overflow };
+  enum Kind { none, not_finite, quaternion, singular, overflow, demand };
   Kind kind = none;
   std::ptrdiff_t state = 0;
   int node = -1;   // whose joint is singular or has a bad quaternion; or the demand that is not met

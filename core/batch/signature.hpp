@@ -69,6 +69,7 @@ constexpr Output configuration_output(const char* name) {
 
 // Arguments that are the same for all states of a batch.
 struct Option {
+  // From `tableau` on, those of motions in time.
   enum Kind { mask, frame, representation, source, method, tableau, every, hold, pair, order };
   const char* name = "";
   Kind kind = mask;

@@ -15,16 +15,11 @@ JOUNCE_INLINE void integrate(const Node<P>& node, const S* from, const S* d, S* 
     to[0] = from[0] + d[0];
     return;
   }
-  S turn[4], turned[4];
-  const Vec3<S> w{d[0], d[1], d[2]};
-  quaternion_exp(w, turn);
-  quaternion_product(from, turn, turned);
-  normalize_quaternion(turned);
+  const Vec3<S> w = vector_from(d);
   if (node.kind == Kind::free) {
-    const Vec3<S> p{from[4], from[5], from[6]};
-    store(p + rotation(from) * translation(w, Vec3<S>{d[3], d[4], d[5]}), to + 4);
+    store(vector_from(from + 4) + rotation(from) * translation(w, vector_from(d + 3)), to + 4);
   }
-  for (int k = 0; k < 4; ++k) to[k] = turned[k];
+  turn_quaternion(from, w, to);
 }
 
 // The tangent vector of one joint.
@@ -34,12 +29,9 @@ JOUNCE_INLINE void difference(const Node<P>& node, const S* from, const S* to, S
     d[0] = to[0] - from[0];
     return;
   }
-  const S back[] = {-from[0], -from[1], -from[2], from[3]};
-  S turn[4];
-  quaternion_product(back, to, turn);
-  const Vec3<S> w = quaternion_log(turn);
+  const Vec3<S> w = turn_between(from, to);
   if (node.kind == Kind::free) {
-    const Vec3<S> p{to[4] - from[4], to[5] - from[5], to[6] - from[6]};
+    const Vec3<S> p = vector_from(to + 4) - vector_from(from + 4);
     store(inverse_translation(w, transposed(rotation(from), p)), d + 3);
   }
   store(w, d);

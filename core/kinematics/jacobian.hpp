@@ -109,8 +109,7 @@ template <class S, class P>
 void frame_wrench(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation, const S* q,
                   const S* x, S* out, FrameWork<S>& work) {
   const Pose<S> world = walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {});
-  const Force<S> given{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, given));
+  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, force_from(x)));
   if (frame.node >= 0) own = to_parent(tree.nodes[frame.node].alignment, own);
   store(Motion<S>{own.n, own.f}, out);
 }
