@@ -124,9 +124,8 @@ nb::object bind_elementwise(const std::string& name, const std::string& doc,
 
 // What the axes of an array count, by name.
 nb::list axes_of(const Shape& shape) {
-  constexpr const char* kNames[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored"};
   nb::list axes;
-  for (int k = 0; k < shape.rank; ++k) axes.append(kNames[shape.dims[k].of]);
+  for (int k = 0; k < shape.rank; ++k) axes.append(Dimension::names[shape.dims[k].of]);
   return axes;
 }
 

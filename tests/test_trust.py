@@ -81,6 +81,19 @@ def test_masked_entries_are_refused(name):
     TAKES[name](np.ma.array(np.zeros(7), mask=np.zeros(7, bool)))
 
 
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda x: MODEL.replace(damping=x),
+        lambda x: jc.ModelBuilder().add_body("b", com=x[:3]),
+        lambda x: jc.ModelBuilder(gravity=x[:3]).build(),
+    ],
+)
+def test_complex_numbers_are_refused_for_models(take):
+    with pytest.raises(jc.Error, match="must be real numbers, got complex128"):
+        take(np.ones(7) + 0j)
+
+
 def test_an_inertia_too_large_to_compute_with_is_a_model_error():
     rows = MODEL.inertias.copy()
     for size in (1e308, 1e160, np.finfo(float).max):

@@ -11,6 +11,8 @@ namespace jounce {
 // the numbers of a direction in which a model may change, see jvp.hpp.
 struct Dimension {
   enum Of { number, nq, nv, n_bodies, order, times, stored, tangent };
+  static constexpr const char* names[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored",
+                                          "tangent"};
   Of of = number;
   int plus = 0;
   int factor = 1;

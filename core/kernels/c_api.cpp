@@ -78,6 +78,7 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         }
         to.representation = Representation(from.twist);
         break;
+      case Option::source: return "functions without a model cannot be asked for here";
       case Option::method:
         if (from.method < 0 || from.method >= kMethods) return "there is no such method";
         to.method = from.method;

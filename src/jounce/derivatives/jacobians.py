@@ -32,8 +32,8 @@ _COMPILED: dict[int, Callable[..., Array]] = {
 }
 """By order; those above follow from the Jacobian."""
 _BY_DUALS = {
-    1: raw("jacobian_first_derivatives_jvp", "jvp"),
-    2: raw("jacobian_second_derivatives_jvp", "jvp"),
+    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives"),
+    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives"),
 }
 _PORTION = 2**16
 """Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""

@@ -177,7 +177,7 @@ def let_differentiate(
         function.__name__,
         split,
         {name: f"d_{name}" if name in inputs else None for name in split},
-        run or _core.raw(f"{kernel}_jvp", "jvp"),
+        run or _core.raw(f"{kernel}_jvp", kernel),
         len(own["outputs"]),
         result,
         prepare,
@@ -201,7 +201,7 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     own = _core.signature(known.name)
     names = (*own["inputs"], *own["options"], *own["optional_inputs"])
     tangents = {name: None if name in own["options"] else f"d_{name}" for name in names}
-    kernel = _core.raw(f"{known.name}_jvp", "jvp")
+    kernel = _core.raw(f"{known.name}_jvp", known.name)
     result = cast("Callable[..., Any] | None", known.result)
     count, ranks = len(own["outputs"]), own["input_ranks"]
     plan = Plan(known.name, names, tangents, kernel, count, result, None, ranks)
