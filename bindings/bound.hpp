@@ -14,6 +14,7 @@ constexpr int kOut = kOptions + kMostOptions, kThreads = kOut + 1, kSlots = kThr
 
 struct Bound {
   const Kernel* kernel = nullptr;
+  const char* function = "";       // the name that messages give it: that of the function people call
   PyTypeObject* result = nullptr;  // the named tuple that it returns, or null
   PyObject* names[kSlots] = {};    // interned; null where a slot is not in use
   int order[kSlots] = {};          // slots of positional arguments: model, required inputs, options,
@@ -30,6 +31,7 @@ struct Bound {
 
 // The arguments as they were given, by slot; null where not given.
 struct Arguments {
+  const char* function = "";  // that they were given to, for messages
   PyObject* at[kSlots] = {};
 };
 

@@ -77,13 +77,14 @@ class Released {
 };
 
 Outcome run(const Kernel& kernel, const Model& model, const Call& call, int threads) {
-  if (is_short(kernel, call)) return run_batch(kernel, model, call, 1);
+  if (is_short(kernel, call)) return run_one(kernel, model, call);
   Released lock;
   return run_batch(kernel, model, call, threads, lock.watch());
 }
 
 // False with an exception set if it did not end well.
-bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch, int threads) {
+bool runs(const char* function, const Kernel& kernel, const Model& model, const Call& call,
+          const Batch& batch, int threads) {
   const Outcome outcome = run(kernel, model, call, threads);
   switch (outcome.status) {
     case Outcome::done: return true;
@@ -91,16 +92,16 @@ bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batc
     case Outcome::stopped: return false;
     default: break;
   }
-  raise_failure(kernel, model, call, batch, pinpointed(kernel, model, call, outcome.failure));
+  raise_failure(function, kernel, model, call, batch, pinpointed(kernel, model, call, outcome.failure));
   return false;
 }
 
 // The same for each of several frames.
-bool runs_for_all(const Kernel& kernel, const Model& model, Call& call, const Batch& batch, int threads,
-                  const FrameList& several, const Outputs& outputs) {
+bool runs_for_all(const char* function, const Kernel& kernel, const Model& model, Call& call,
+                  const Batch& batch, int threads, const FrameList& several, const Outputs& outputs) {
   for (const FrameAt& frame : several.frames) {
     call.options.frame = frame;
-    if (!runs(kernel, model, call, batch, threads)) return false;
+    if (!runs(function, kernel, model, call, batch, threads)) return false;
     outputs.next_frame(call);
   }
   return true;
@@ -121,10 +122,12 @@ PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel&
   if (s.options.count && !read_options(s, arguments, own, call, several, keep)) return nullptr;
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, several, keep)) return nullptr;
+  const Layout looks = layout(s, call);
   const bool done = several.given
-                        ? runs_for_all(kernel, own.model, call, batch, threads, several, outputs)
-                        : runs(kernel, own.model, call, batch, threads);
-  if (!done) {
+                        ? runs_for_all(bound.function, kernel, own.model, call, batch, threads, several,
+                                       outputs)
+                        : runs(bound.function, kernel, own.model, call, batch, threads);
+  if (!done || (looks != Layout::own && !warn_of(looks, s, own.model))) {
     outputs.spoil(threads);
     return nullptr;
   }

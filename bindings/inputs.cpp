@@ -186,7 +186,7 @@ bool fits_memory(const Signature& s, const Arguments& arguments, const Call& cal
     if (own != 1 && double(own) != states) numbers += states * double(call.in_size[k]);
   }
   if (sizeof(double) * numbers < kLargeBytes) return true;
-  return has_memory(s.name, results, sizeof(double) * numbers);
+  return has_memory(arguments.function, results, sizeof(double) * numbers);
 }
 
 bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
@@ -300,6 +300,14 @@ bool read_tableau(const char* name, PyObject* object, Call& call, Keep& keep) {
   return false;
 }
 
+bool read_pair(const char* name, PyObject* object, Call& call, Keep& keep) {
+  PyArrayObject* array = as_doubles(name, object, keep);
+  if (!array) return false;
+  if (call.options.pair.read(static_cast<double*>(PyArray_DATA(array)), PyArray_SIZE(array))) return true;
+  raise(kArgumentError, "%s is not that of a method with an error: see adaptive.packed", name);
+  return false;
+}
+
 }  // namespace
 
 std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
@@ -345,6 +353,13 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
       case Option::method: good = read_method(name, object, call); break;
       case Option::tableau: good = read_tableau(name, object, call, keep); break;
       case Option::every: good = read_integer(name, object, 1, PTRDIFF_MAX, call.options.every); break;
+      case Option::pair: good = read_pair(name, object, call, keep); break;
+      case Option::order: {
+        std::ptrdiff_t order = 0;
+        good = read_integer(name, object, 0, kMostOrder, order);
+        call.order = int(order);
+        break;
+      }
       case Option::hold: {
         std::ptrdiff_t hold = 0;
         good = read_integer(name, object, 0, 1, hold);

@@ -92,9 +92,10 @@ nb::object function_of(const std::string& name, const std::string& doc, const st
       nullptr, nullptr};
   nb::object owner = nb::steal(PyModule_Create(&owner_type));
   if (!owner.is_valid()) throw nb::python_error();
-  new (PyModule_GetState(owner.ptr())) Bound(bound);
   // Python keeps pointers to these as long as the process lives.
   auto* texts = new std::pair<std::string, std::string>(name, doc);
+  auto* own = new (PyModule_GetState(owner.ptr())) Bound(bound);
+  own->function = texts->first.c_str();
   auto* method = new PyMethodDef{texts->first.c_str(),
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call)),
                                  METH_FASTCALL | METH_KEYWORDS, texts->second.c_str()};
@@ -104,11 +105,12 @@ nb::object function_of(const std::string& name, const std::string& doc, const st
   return nb::steal(function);
 }
 
-nb::object bind(const std::string& name, const std::string& doc, const std::string& module_name,
-                nb::handle result) {
+// `kernel` is the name in the list, `name` that of the function.
+nb::object bind(const std::string& kernel, const std::string& name, const std::string& doc,
+                const std::string& module_name, nb::handle result) {
   auto* type = result.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(result.inc_ref().ptr());
   Bound bound;
-  if (!bound.prepare(kernel_named(name), type)) throw nb::python_error();
+  if (!bound.prepare(kernel_named(kernel), type)) throw nb::python_error();
   return function_of(name, doc, module_name, call_bound, bound);
 }
 
@@ -151,6 +153,77 @@ nb::dict signature_of(const Signature& s) {
   return all;
 }
 
+void define_tree(nb::module_& m) {
+  auto tree = nb::class_<PythonModel>(m, "Tree", "What the kernels know of a model: its tree of elementary joints, and names.");
+  tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());
+  tree.def("__init__", &make_model, "parent"_a, "kind"_a, "placement"_a, "alignment"_a, "pitch"_a,
+           "parameters"_a, "body_node"_a, "armature"_a, "stiffness"_a, "springref"_a,
+           "damping"_a, "friction"_a, "gravity"_a, "joints"_a, "frames"_a, "frame_body"_a, "frame_pose"_a);
+  tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
+  tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
+}
+
+void define_environment(nb::module_& m) {
+  m.attr("pack_width") = lanes<Wide>;
+  m.attr("most_threads") = kMostThreads;
+  m.def(
+      "spoil",
+      [](nb::ndarray<double, nb::c_contig, nb::device::cpu> array, int threads) {
+        fill(array.data(), std::ptrdiff_t(array.size()), std::nan(""), threads ? threads : hardware_threads());
+      },
+      "array"_a, "threads"_a = 1, "Fill an array with NaN.");
+  m.def("cores", &hardware_threads, "How many cores this process may use.");
+  nb::list representations;
+  for (const char* name : kRepresentations) representations.append(name);
+  m.attr("representations") = nb::tuple(representations);
+  m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
+        "Raise the exceptions of this module, jounce.errors.");
+  m.def("use_coupled", [](nb::handle function) { use_coupled(function.ptr()); }, "function"_a,
+        "Call this for models that have no tree: (kernel, type of result, model, arguments).");
+  m.def(
+      "doubtful_inertias",
+      [](Array<double> parameters) {
+        return doubtful_inertias(parameters.data(), parameters.size() / 10);
+      },
+      "parameters"_a, "Rows of ten inertial parameters that not every check finds possible.");
+}
+
+void define_kernels(nb::module_& m) {
+  m.def(
+      "kernel_names",
+      [] {
+        nb::list names;
+        for (const Kernel& kernel : kernels()) names.append(kernel.signature->name);
+        return names;
+      },
+      "Names of all kernels.");
+  m.def(
+      "signature", [](const std::string& name) { return signature_of(*kernel_named(name).signature); },
+      "name"_a, "What a kernel takes and gives.");
+  m.def(
+      "elementwise_signature",
+      [](const std::string& name) {
+        Bound bound;
+        if (!prepare_elementwise(name, bound)) throw nb::key_error(name.c_str());
+        return signature_of(*bound.kernel->signature);
+      },
+      "name"_a, "What an elementwise function takes and gives.");
+  m.def(
+      "workspace_bytes",
+      [](const std::string& name, const PythonModel& x, int order, bool pack) {
+        return x.model.workspace(kernel_named(name), order, pack);
+      },
+      "name"_a, "tree"_a, "order"_a = 0, "pack"_a = false,
+      "Memory that a kernel needs for one state, or for one pack of states with its results.");
+  m.def(
+      "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
+      "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
+  m.def("bind", &bind, "kernel"_a, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
+        "Make a kernel a function of a Python module.");
+  m.def("bind_elementwise", &bind_elementwise, "name"_a, "doc"_a, "module"_a, "of_complex"_a = nb::none(),
+        "Make an elementwise function one of a Python module.");
+}
+
 int import_numpy() {
   import_array1(-1);
   return 0;
@@ -177,66 +250,7 @@ NB_MODULE(JOUNCE_MODULE, m) {
   // A model that lives until the interpreter ends, as in most scripts, is not a leak.
   nb::set_leak_warnings(false);
   if (import_numpy() < 0 || !know_main_thread()) throw nb::python_error();
-  auto tree = nb::class_<PythonModel>(m, "Tree", "What the kernels know of a model: its tree of elementary joints, and names.");
-  tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());
-  tree.def("__init__", &make_model, "parent"_a, "kind"_a, "placement"_a, "alignment"_a, "pitch"_a,
-           "parameters"_a, "body_node"_a, "armature"_a, "stiffness"_a, "springref"_a,
-           "damping"_a, "friction"_a, "gravity"_a, "joints"_a, "frames"_a, "frame_body"_a, "frame_pose"_a);
-  tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
-  tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
-  m.attr("pack_width") = lanes<Wide>;
-  m.attr("most_threads") = kMostThreads;
-  m.def(
-      "spoil",
-      [](nb::ndarray<double, nb::c_contig, nb::device::cpu> array, int threads) {
-        fill(array.data(), std::ptrdiff_t(array.size()), std::nan(""), threads ? threads : hardware_threads());
-      },
-      "array"_a, "threads"_a = 1, "Fill an array with NaN.");
-  m.def("cores", &hardware_threads, "How many cores this process may use.");
-  nb::list representations;
-  for (const char* name : kRepresentations) representations.append(name);
-  m.attr("representations") = nb::tuple(representations);
-  m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
-        "Raise the exceptions of this module, jounce.errors.");
-  m.def("use_coupled", [](nb::handle function) { use_coupled(function.ptr()); }, "function"_a,
-        "Call this for models that have no tree: (kernel, type of result, model, arguments).");
-  m.def(
-      "kernel_names",
-      [] {
-        nb::list names;
-        for (const Kernel& kernel : kernels()) names.append(kernel.signature->name);
-        return names;
-      },
-      "Names of all kernels.");
-  m.def(
-      "doubtful_inertias",
-      [](Array<double> parameters) {
-        return doubtful_inertias(parameters.data(), parameters.size() / 10);
-      },
-      "parameters"_a, "Rows of ten inertial parameters that not every check finds possible.");
-  m.def(
-      "signature", [](const std::string& name) { return signature_of(*kernel_named(name).signature); },
-      "name"_a, "What a kernel takes and gives.");
-  m.def(
-      "elementwise_signature",
-      [](const std::string& name) {
-        Bound bound;
-        if (!prepare_elementwise(name, bound)) throw nb::key_error(name.c_str());
-        return signature_of(*bound.kernel->signature);
-      },
-      "name"_a, "What an elementwise function takes and gives.");
-  m.def(
-      "workspace_bytes",
-      [](const std::string& name, const PythonModel& x, int order, bool pack) {
-        return x.model.workspace(kernel_named(name), order, pack);
-      },
-      "name"_a, "tree"_a, "order"_a = 0, "pack"_a = false,
-      "Memory that a kernel needs for one state, or for one pack of states with its results.");
-  m.def(
-      "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
-      "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
-  m.def("bind", &bind, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
-        "Make a kernel a function of a Python module.");
-  m.def("bind_elementwise", &bind_elementwise, "name"_a, "doc"_a, "module"_a, "of_complex"_a = nb::none(),
-        "Make an elementwise function one of a Python module.");
+  define_tree(m);
+  define_environment(m);
+  define_kernels(m);
 }

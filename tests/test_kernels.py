@@ -10,6 +10,9 @@ import jounce as jc
 from jounce import _core
 
 INTERNAL = {
+    "embedded_motion",
+    "taylor_motion",
+    "taylor_step",
     "check_state",
     "integrate_blocks",
     "forward_dynamics_derivatives_by",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -232,3 +233,28 @@ def test_what_is_refused_before_it_is_computed_leaves_out_alone(name):
         with pytest.raises(ValueError, match="must"):
             call(name, out, **changes)
         assert all((x == 7.0).all() for x in arrays(out)), changes
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"), [(n, p) for n in NAMES for p in "qv" if p in given(n)]
+)
+def test_messages_name_the_function_that_was_called(name, missing):
+    """Not the kernel behind it, nor another function that it uses."""
+    with pytest.raises(jc.Error) as error:
+        getattr(jc, name)(**{**given(name), missing: None})
+    assert set(re.findall(r"(\w+)\(\)", str(error.value))) <= {name}
+
+
+@pytest.mark.parametrize("name", ["exp", "hat", "ad", "dexp"])
+def test_complex_results_are_written_as_others_are(name):
+    function, x = getattr(jc.lie, name), np.full((2, 6), 0.1 + 0.1j)
+    expected = function(x)
+    out = np.empty_like(expected)
+    assert function(x, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    for wrong in (np.empty(expected.shape), np.asfortranarray(out), np.empty(3, complex)):
+        with pytest.raises(jc.Error, match="out must"):
+            function(x, out=wrong)
+    with pytest.raises(jc.Error):
+        function(x * np.nan, out=out)
+    assert np.isnan(out).all()

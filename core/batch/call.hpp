@@ -6,6 +6,7 @@
 #include "jounce/batch/signature.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 #include "jounce/kinematics/representation.hpp"
+#include "jounce/simulation/embedded.hpp"
 #include "jounce/simulation/tableau.hpp"
 #include "jounce/tree/tree.hpp"
 
@@ -18,6 +19,7 @@ struct Options {
   Representation source = Representation::body;  // that is converted to the other
   int method = 0;  // of several that give the same numbers; 0 chooses
   Tableau tableau;
+  Embedded pair;
   std::ptrdiff_t every = 1;
   int hold = 0;
 };

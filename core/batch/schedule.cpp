@@ -149,16 +149,6 @@ class BatchRun {
   Failure failure_;
 };
 
-Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
-  try {
-    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
-    const Failure bad = kernel.run(call, 0, 1, block);
-    return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
-  } catch (const std::bad_alloc&) {
-    return {Outcome::no_memory, {}};
-  }
-}
-
 // Calls visit(state, k, x) for input k of the states of a pack, until it returns true.
 template <class Visit>
 bool visit_inputs(const Kernel& kernel, const Call& call, std::ptrdiff_t first, Visit&& visit) {
@@ -213,6 +203,16 @@ Failure singular_state(const Kernel& kernel, const Model& model, const Call& cal
 
 bool is_short(const Kernel& kernel, const Call& call) {
   return call.states == 1 && work_per_state(*kernel.signature, call) < kLongCall;
+}
+
+Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
+  try {
+    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+    const Failure bad = kernel.run(call, 0, 1, block);
+    return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
+  } catch (const std::bad_alloc&) {
+    return {Outcome::no_memory, {}};
+  }
 }
 
 Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call, int threads,

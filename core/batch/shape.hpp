@@ -87,6 +87,8 @@ constexpr Shape jacobian_series{3, {r_plus(3), six, nv}};
 constexpr Dimension times{Dimension::times}, stored{Dimension::stored};
 constexpr Shape v_in_time{2, {times, nv}}, six_vectors_in_time{3, {times, n_bodies, six}};
 constexpr Shape q_stored{2, {stored, nq}}, v_stored{2, {stored, nv}};
+constexpr Shape in_time{1, {times}}, q_in_time{2, {times, nq}};
+constexpr Shape progress{1, {four}}, plan{1, {six}};  // of adaptive motions
 
 }  // namespace shapes
 }  // namespace jounce

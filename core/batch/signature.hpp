@@ -64,7 +64,7 @@ struct Output {
 
 // Arguments that are the same for all states of a batch.
 struct Option {
-  enum Kind { mask, frame, representation, source, method, tableau, every, hold };
+  enum Kind { mask, frame, representation, source, method, tableau, every, hold, pair, order };
   const char* name = "";
   Kind kind = mask;
   bool optional = false;
@@ -80,6 +80,8 @@ constexpr Option method{"method", Option::method};
 constexpr Option tableau{"tableau", Option::tableau};  // of an explicit method
 constexpr Option every{"every", Option::every};        // store each k-th state
 constexpr Option hold{"hold", Option::hold};           // 0: constant in a step, 1: linear
+constexpr Option pair{"pair", Option::pair};           // of an explicit method with its error
+constexpr Option order{"order", Option::order};        // of a series
 }  // namespace options
 
 // What an input must be, beyond its shape: the kernel returns the number of a demand that is not met.

@@ -56,6 +56,15 @@ struct Arguments {
       std::memcpy(to, from, n * sizeof(double));
     }
   }
+  // The row of one state of the group.
+  const double* in_row(InputName name, int lane, std::ptrdiff_t row) const {
+    const std::ptrdiff_t n = row_entries(K::signature.inputs[name.at].shape, call.sizes());
+    return call.in[name.at] + (first + lane) * call.in_step[name.at] + row * n;
+  }
+  double* out_row(OutputName name, int lane, std::ptrdiff_t row) const {
+    const std::ptrdiff_t n = row_entries(K::signature.outputs[name.at].shape, call.sizes());
+    return call.out[name.at] + (first + lane) * call.out_step[name.at] + row * n;
+  }
   bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };
 

@@ -14,6 +14,7 @@ KernelList dynamics_kernels();
 KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList regressor_kernels();
+KernelList adaptive_kernels();
 KernelList kinematics_kernels();
 KernelList configuration_kernels();
 KernelList wrench_kernels();

@@ -9,8 +9,8 @@
 namespace jounce {
 
 // Coordinates of one joint, moved.
-inline void integrate(const Node<double>& node, const double* from, const double* d, double* to) {
-  if (node.nv == 1) {
+JOUNCE_INLINE void integrate(const Node<double>& node, const double* from, const double* d, double* to) {
+  if (node.nv == 1) [[likely]] {
     to[0] = from[0] + d[0];
     return;
   }
@@ -27,8 +27,8 @@ inline void integrate(const Node<double>& node, const double* from, const double
 }
 
 // The tangent vector of one joint.
-inline void difference(const Node<double>& node, const double* from, const double* to, double* d) {
-  if (node.nv == 1) {
+JOUNCE_INLINE void difference(const Node<double>& node, const double* from, const double* to, double* d) {
+  if (node.nv == 1) [[likely]] {
     d[0] = to[0] - from[0];
     return;
   }

@@ -227,7 +227,8 @@ class _Call(NamedTuple):
             here = [int(n) for n in match[1].split(",")][: len(lead)]
             return self._place(start + int(np.ravel_multi_index(here, lead)) if here else start)
 
-        text = re.sub(r"result of \w+\(\)", f"result of {self.given.function}()", str(error))
+        named = r"^\w+\(\)|(?<=result of )\w+\(\)|(?<=input of )\w+\(\)"
+        text = re.sub(named, f"{self.given.function}()", str(error))
         text = re.sub(r" in state \[([\d, ]+)\] of the batch", place, text)
         return error if text == str(error) else type(error)(text)
 

@@ -26,8 +26,8 @@ __all__ = ["jacobian_derivatives"]
 
 _COMPILED: dict[int, Callable[..., Array]] = {
     0: jacobian,
-    1: raw("jacobian_first_derivatives"),
-    2: raw("jacobian_second_derivatives"),
+    1: raw("jacobian_first_derivatives", "jacobian_derivatives"),
+    2: raw("jacobian_second_derivatives", "jacobian_derivatives"),
 }
 """By order; those above follow from the Jacobian."""
 _PORTION = 2**16

@@ -121,6 +121,7 @@ class Group:
         """Reorder the coordinates."""
         out = np.empty_like(other)
         out[..., self._q_order] = other
+        out[..., 3] = np.where(out[..., 3] == 0.0, -0.0, out[..., 3])  # a half turn that is meant
         return out
 
     def rates(self, own: Array) -> Array:

@@ -11,8 +11,9 @@ from jounce import _core
 from jounce._core.coupled import coupled
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
-from jounce.kinematics.configurations import random_configuration
+from jounce.kinematics.configurations import generator_of, random_configuration
 from jounce.lie._checks import group_element
+from jounce.model._checks import check_flag
 from jounce.model.model import Model, node_of, require_model
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
 CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
 
-_search: Callable[..., Any] = _core.raw("search_configuration")
-_check_state: Callable[..., Any] = _core.raw("check_state")
+_search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
+_check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit
@@ -114,12 +115,13 @@ def inverse_kinematics(
     fixed = (tasks.weights, tasks.nodes, tasks.frames, _bounds(model, limits), settings)
     found = _search(model, q0, tasks.targets, *fixed, threads=threads)
     q, error = found[0], np.asarray(found[1])
-    for _ in range(_count("restarts", restarts)):
+    more = int(_count("restarts", restarts))
+    generator = generator_of(rng) if more else None
+    for _ in range(more):
         left = error > tolerance
         if not left.any():
             break
-        rng = np.random.default_rng(rng) if not isinstance(rng, np.random.Generator) else rng
-        start = random_configuration(model, rng, int(left.sum()))
+        start = random_configuration(model, generator, int(left.sum()))
         goal = np.broadcast_to(tasks.targets, (*error.shape, *tasks.targets.shape[-3:]))[left]
         again, rest, _ = _search(model, start, goal, *fixed, threads=threads)
         better = rest < error[left]
@@ -252,6 +254,7 @@ def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
 
 def _bounds(model: Model, hold: bool) -> Array:
     """Lower and upper limits, (2, nq)."""
+    check_flag("limits", hold)
     bounds = np.full((2, model.nq), [[-_FAR], [_FAR]])
     if hold:
         bounds[0] = np.maximum(model.lower, -_FAR)

@@ -29,7 +29,6 @@ __all__ = [
     "transform",
     "violation",
     "violations",
-    "warn_of_violations",
 ]
 
 

@@ -14,11 +14,12 @@ from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_choice
 from jounce.simulation.methods import find_method
+from jounce.simulation.taylor import TAYLOR, taylor_step
 
 __all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
 
-_step = _core.raw("explicit_step")
-_rollout = _core.raw("explicit_rollout")
+_step = _core.raw("explicit_step", "step")
+_rollout = _core.raw("explicit_rollout", "rollout")
 _HOLDS = ("zero", "first")
 
 
@@ -60,13 +61,15 @@ def step(
     f_ext: ArrayLike | None = None,
     method: str = "rkmk4",
     *,
+    order: int = 20,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> Step:
     """One step on the group along ``M(q) dv/dt + b(q, v) = tau``.
 
-    Methods are those of `linearize_step`, which gives the derivatives of this very step. The forces
-    and the body-fixed wrenches are constant during the step.
+    Methods are those of `linearize_step`, which gives the derivatives of this very step, and
+    "taylor", the Taylor polynomial of the motion. The forces and the body-fixed wrenches are
+    constant during the step.
 
     Args:
         model: the robot.
@@ -77,7 +80,8 @@ def step(
             axes.
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
         method: "euler", "semi_implicit_euler", "midpoint", "rkmk2", "rkmk4", "cf4", "dopri5",
-            "dop853".
+            "dop853", "taylor".
+        order: of "taylor", 2 to 30.
         out: a pair of arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -98,6 +102,11 @@ def step(
         >>> jc.step(ball, jc.neutral(ball), np.zeros(6), np.zeros(6), 0.1).q[4:].round(9)
         array([ 0.     ,  0.     , -0.04905])
     """
+    if method == TAYLOR:
+        end = taylor_step(
+            model, q, v, tau, time_step(dt), f_ext, order=order, out=out, threads=threads
+        )
+        return Step(*end)
     packed = find_method(method).packed()
     return Step(*_step(model, q, v, tau, time_step(dt), packed, f_ext, out=out, threads=threads))
 
@@ -130,7 +139,7 @@ def rollout(
         dt: length of each step, s, positive: a number or an array that broadcasts with the leading
             axes.
         f_ext: (..., T, n_bodies, 6) body-fixed wrenches on the bodies; T + 1 with ``hold="first"``.
-        method: as in `step`.
+        method: as in `step`, but for "taylor".
         every: store the states 0, every, 2 every, ...; steps after the last stored one are not
             taken.
         hold: "zero": forces are constant during a step; "first": linear from its row to the next.
