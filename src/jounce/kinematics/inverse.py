@@ -25,7 +25,7 @@ CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
 
 _search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
-_check_state: Callable[..., Any] = _core.raw("check_state")
+_check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit
