@@ -35,6 +35,7 @@ def arguments():
         "dt": 0.01,
         "order": 1,
         "s": rng.uniform(0, 1, STATES),
+        "weights": rng.standard_normal((2, STATES, 3, n)).tolist(),
         "wrenches": {MODEL.n_bodies - 1: rng.standard_normal((STATES, 6))},
     }
 
@@ -57,7 +58,7 @@ def given(name):
     known = arguments()
     wanted = [p for p in inspect.signature(getattr(jc, name)).parameters if p in known]
     chosen = {p: known[p] for p in wanted}
-    if name.endswith("dynamics_series") or name == "rollout":
+    if name.endswith("dynamics_series") or name.startswith("rollout"):
         for p in ("a", "tau"):
             if p in chosen:
                 chosen[p] = np.stack([chosen[p], 0.5 * chosen[p]], axis=-2)

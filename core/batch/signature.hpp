@@ -64,7 +64,7 @@ struct Output {
 
 // Arguments that are the same for all states of a batch.
 struct Option {
-  enum Kind { mask, frame, representation, source, method, tableau, every, hold };
+  enum Kind { mask, frame, representation, source, method, tableau, every, hold, passive };
   const char* name = "";
   Kind kind = mask;
   bool optional = false;
@@ -80,6 +80,8 @@ constexpr Option method{"method", Option::method};
 constexpr Option tableau{"tableau", Option::tableau};  // of an explicit method
 constexpr Option every{"every", Option::every};        // store each k-th state
 constexpr Option hold{"hold", Option::hold};           // 0: constant in a step, 1: linear
+constexpr Option passive{"passive", Option::passive};  // 1: with forces of the joints themselves
+constexpr Option some_prescribed{"prescribed", Option::mask, optional};
 }  // namespace options
 
 // What an input must be, beyond its shape: the kernel returns the number of a demand that is not met.
@@ -98,7 +100,7 @@ constexpr const char* nonzero = "a quaternion (x, y, z, w) that is not zero";
 // takes packs only while their workspace fits the caches.
 enum class Packs { always, while_small, never };
 
-constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 4, kMostDemands = 3;
+constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 6, kMostDemands = 3;
 constexpr int kMethods = 3;  // values of the option "method"
 
 struct Signature {

@@ -20,8 +20,8 @@ struct Deflection {
   Vec3<S> w, x;
 };
 
-template <class S, class P>
-Deflection<S> group_deflection(const Node<P>& node, const P* rest, const S* q) {
+template <class S, class P, class R>
+Deflection<S> group_deflection(const Node<P>& node, const R* rest, const S* q) {
   const S back[] = {S(-rest[0]), S(-rest[1]), S(-rest[2]), S(rest[3])};
   S turn[4];
   quaternion_product(back, q, turn);

@@ -84,7 +84,8 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         break;
       case Option::tableau:
       case Option::every:
-      case Option::hold: return "a motion in time cannot be asked for here";
+      case Option::hold:
+      case Option::passive: return "a motion in time cannot be asked for here";
     }
   }
   return nullptr;

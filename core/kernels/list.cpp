@@ -10,7 +10,7 @@ KernelList all_kernels() {
                                  partials_kernels(), mass_partials_kernels(),
                                  frame_partials_kernels(), configuration_kernels(),
                                  wrench_kernels(), center_of_mass_kernels(), check_kernels(),
-                                 simulation_kernels(), passive_kernels(),
+                                 simulation_kernels(), rollout_adjoint_kernels(), passive_kernels(),
                                  inverse_kinematics_kernels(), regressor_kernels()}) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());

@@ -21,7 +21,7 @@ from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, Error
 
-__all__ = ["Given", "Shape", "deliver", "deliver_all"]
+__all__ = ["Given", "Shape", "deliver", "deliver_all", "keep_nothing", "require_all"]
 
 Shape = tuple[int, ...]
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -145,7 +145,7 @@ def _deliver(
         size = 8.0 * sum(math.prod(shape) for shape in shapes)
         memory.require(given.function, size, size)
     else:
-        _require_all(out, shapes)
+        require_all(out, shapes)
     call = _Call(compute, given, lead, own)
     return cast(T, call.run() if out is None else _guarded(call, out))
 
@@ -256,7 +256,21 @@ def _guarded(call: _Call, out: tuple[Array, ...]) -> Any:
     return _as(kind, out)
 
 
-def _require_all(out: tuple[Array, ...], shapes: list[Shape]) -> None:
+def keep_nothing(out: tuple[Array, ...], arguments: list[Any]) -> None:
+    """Leave NaN in out after a failure; arguments that share its memory stay as they are."""
+    arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+    shared = [(x, x.copy()) for x in arrays if any(np.may_share_memory(x, y) for y in out)]
+    for array in out:
+        spoil(array, 1)
+    for x, before in shared:
+        if x.flags.writeable:
+            x[...] = before
+
+
+def require_all(out: object, shapes: list[Shape]) -> None:
+    """Refuse what is no tuple of arrays of these shapes to write to."""
+    if not isinstance(out, tuple) or len(out) != len(shapes):
+        raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
     for array, shape in zip(out, shapes, strict=True):
         _require(array, shape)
     for k, array in enumerate(out):
