@@ -21,6 +21,9 @@ INTERNAL = {
     "jacobian_second_derivatives",
     "explicit_step",
     "explicit_rollout",
+    "explicit_rollout_adjoint",
+    "momentum_rollout",
+    "variational_rollout",
     "search_configuration",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""

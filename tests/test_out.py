@@ -61,7 +61,11 @@ def given(name):
     chosen = {p: known[p] for p in wanted}
     if name == "linearize_step":
         del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py
-    if "dynamics_series" in name or name == "rollout":
+    if name == "rollout_vjp":
+        chosen["weights"] = (
+            np.random.default_rng(1).standard_normal((2, STATES, 3, MODEL.nv)).tolist()
+        )
+    if "dynamics_series" in name or name.startswith("rollout"):
         for p in ("a", "tau"):
             if p in chosen:
                 chosen[p] = np.stack([chosen[p], 0.5 * chosen[p]], axis=-2)

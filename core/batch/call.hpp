@@ -23,6 +23,7 @@ struct Options {
   Embedded pair;
   std::ptrdiff_t every = 1;
   int hold = 0;
+  bool passive = false;
 };
 
 // Arguments that are checked: pointers to the first state, how many numbers a state has, and how far

@@ -8,8 +8,9 @@ KernelList all_kernels() {
                    series_kernels(), frame_series_kernels(), partials_kernels(),
                    mass_partials_kernels(), frame_partials_kernels(), configuration_kernels(),
                    wrench_kernels(), center_of_mass_kernels(), check_kernels(), simulation_kernels(),
-                   passive_kernels(), inverse_kinematics_kernels(), regressor_kernels(),
-                   hessian_kernels(), series_partials_kernels(), adaptive_kernels()});
+                   rollout_adjoint_kernels(), passive_kernels(), inverse_kinematics_kernels(),
+                   regressor_kernels(), hessian_kernels(), series_partials_kernels(),
+                   adaptive_kernels()});
 }
 
 }  // namespace

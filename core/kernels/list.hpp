@@ -27,6 +27,7 @@ KernelList mass_partials_kernels();
 KernelList frame_partials_kernels();
 KernelList check_kernels();
 KernelList simulation_kernels();
+KernelList rollout_adjoint_kernels();
 KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
 KernelList hessian_kernels();

@@ -41,18 +41,33 @@ void acceleration_to_parent_axes(const Tree<P>& tree, const S* q, const S* v, S*
   }
 }
 
+// And s' becomes v'.
+template <class S, class P>
+void acceleration_to_body_axes(const Tree<P>& tree, const S* q, const S* v, S* a) {
+  for (const Node<P>& node : tree.nodes) {
+    if (node.kind != Kind::free) continue;
+    const S* x = v + node.v;
+    S* own = a + node.v + 3;
+    store(transposed(rotation(q + node.q), vector_from(own)) - cross(vector_from(x), vector_from(x + 3)), own);
+  }
+}
+
+// Equation (2) for one node; `end` may be `from`.
+template <class S, class P>
+JOUNCE_INLINE void move_coordinates(const Node<P>& node, const S* from, const S* d, S* end) {
+  if (node.nv == 1) {
+    end[0] = from[0] + d[0];
+    return;
+  }
+  turn_quaternion(from, vector_from(d), end);
+  for (int k = 4; node.kind == Kind::free && k < 7; ++k) end[k] = from[k] + d[k - 1];
+}
+
 // Equation (2); `to` may be q.
 template <class S, class P>
 void move_coordinates(const Tree<P>& tree, const S* q, const S* u, S* to) {
   for (const Node<P>& node : tree.nodes) {
-    const S *from = q + node.q, *d = u + node.v;
-    S* end = to + node.q;
-    if (node.nv == 1) {
-      end[0] = from[0] + d[0];
-      continue;
-    }
-    turn_quaternion(from, vector_from(d), end);
-    for (int k = 4; node.kind == Kind::free && k < 7; ++k) end[k] = from[k] + d[k - 1];
+    move_coordinates(node, q + node.q, u + node.v, to + node.q);
   }
 }
 
