@@ -19,6 +19,11 @@ INTERNAL = {
     "explicit_step",
     "explicit_rollout",
     "search_configuration",
+    "constraint_rows",
+    "constraint_row_derivatives",
+    "constrained_forward",
+    "constrained_jump",
+    "constraint_inertia",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 

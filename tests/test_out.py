@@ -35,6 +35,7 @@ def arguments():
         "dt": 0.01,
         "order": 1,
         "s": rng.uniform(0, 1, STATES),
+        "constraints": jc.Constraints(MODEL, [jc.Point(MODEL.n_bodies - 1)]),
         "wrenches": {MODEL.n_bodies - 1: rng.standard_normal((STATES, 6))},
     }
 
@@ -57,6 +58,8 @@ def given(name):
     known = arguments()
     wanted = [p for p in inspect.signature(getattr(jc, name)).parameters if p in known]
     chosen = {p: known[p] for p in wanted}
+    if name == "linearize":  # has no out under constraints
+        del chosen["constraints"]
     if name.endswith("dynamics_series") or name == "rollout":
         for p in ("a", "tau"):
             if p in chosen:

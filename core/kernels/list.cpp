@@ -11,7 +11,8 @@ KernelList all_kernels() {
                                  frame_partials_kernels(), configuration_kernels(),
                                  wrench_kernels(), center_of_mass_kernels(), check_kernels(),
                                  simulation_kernels(), passive_kernels(),
-                                 inverse_kinematics_kernels(), regressor_kernels()}) {
+                                 inverse_kinematics_kernels(), regressor_kernels(),
+                                 constraint_kernels()}) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());
       all.push_back(kernel);

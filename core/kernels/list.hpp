@@ -27,6 +27,7 @@ KernelList check_kernels();
 KernelList simulation_kernels();
 KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
+KernelList constraint_kernels();
 
 // All of them; the slot of each is its position.
 JOUNCE_EXPORT const KernelList& kernels();

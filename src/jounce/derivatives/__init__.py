@@ -26,12 +26,13 @@ from jounce.derivatives.dynamics import (
 )
 from jounce.derivatives.hybrid import HybridDynamicsDerivatives, hybrid_dynamics_derivatives
 from jounce.derivatives.jacobians import jacobian_derivatives
-from jounce.derivatives.linearization import Linearization, linearize
+from jounce.derivatives.linearization import ConstrainedLinearization, Linearization, linearize
 from jounce.derivatives.passive import PassiveForcesDerivatives, passive_forces_derivatives
 
 __all__ = [
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
+    "ConstrainedLinearization",
     "ForwardDynamicsDerivatives",
     "HybridDynamicsDerivatives",
     "InverseDynamicsDerivatives",
