@@ -25,6 +25,11 @@ INTERNAL = {
     "momentum_rollout",
     "variational_rollout",
     "search_configuration",
+    "constraint_rows",
+    "constraint_row_derivatives",
+    "constrained_forward",
+    "constrained_jump",
+    "constraint_inertia",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 

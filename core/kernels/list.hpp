@@ -32,6 +32,7 @@ KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
 KernelList hessian_kernels();
 KernelList series_partials_kernels();
+KernelList constraint_kernels();
 
 // Parts of a list together; the slot of each kernel is its position.
 KernelList numbered(std::initializer_list<KernelList> parts);

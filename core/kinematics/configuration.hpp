@@ -58,20 +58,23 @@ void interpolate(const Tree<P>& tree, const S* q0, const S* q1, const S& s, S* o
   }
 }
 
-// dq/dt: a quaternion x changes by x (w, 0) / 2, the origin of a free joint by R u.
+// dq/dt of one joint: a quaternion x changes by x (w, 0) / 2, the origin of a free joint by R u.
+template <class S, class P>
+JOUNCE_INLINE void joint_coordinate_rates(const Node<P>& node, const S* x, const S* rate, S* to) {
+  if (!is_group(node.kind)) {
+    to[0] = rate[0];
+    return;
+  }
+  const Vec3<S> u{x[0], x[1], x[2]}, w{rate[0], rate[1], rate[2]};
+  store((w * x[3] + cross(u, w)) * 0.5, to);
+  to[3] = dot(u, w) * -0.5;
+  if (node.kind == Kind::free) store(rotation(x) * Vec3<S>{rate[3], rate[4], rate[5]}, to + 4);
+}
+
 template <class S, class P>
 void coordinate_rates(const Tree<P>& tree, const S* q, const S* v, S* out) {
   for (const Node<P>& node : tree.nodes) {
-    const S *x = q + node.q, *rate = v + node.v;
-    S* to = out + node.q;
-    if (!is_group(node.kind)) {
-      to[0] = rate[0];
-      continue;
-    }
-    const Vec3<S> u{x[0], x[1], x[2]}, w{rate[0], rate[1], rate[2]};
-    store((w * x[3] + cross(u, w)) * 0.5, to);
-    to[3] = dot(u, w) * -0.5;
-    if (node.kind == Kind::free) store(rotation(x) * Vec3<S>{rate[3], rate[4], rate[5]}, to + 4);
+    joint_coordinate_rates(node, q + node.q, v + node.v, out + node.q);
   }
 }
 
