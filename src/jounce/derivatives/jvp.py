@@ -54,6 +54,12 @@ class Plan(NamedTuple):
             )
         return known
 
+    def results_of(self, parts: tuple[Any, ...]) -> Jvp:
+        """What the kernel returned, as a value and a derivative."""
+        if self.result is None:
+            return Jvp(*parts)
+        return Jvp(self.result(*parts[: self.results]), self.result(*parts[self.results :]))
+
     def by_name(self, what: str, given: Any) -> dict[str, Any]:
         """Arguments or tangents with the names of the function's arguments."""
         if given.__class__ is tuple and len(given) <= len(self.names):
@@ -128,20 +134,22 @@ def jvp(
     True
     """
     plan = plan_of(function)
+    moving = {}
+    for name, tangent in plan.by_name("tangents", tangents).items():
+        if tangent is not None:
+            moving[plan.tangent(name)] = tangent
+    plain = plan.prepare is None and parameters is None and out is None and threads == 1
+    if plain and arguments.__class__ is tuple and len(arguments) <= len(plan.names):
+        return plan.results_of(plan.kernel(model, *arguments, **moving))
     given = plan.by_name("arguments", arguments)
     if plan.prepare is not None:
         given = plan.prepare(**given)
-    for name, tangent in plan.by_name("tangents", tangents).items():
-        if tangent is not None:
-            given[plan.tangent(name)] = tangent
+    given.update(moving)
     if parameters is not None:
         given["d_model"] = _model_tangent(model, parameters, given.get("body"))
     if out is not None:
         given["out"] = _flat_out(out)
-    parts = plan.kernel(model, **given, threads=threads)
-    if plan.result is None:
-        return Jvp(*parts)
-    return Jvp(plan.result(*parts[: plan.results]), plan.result(*parts[plan.results :]))
+    return plan.results_of(plan.kernel(model, **given, threads=threads))
 
 
 def let_differentiate(
