@@ -99,7 +99,7 @@ bool runs(const char* function, const Kernel& kernel, const Model& model, const 
 // The same for each of several frames.
 bool runs_for_all(const char* function, const Kernel& kernel, const Model& model, Call& call,
                   const Batch& batch, int threads, const FrameList& several, const Outputs& outputs) {
-  for (const FrameAt& frame : several.frames) {
+  for (const FrameAt<>& frame : several.frames) {
     call.options.frame = frame;
     if (!runs(function, kernel, model, call, batch, threads)) return false;
     outputs.next_frame(call);

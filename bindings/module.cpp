@@ -124,21 +124,27 @@ nb::object bind_elementwise(const std::string& name, const std::string& doc,
 
 // What the axes of an array count, by name.
 nb::list axes_of(const Shape& shape) {
-  constexpr const char* kNames[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored"};
   nb::list axes;
-  for (int k = 0; k < shape.rank; ++k) axes.append(kNames[shape.dims[k].of]);
+  for (int k = 0; k < shape.rank; ++k) axes.append(Dimension::names[shape.dims[k].of]);
   return axes;
 }
 
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
-  nb::list required, optional_inputs, options, optional_options, outputs;
-  for (const Input& input : s.inputs) (input.optional ? optional_inputs : required).append(input.name);
+  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
+  nb::dict ranks;
+  for (const Input& input : s.inputs) {
+    (input.optional ? optional_inputs : required).append(input.name);
+    ranks[input.name] = input.shape.rank;
+  }
   for (const Option& option : s.options) {
     options.append(option.name);
     if (option.optional) optional_options.append(option.name);
   }
-  for (const Output& output : s.outputs) outputs.append(output.name);
+  for (const Output& output : s.outputs) {
+    outputs.append(output.name);
+    output_ranks.append(output.shape.rank);
+  }
   nb::dict all, input_axes, output_axes;
   for (const Input& input : s.inputs) input_axes[input.name] = axes_of(input.shape);
   for (const Output& output : s.outputs) output_axes[output.name] = axes_of(output.shape);
@@ -149,6 +155,8 @@ nb::dict signature_of(const Signature& s) {
   all["options_with_defaults"] = optional_options;
   all["optional_inputs"] = optional_inputs;
   all["outputs"] = outputs;
+  all["input_ranks"] = ranks;
+  all["output_ranks"] = output_ranks;
   all["internal"] = s.internal;
   return all;
 }

@@ -143,6 +143,11 @@ class AdaptiveMotion {
         good[i] = false;
         continue;
       }
+      if (!good[i] && !Stepper::kRetries) {  // numbers are too large
+        at.status = Journey::stuck;
+        at.moving = false;
+        continue;
+      }
       const double wanted = stepper_.next(lane(error, i), at.tried);
       const bool cut = good[i] && at.end == at.stop;  // says little about the step after it
       at.h = cut && at.h > wanted ? at.h : wanted;

@@ -43,6 +43,7 @@ struct EmbeddedWork {
 template <class S, class P>
 class EmbeddedStepper {
  public:
+  static constexpr bool kRetries = true;  // a step with too large an error is tried again, shorter
   S *force, *force_slope;  // of the controls, at the start of a step
 
   EmbeddedStepper(const Tree<P>& tree, const Embedded& pair, const Tolerance& by, bool controlled,

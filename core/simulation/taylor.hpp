@@ -7,7 +7,8 @@
 //   (3) u = R v, p' = u: p_(k+1) = u_k / (k+1)                         positions, velocity in parent axes
 // A step h makes the last two terms of all of them as large as the tolerance (Jorba, Zou, Experimental
 // Mathematics 14, 2005). Turns count by (2): in steady spin the rates do not change at all. The state
-// is kept with what its last addition lost, and the polynomials serve every time within the step.
+// is kept with what its last addition lost, and the polynomials serve every time within the step. A
+// free body is watched from a frame that moves with it.
 #pragma once
 
 #include <utility>
@@ -86,9 +87,9 @@ void coordinate_series(const Tree<P>& tree, TaylorWork<S>& work) {
     if (node.kind != Kind::free) continue;
     const SeriesNode<S, P> s(tree, work.solve.series, i);
     Vec3<S> last = Vec3<S>::zero();  // (3)
-    for (int j = 0; j <= p; ++j) last += s.rotation[p - j] * load3(v + j * nv + 3);
+    for (int j = 0; j <= p; ++j) last += s.rotation[p - j] * vector_from(v + j * nv + 3);
     for (int k = 0; k <= p; ++k) {
-      const Vec3<S> u = k < p ? s.place[k + 1] * double(k + 1) : last;
+      const Vec3<S> u = k == 0 ? vector_from(work.s + node.v + 3) : k < p ? s.place[k + 1] * double(k + 1) : last;
       store(u, v + k * nv + 3);
       store(u * (1.0 / (k + 1)), x + (k + 1) * nq + 4);
     }
@@ -149,6 +150,7 @@ void move(const Tree<P>& tree, const S* dq, const S* ds, TaylorWork<S>& work) {
 template <class S, class P>
 class TaylorStepper {
  public:
+  static constexpr bool kRetries = false;  // the series says beforehand how long a step may be
   S *force, *force_slope;  // of the controls, at the start of a step
 
   TaylorStepper(const Tree<P>& tree, const Tolerance& by, bool passive, TaylorWork<S>& work)
@@ -178,6 +180,9 @@ class TaylorStepper {
     S* rate = work_.rates();
     to_body_axes(tree_, work_.q, work_.s, rate);
     for (int k = tree_.nv; k < (work_.order + 1) * tree_.nv; ++k) rate[k] = S(0.0);
+    for (const Node<P>& node : tree_.nodes) {
+      if (moves_with(node)) store(Vec3<S>::zero(), rate + node.v + 3);
+    }
     const int singular = solve_coefficients(tree_, NoneMask{}, work_.q, f_ext, forces, work_.solve);
     taylor::coordinate_series(tree_, work_);
     return singular;
@@ -203,12 +208,15 @@ class TaylorStepper {
     return h;
   }
 
-  // The step has no error that were not allowed.
+  // The step has no error that were not allowed; NaN if it leads to numbers that are not finite.
   S attempt(const S& h, int&) {
     h_ = h;
     sums(h);
     at_end_ = true;
-    return S(0.0);
+    S none(0.0);
+    for (int k = 0; k < tree_.nq; ++k) none += work_.q_end[k] - work_.q_end[k];
+    for (int k = 0; k < tree_.nv; ++k) none += work_.s_end[k] - work_.s_end[k];
+    return none;
   }
   double next(double, double h) const { return h; }
 
@@ -246,6 +254,16 @@ class TaylorStepper {
     for (int k = 0; k < tree_.nq; ++k) work_.q_out[k] = q[k];
     to_body_axes(tree_, q, s, work_.v_out);
     return {work_.q_out, work_.v_out};
+  }
+
+  // Whether a free body may be watched from a frame that moves with it at the start of a step: its
+  // velocity along turning axes, as large as it may be, then costs no digits.
+  bool moves_with(const Node<P>& node) const {
+    if (node.kind != Kind::free || node.parent >= 0) return false;
+    for (int k = 3; passive_ && k < 6; ++k) {
+      if (tree_.damping[node.v + k] != P(0.0)) return false;
+    }
+    return true;
   }
 
   void go_to_end() {

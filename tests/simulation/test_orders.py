@@ -95,7 +95,7 @@ STEPS = {"tumbling": 4, "tree": 8, "aerial": 8}
 
 def without_next_powers(name, steps):
     """What is left of the error C5 h^5 + C6 h^6 + C7 h^7 + ... without the second and the third."""
-    model, q, v = robot(name)
+    model = robot(name)[0]
 
     def signed(count):
         end, rates = travel(name, "dopri5", count)

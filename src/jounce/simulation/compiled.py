@@ -18,8 +18,8 @@ from jounce.model import Model
 
 __all__ = ["Followed", "Start", "diverged", "embedded", "follow", "taylor"]
 
-_embedded = _core.raw("embedded_motion")
-_taylor = _core.raw("taylor_motion")
+_embedded = _core.raw("embedded_motion", "simulate")
+_taylor = _core.raw("taylor_motion", "simulate")
 
 Portion = Callable[..., tuple[Array, Array, Array, Array, Array]]
 

@@ -30,23 +30,28 @@ __all__ = [
 
 TAYLOR = "taylor"
 
-LEAST_ORDER, MOST_ORDER = 2, 30
+LEAST_ORDER, MOST_CHOSEN, MOST_ORDER = 2, 22, 30
 
 _FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
 
 ANY = 1e300
 """A tolerance that allows every step."""
 
-_step = _core.raw("taylor_step")
+_step = _core.raw("taylor_step", "step")
 
 Control = Callable[[float, Array, Array], ArrayLike]
 """The forces and their time derivatives, (m, nv), from time and state on."""
 
 
 def order_of(rtol: float, atol: float) -> int:
-    """Order of the series by the tolerance (Jorba, Zou, Experimental Mathematics 14, 2005)."""
+    """Order of the series by the tolerance, as that of Jorba and Zou (2005) but higher.
+
+    Their order makes the work of products of series least. Here the work of an order hardly grows
+    with it, so longer steps pay. Beyond some order they would lose digits where a body turns by
+    several radians in one: sums of large terms.
+    """
     order = math.ceil(2 - 0.75 * math.log(min(rtol, atol)))
-    return min(max(order, LEAST_ORDER), MOST_ORDER)
+    return min(max(order, LEAST_ORDER), MOST_CHOSEN)
 
 
 def require_series(model: Model, passive: bool) -> None:
