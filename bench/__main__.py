@@ -52,6 +52,7 @@ NAMES = (
     "algebra",
     "paths",
     "simulation",
+    "rollouts",
 )
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 140

@@ -21,7 +21,15 @@ INTERNAL = {
     "jacobian_second_derivatives",
     "explicit_step",
     "explicit_rollout",
+    "explicit_rollout_adjoint",
+    "momentum_rollout",
+    "variational_rollout",
     "search_configuration",
+    "constraint_rows",
+    "constraint_row_derivatives",
+    "constrained_forward",
+    "constrained_jump",
+    "constraint_inertia",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 

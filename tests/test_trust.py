@@ -273,3 +273,18 @@ def test_shapes_that_cannot_fit_are_refused():
         with pytest.raises(jc.ArgumentError, match="at most 30 axes"):
             make(MODEL, [1] * 40)
         assert make(MODEL, (2**70, 0)[1:]).shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jc.parameters(MODEL, np.zeros(2)),
+        lambda: jc.parameters(MODEL, "mass", 3),
+        lambda: jc.vjp(np.zeros(2), MODEL, (Q, Q, Q), Q),
+        lambda: jc.hybrid_dynamics_series_derivatives(None, Q, Q, Q[None], Q[None], Q > 0),
+        lambda: jc.forward_dynamics_series_derivatives(3, Q, Q, Q[None]),
+    ],
+)
+def test_what_is_no_such_thing_at_all_is_an_error_of_the_package(call):
+    with pytest.raises(jc.Error):
+        call()

@@ -23,6 +23,7 @@ struct Options {
   Embedded pair;
   std::ptrdiff_t every = 1;
   int hold = 0;
+  bool passive = false;
 };
 
 // Arguments that are checked: pointers to the first state, how many numbers a state has, and how far
@@ -50,7 +51,7 @@ struct Call {
 };
 
 struct Failure {
-  enum Kind { none, not_finite, quaternion, singular, overflow };
+  enum Kind { none, not_finite, quaternion, singular, overflow, demand };
   Kind kind = none;
   std::ptrdiff_t state = 0;
   int node = -1;   // whose joint is singular or has a bad quaternion; or the demand that is not met

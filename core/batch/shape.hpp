@@ -98,9 +98,12 @@ constexpr Shape jacobian_series{3, {r_plus(3), six, nv}};
 
 constexpr Dimension times{Dimension::times}, stored{Dimension::stored};
 constexpr Shape v_in_time{2, {times, nv}}, six_vectors_in_time{3, {times, n_bodies, six}};
+constexpr Dimension servo{Dimension::number, 8};  // rows of simulation/forces.hpp
+constexpr Shape servo_rows{2, {servo, nv}}, q_in_time{2, {times, nq}};
 constexpr Shape q_stored{2, {stored, nq}}, v_stored{2, {stored, nv}};
-constexpr Shape in_time{1, {times}}, q_in_time{2, {times, nq}};
+constexpr Shape in_time{1, {times}};
 constexpr Shape progress{1, {four}}, plan{1, {six}};  // of adaptive motions
+constexpr Shape two_v_stored{2, {stored, {Dimension::nv, 0, 2}}};  // weights of q, then of v
 
 }  // namespace shapes
 }  // namespace jounce

@@ -88,7 +88,7 @@ auto make_work(const Tree<double>& tree, int order, Arena& arena) {
   }
 }
 
-// The singular node or -1.
+// The singular node, or the demand that is not met; else -1.
 template <class K, class S, class X>
 JOUNCE_INLINE int run_on(const X& x, typename K::template Work<S>& work) {
   if constexpr (std::is_void_v<decltype(K::template run<S>(x, work))>) {
@@ -101,13 +101,13 @@ JOUNCE_INLINE int run_on(const X& x, typename K::template Work<S>& work) {
 
 // Everything a run of kernel K needs, laid out in one block.
 template <class K, class S>
-struct Frame {
+struct RunLayout {
   using Work = typename K::template Work<S>;
   Fetched<S> inputs;
   S* out[kMostOutputs] = {};
   Work work;
 
-  Frame(const Tree<double>& tree, int order, Arena& arena)
+  RunLayout(const Tree<double>& tree, int order, Arena& arena)
       : inputs(K::signature, tree, {tree, order}, arena), work(make_work<K, S>(tree, order, arena)) {
     if constexpr (lanes<S> > 1) {
       const Sizes sizes(tree, order);
@@ -120,37 +120,37 @@ struct Frame {
 
 template <class K, class S>
 JOUNCE_INLINE int run_kernel(const Call& call, std::ptrdiff_t first, int count,
-                             Frame<K, S>& frame) {
-  const Arguments<K, S> x{*call.tree, call.options, frame.inputs.at, frame.out, call, first, count};
-  return run_on<K, S>(x, frame.work);
+                             RunLayout<K, S>& layout) {
+  const Arguments<K, S> x{*call.tree, call.options, layout.inputs.at, layout.out, call, first, count};
+  return run_on<K, S>(x, layout.work);
 }
 
 template <class K, class S>
 inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* block) {
   constexpr int n_outputs = K::signature.outputs.count;
   Arena arena(block);
-  Frame<K, S> frame(*call.tree, call.order, arena);
-  if (const auto bad = fetch(K::signature, call, first, count, frame.inputs)) return {bad, first, -1};
+  RunLayout<K, S> layout(*call.tree, call.order, arena);
+  if (const auto bad = fetch(K::signature, call, first, count, layout.inputs)) return {bad, first, -1};
   if constexpr (lanes<S> == 1) {
-    for (int k = 0; k < n_outputs; ++k) frame.out[k] = call.out[k] + first * call.out_step[k];
+    for (int k = 0; k < n_outputs; ++k) layout.out[k] = call.out[k] + first * call.out_step[k];
   }
-  const int singular = run_kernel<K, S>(call, first, count, frame);
+  const int bad = run_kernel<K, S>(call, first, count, layout);
   if constexpr (lanes<S> > 1) {
     for (int k = 0; k < n_outputs; ++k) {
       if (K::signature.outputs[k].shape.is_timed()) continue;
       double* to = call.out[k] + first * call.out_step[k];
-      store(frame.out[k], count, call.out_size[k], to, call.out_step[k]);
+      store(layout.out[k], count, call.out_size[k], to, call.out_step[k]);
     }
   }
-  if (singular >= 0) return {Failure::singular, first, singular};
-  if constexpr (requires { frame.work.is_bounded; }) {
-    if (frame.work.is_bounded) return {};
+  if (bad >= 0) return {K::signature.demands.count ? Failure::demand : Failure::singular, first, bad};
+  if constexpr (requires { layout.work.is_bounded; }) {
+    if (layout.work.is_bounded) return {};
   }
   if constexpr (lanes<S> > 1) {
     bool finite = true;
     for (int k = 0; k < n_outputs; ++k) {
       const Output& output = K::signature.outputs[k];
-      finite = finite && is_finite(output, call.out_size[k], call.tree->nv, frame.out[k]);
+      finite = finite && is_finite(output, call.out_size[k], call.tree->nv, layout.out[k]);
     }
     if (finite) return {};
   }
@@ -170,11 +170,11 @@ inline std::size_t bytes(const Tree<double>& tree, int order, bool wide) {
   Arena arena;
   if constexpr (K::signature.packs != Packs::never) {
     if (wide || K::signature.packs == Packs::only) {
-      Frame<K, Wide> layout(tree, order, arena);
+      RunLayout<K, Wide> layout(tree, order, arena);
       return arena.used();
     }
   }
-  if constexpr (K::signature.packs != Packs::only) Frame<K, double> layout(tree, order, arena);
+  if constexpr (K::signature.packs != Packs::only) RunLayout<K, double> layout(tree, order, arena);
   return arena.used();
 }
 

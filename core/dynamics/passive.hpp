@@ -20,12 +20,9 @@ struct Deflection {
   Vec3<S> w, x;
 };
 
-template <class S, class P>
-Deflection<S> group_deflection(const Node<P>& node, const P* rest, const S* q) {
-  const S back[] = {S(-rest[0]), S(-rest[1]), S(-rest[2]), S(rest[3])};
-  S turn[4];
-  quaternion_product(back, q, turn);
-  Deflection<S> u{quaternion_log(turn), Vec3<S>::zero()};
+template <class S, class P, class R>
+Deflection<S> group_deflection(const Node<P>& node, const R* rest, const S* q) {
+  Deflection<S> u{turn_between(rest, q), Vec3<S>::zero()};
   if (node.kind == Kind::free) {
     const Vec3<S> p{q[4] - rest[4], q[5] - rest[5], q[6] - rest[6]};
     u.x = transposed(rotation(q), p);

@@ -1,6 +1,6 @@
 // How the center of mass and the momentum about it move.
 #include "jounce/batch/jvp.hpp"
-#include "jounce/dynamics/center_of_mass.hpp"
+#include "jounce/kinematics/center_of_mass.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
 

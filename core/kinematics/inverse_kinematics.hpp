@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jounce/kinematics/bodies.hpp"
+#include "jounce/kinematics/center_of_mass.hpp"
 #include "jounce/kinematics/configuration.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 
@@ -56,17 +56,17 @@ struct InverseKinematicsWork {
   int tasks, nv;
   FrameWork<double> frame;
   BodiesWork<double> bodies;
+  CenterOfMassWork<double> center;
   Task* task;
   double *columns;                            // (6, nv) body-fixed Jacobian of one frame
   double *J, *e, *J_trial, *e_trial;          // (rows, nv), (rows), and where a step would lead
   double *K, *diagonal, *pivot, *y;           // (rows, rows), then (rows)
   double *q, *trial, *u;                      // (nq), (nq), (nv)
   double* slope;                              // (nv) of half the squared residual
-  Vec3<double>* moment;                       // (n) of the nodes' subtrees
-  double* mass;                               // (n)
 
   InverseKinematicsWork(const Tree<double>& tree, int order, Arena& arena)
-      : tasks(order + 1), nv(tree.nv), frame(tree, arena), bodies(tree, arena) {
+      : tasks(order + 1), nv(tree.nv), frame(tree, arena), bodies(tree, arena),
+        center(tree, arena) {
     const std::size_t rows = 6 * std::size_t(tasks);
     task = arena.take<Task>(tasks);
     columns = arena.take<double>(6 * std::size_t(nv));
@@ -82,8 +82,6 @@ struct InverseKinematicsWork {
     trial = arena.take<double>(tree.nq);
     u = arena.take<double>(nv);
     slope = arena.take<double>(nv);
-    moment = arena.take<Vec3<double>>(tree.n);
-    mass = arena.take<double>(tree.n);
   }
   int rows() const {
     int sum = 0;
@@ -112,43 +110,16 @@ inline Vec3<double> frame_residual(const Task& task, const Pose<double>& world, 
   return w;
 }
 
-// Masses and first moments of all subtrees, about the origins of their nodes, along world axes.
-inline void subtree_moments(const Tree<double>& tree, InverseKinematicsWork& work) {
-  const auto* row = work.bodies.row;
-  for (int i = 0; i < tree.n; ++i) {
-    work.mass[i] = tree.nodes[i].inertia.m;
-    work.moment[i] = row[i].world.R * tree.nodes[i].inertia.h;
-  }
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const int p = tree.nodes[i].parent;
-    if (p < 0) continue;
-    work.mass[p] += work.mass[i];
-    work.moment[p] += work.moment[i] + (row[i].world.p - row[p].world.p) * work.mass[i];
-  }
-}
-
 // Residual and Jacobian of the center of mass.
 inline void center_of_mass_task(const Tree<double>& tree, const Task& task, const double* q, double* e,
                                 double* J, InverseKinematicsWork& work) {
   const double* none = nullptr;
-  bodies_outward(tree, q, none, none, work.bodies);
-  subtree_moments(tree, work);
-  double mass = 0.0;
-  Vec3<double> moment = Vec3<double>::zero();
-  for (int i = 0; i < tree.n; i = tree.nodes[i].end) {
-    mass += work.mass[i];
-    moment += work.moment[i] + (work.bodies.row[i].world.p - task.target.p) * work.mass[i];
-  }
-  const double over = mass > 0.0 ? 1.0 / mass : 0.0;
-  store_weighted(moment * over, task.weights + 3, e, 1);
-  for (int i = 0; i < tree.n; ++i) {
-    const Node<double>& node = tree.nodes[i];
-    const Mat3<double>& R = work.bodies.row[i].world.R;
-    for (int k = 0; k < node.nv; ++k) {
-      const Motion<double> s = screw<double>(node, k);
-      const Vec3<double> column = R * s.v * work.mass[i] + cross(R * s.w, work.moment[i]);
-      store_weighted(column * over, task.weights + 3, J + node.v + k, tree.nv);
-    }
+  double center[3];
+  center_of_mass(tree, q, center, work.bodies);
+  store_weighted(vector_from(center) - task.target.p, task.weights + 3, e, 1);
+  center_of_mass_motion(tree, -1, q, none, J, (double*)nullptr, (double*)nullptr, work.center);
+  for (int k = 0; k < 3; ++k) {
+    for (int j = 0; j < tree.nv; ++j) J[std::size_t(k) * tree.nv + j] *= task.weights[3 + k];
   }
 }
 

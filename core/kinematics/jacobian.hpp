@@ -44,19 +44,26 @@ JOUNCE_INLINE Pose<S> widened(const Pose<P>& t) {
   return {{o + t.R.x, o + t.R.y, o + t.R.z}, o + t.p};
 }
 
-// Calls visit(node, T) for each ancestor, the nearest first; T is the frame's pose in the node.
-// Returns the frame's pose in the world.
+// Calls visit(node, T) for each ancestor below `stop`, the nearest first; T is the frame's pose in the
+// node. Returns the frame's pose in `stop` (-1: the world).
+template <class S, class P, class F, class Visit>
+JOUNCE_INLINE Pose<S> walk_to_ancestor(const Tree<P>& tree, const FrameAt<F>& frame, int stop, const S* q,
+                                       const Angles<S>& angles, Visit&& visit) {
+  Pose<S> T = widened<S>(frame.pose);
+  for (int i = frame.node; i != stop; i = tree.nodes[i].parent) {
+    const Node<P>& node = tree.nodes[i];
+    visit(node, T);
+    T = joint_pose(node, q, angles.sine, angles.cosine) * T;
+  }
+  return T;
+}
+
+// The same for all ancestors; returns the frame's pose in the world.
 template <class S, class P, class Visit>
 JOUNCE_INLINE Pose<S> walk_to_root(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                    FrameWork<S>& work, Visit&& visit) {
   work.angles.compute(tree, q);
-  Pose<S> T = widened<S>(frame.pose);
-  for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) {
-    const Node<P>& node = tree.nodes[i];
-    visit(node, T);
-    T = joint_pose(node, q, work.angles.sine, work.angles.cosine) * T;
-  }
-  return T;
+  return walk_to_ancestor(tree, frame, -1, q, work.angles, visit);
 }
 
 template <class S, class P>
@@ -109,8 +116,7 @@ template <class S, class P>
 void frame_wrench(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation, const S* q,
                   const S* x, S* out, FrameWork<S>& work) {
   const Pose<S> world = walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {});
-  const Force<S> given{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, given));
+  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, force_from(x)));
   if (frame.node >= 0) own = to_parent(tree.nodes[frame.node].alignment, own);
   store(Motion<S>{own.n, own.f}, out);
 }

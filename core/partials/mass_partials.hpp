@@ -302,18 +302,14 @@ JOUNCE_INLINE void negative_swap(const Cube<S>& x) {
 template <class S, class P>
 int inverse_mass_matrix_partials(const Tree<P>& tree, const S* q, S* dN, InverseMassPartialsWork<S>& work) {
   const std::size_t nv = tree.nv;
-  const bool sparse = tree.mean_related <= kProductRates && tree.nv <= kMostRelated;
+  const bool products = partials::has_few_related(tree);
   const int singular = inverse_mass_matrix(tree, q, work.N, work.inverse);
   if (singular >= 0) return singular;
   mass_matrix_partials(tree, q, dN, work.mass);
   for (const bool second : {false, true}) {
     for (std::size_t i = 0; i < nv; ++i) {
       S* rows = dN + i * nv * nv;
-      if (sparse) {
-        partials::negative_product(tree, work.N, rows, work.gathered);
-      } else {
-        partials::negative_solve(tree, work.N, rows, tree.nv, work.inverse, work.block);
-      }
+      partials::negative_apply(tree, products, work.N, rows, work.inverse, work.gathered, work.block);
     }
     if (!second) partials::negative_swap(partials::Cube<S>{dN, nv});
   }

@@ -52,4 +52,9 @@ struct Dual {
 template <class S>
 inline constexpr int lanes<Dual<S>> = lanes<S>;
 
+template <class S>
+inline constexpr bool is_dual = false;
+template <class S>
+inline constexpr bool is_dual<Dual<S>> = true;
+
 }  // namespace jounce

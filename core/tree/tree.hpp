@@ -99,9 +99,7 @@ inline bool is_identity(const Pose<double>& t) {
 }
 // The inertia in the frame `to`, which is given in the inertia's own frame.
 inline RigidInertia<double> seen_from(const Pose<double>& to, const double* parameters) {
-  const double* a = parameters;
-  RigidInertia<double> j{a[0], {a[1], a[2], a[3]}, {a[4], a[5], a[6], a[7], a[8], a[9]}};
-  j = shifted(-to.p, j);
+  const RigidInertia<double> j = shifted(-to.p, inertia_from(parameters));
   const Mat3<double> r = transpose(to.R);
   return {j.m, r * j.h, rotated(r, j.I)};
 }
@@ -207,7 +205,7 @@ inline std::vector<double> rest_position(const double* q, const Tree<double>& t)
   std::vector<double> rest = numbers_or_zeros(q, t.nq);
   for (int start : t.quaternions) {
     double* x = rest.data() + start;
-    const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+    const double norm = quaternion_norm(x);
     for (int k = 0; k < 4; ++k) x[k] = norm > 0.0 ? x[k] / norm : k == 3 ? 1.0 : 0.0;
   }
   return rest;

@@ -153,6 +153,8 @@ def _deliver(
         size = 8.0 * sum(math.prod(shape) for shape in shapes)
         memory.require(given.function, size, size)
     else:
+        if not isinstance(out, tuple) or len(out) != len(shapes):
+            raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
         _require_all(out, shapes)
     call = _Call(compute, given, lead, own)
     return cast(T, call.run() if out is None else _guarded(call, out))

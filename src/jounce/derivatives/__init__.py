@@ -36,7 +36,7 @@ from jounce.derivatives.hessians import (
 from jounce.derivatives.hybrid import HybridDynamicsDerivatives, hybrid_dynamics_derivatives
 from jounce.derivatives.jacobians import jacobian_derivatives
 from jounce.derivatives.jvp import Jvp, jvp
-from jounce.derivatives.linearization import Linearization, linearize
+from jounce.derivatives.linearization import ConstrainedLinearization, Linearization, linearize
 from jounce.derivatives.parameters import parameter_derivatives
 from jounce.derivatives.passive import PassiveForcesDerivatives, passive_forces_derivatives
 from jounce.derivatives.series import (
@@ -58,6 +58,7 @@ from jounce.derivatives.vjp import (
 __all__ = [
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
+    "ConstrainedLinearization",
     "ForwardDynamicsDerivatives",
     "ForwardDynamicsHessian",
     "ForwardDynamicsSeriesDerivatives",

@@ -15,6 +15,7 @@ from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import inverse_mass_matrix
 from jounce.model import Model
+from jounce.model.model import require_model
 from jounce.series import forward_dynamics_series, hybrid_dynamics_series
 
 __all__ = [
@@ -141,6 +142,7 @@ def forward_dynamics_series_derivatives(
     Identity: order 0 is `forward_dynamics_derivatives`; ``dtau[..., k, :, k, :]`` is the inverse of
     the mass matrix for every k.
     """
+    require_model(model)
 
     def compute(
         q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None
@@ -196,6 +198,7 @@ def hybrid_dynamics_series_derivatives(
 
     Identity: none prescribed gives `forward_dynamics_series_derivatives` in the fields of a.
     """
+    require_model(model)
 
     def compute(
         q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None

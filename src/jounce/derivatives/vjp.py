@@ -114,7 +114,7 @@ def vjp(
     >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
     True
     """
-    if function not in _REVERSE:
+    if not callable(function) or function not in _REVERSE:
         name = getattr(function, "__name__", repr(function))
         known = ", ".join(f.__name__ for f in _REVERSE)
         raise ArgumentError(

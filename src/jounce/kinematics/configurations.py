@@ -13,6 +13,7 @@ from jounce._core import kernel, memory
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics.bodies import body_pose
+from jounce.lie.quaternions import meant
 from jounce.model.joints import ELEMENTARY, Joint
 from jounce.model.model import Model, require_model
 
@@ -166,9 +167,7 @@ def _base_coordinates(model: Model, base: ArrayLike) -> Array:
             f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {T!r}"
         )
     T = lie.inverse(body_pose(model, neutral(model), 0)) @ T
-    x: Array = np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1)
-    x[..., 3] = np.where(x[..., 3] == 0.0, -0.0, x[..., 3])  # a half turn that is meant
-    return x
+    return meant(np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1))
 
 
 def _is_free(joints: Sequence[Joint]) -> bool:

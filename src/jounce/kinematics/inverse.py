@@ -19,13 +19,13 @@ from jounce.model.model import Model, node_of, require_model
 if TYPE_CHECKING:
     from jounce.model.coupled import CoupledModel
 
-__all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics"]
+__all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics", "placed_frame"]
 
 CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
 
 _search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
-_check_state: Callable[..., Any] = _core.raw("check_state")
+_check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit
@@ -175,7 +175,7 @@ def _tasks(
     poses, nodes, frames, factors = [], [], [], []
     for key, value in targets.items():
         pose, kind = _target(key, value)
-        node, frame = (-1, np.eye(4)) if kind == _CENTER else _placed(model, key)
+        node, frame = (-1, np.eye(4)) if kind == _CENTER else placed_frame(model, key)
         poses.append(pose)
         nodes.append((node, kind))
         frames.append(frame)
@@ -227,7 +227,7 @@ def _is_pose(T: Array) -> bool:
     return bool(last == [0.0, 0.0, 0.0, 1.0] and max(products) < 1e-6 and upward > 0.0)
 
 
-def _placed(model: Model, key: str | int) -> tuple[int, Array]:
+def placed_frame(model: Model, key: str | int) -> tuple[int, Array]:
     """The node that carries a frame, and the frame's pose in the node's own frame."""
     node, pose = node_of(model.expanded, key), model.frame(key).placement
     if node < 0:

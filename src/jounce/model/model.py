@@ -84,6 +84,7 @@ class Model(_core.Tree, Edits):
         fixed_inertia: (10,) inertial parameters of the links that are fixed to the world, about its
             origin. They play no part in the dynamics until the model is attached to another.
         poses: named configurations, each (nq,), for example of an SRDF file.
+        constraints: equalities of the model's file, for `jounce.Constraints`; they act when passed.
         nodes: the elementary joints that the recursions run over.
     """
 
@@ -110,6 +111,7 @@ class Model(_core.Tree, Edits):
     visuals: tuple[Any, ...]
     fixed_inertia: Array
     poses: Mapping[str, Array]
+    constraints: tuple[Any, ...]
     nodes: Nodes
     _body_nodes: Index
     _sizes: Integers
@@ -128,6 +130,7 @@ class Model(_core.Tree, Edits):
         visuals: Iterable[Any] = (),
         poses: Mapping[str, ArrayLike] | None = None,
         fixed_inertia: ArrayLike = (0.0,) * 10,
+        constraints: Iterable[Any] = (),
     ) -> None:
         if "nodes" in self.__dict__:
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
@@ -141,6 +144,7 @@ class Model(_core.Tree, Edits):
         self._set("fixed_inertia", frozen(numbers("fixed_inertia", fixed_inertia, (10,))))
         self._set("gravity", frozen(numbers("gravity", gravity, (3,))))
         self._set("visuals", tuple(visuals))
+        self._set("constraints", tuple(constraints))
         self._set("body_names", tuple(body.name for body in bodies))
         self._set("joint_names", tuple(joint.name for joint in joints))
         self._set("joints", joints)
@@ -413,7 +417,7 @@ class Model(_core.Tree, Edits):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the model."""
         made_of = (self.name, self.gravity, self.bodies, dict(self.frames), self.visuals)
-        return Model, (*made_of, dict(self.poses), self.fixed_inertia)
+        return Model, (*made_of, dict(self.poses), self.fixed_inertia, self.constraints)
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same robot, number by number; see the class."""

@@ -19,6 +19,7 @@ from jounce.errors import (
     unknown_name,
 )
 from jounce.model import inertia
+from jounce.model._checks import name_list
 from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import Frame
@@ -198,7 +199,7 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
     """
     require_model(model)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         close = did_you_mean(map(repr, close_names(kind, KINDS)))
         raise ArgumentError(f"unknown parameter {kind!r}; there are {', '.join(KINDS)}{close}")
     if kind == "gravity":
@@ -206,8 +207,10 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
             raise ArgumentError("gravity belongs to the model: it takes no names")
         return _gravity(model)
     some = [names] if isinstance(names, str) else names
-    if some is not None and not all(isinstance(name, str) for name in some):
-        raise ArgumentTypeError("names must be names of bodies or joints")
+    if some is not None:
+        some = name_list("names", some)
+        if not all(isinstance(name, str) for name in some):
+            raise ArgumentTypeError("names must be names of bodies or joints")
     if kind in _INERTIAL or kind == "log_cholesky":
         return _of_bodies(model, kind, some)
     return _of_joints(model, kind, some)
