@@ -37,7 +37,7 @@ _FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
 ANY = 1e300
 """A tolerance that allows every step."""
 
-_step = _core.raw("taylor_step")
+_step = _core.raw("taylor_step", "step")
 
 Control = Callable[[float, Array, Array], ArrayLike]
 """The forces and their time derivatives, (m, nv), from time and state on."""
