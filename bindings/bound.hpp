@@ -53,4 +53,7 @@ struct PythonModel {
 };
 const PythonModel* model_of(PyObject* object);
 
+// Whether it is a model of Python's that no tree was made for.
+bool is_treeless(PyObject* object);
+
 }  // namespace jounce

@@ -13,6 +13,24 @@ namespace {
 // Python's main thread, which alone handles signals. In the child of a fork it is the one that forked.
 std::atomic<unsigned long> main_thread{0};
 
+// What computes with models that have no tree, since their joints are coupled; null if nothing does.
+PyObject* coupled = nullptr;
+
+// Hands a call to it: the kernel's name, the type of the result, the model, and the arguments by name.
+PyObject* call_coupled(const Bound& bound, const Arguments& arguments) {
+  PyObject* given = PyDict_New();
+  for (int slot = 0; given && slot < kSlots; ++slot) {
+    PyObject* value = slot == kModel ? nullptr : arguments.at[slot];
+    if (value && PyDict_SetItem(given, bound.names[slot], value) < 0) Py_CLEAR(given);
+  }
+  if (!given) return nullptr;
+  PyObject* type = bound.result ? reinterpret_cast<PyObject*>(bound.result) : Py_None;
+  PyObject* result = PyObject_CallFunction(coupled, "sOOO", bound.kernel->signature->name, type,
+                                           arguments.at[kModel], given);
+  Py_DECREF(given);
+  return result;
+}
+
 // Takes the lock back. An interpreter that ends meanwhile does not give it to other threads but ends
 // them; they must not touch Python's objects then, so they stay here instead until the process is gone.
 void take_lock(PyThreadState* state) {
@@ -81,7 +99,7 @@ bool runs(const char* function, const Kernel& kernel, const Model& model, const 
 // The same for each of several frames.
 bool runs_for_all(const char* function, const Kernel& kernel, const Model& model, Call& call,
                   const Batch& batch, int threads, const FrameList& several, const Outputs& outputs) {
-  for (const FrameAt& frame : several.frames) {
+  for (const FrameAt<>& frame : several.frames) {
     call.options.frame = frame;
     if (!runs(function, kernel, model, call, batch, threads)) return false;
     outputs.next_frame(call);
@@ -128,12 +146,18 @@ bool know_main_thread() {
   return !PyErr_Occurred();
 }
 
+void use_coupled(PyObject* function) {
+  Py_INCREF(function);
+  Py_XSETREF(coupled, function);
+}
+
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   try {
     Arguments arguments;
     Keep keep;
     if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
+    if (coupled && is_treeless(arguments.at[kModel])) return call_coupled(bound, arguments);
     const PythonModel* own = model_of(arguments.at[kModel]);
     return own ? call_with(bound, *bound.kernel, *own, arguments, keep) : nullptr;
   } catch (const std::bad_alloc&) {

@@ -90,9 +90,8 @@ void raise_failure(const char* function, const Kernel& kernel, const Model& mode
                    const Batch& batch, const Failure& failure) {
   const Signature& s = *kernel.signature;
   const bool has_input = failure.input >= 0;
-  if (failure.kind == Failure::singular) {
-    return s.demands.count ? raise_demand(s, batch, failure) : raise_singular(model, batch, failure);
-  }
+  if (failure.kind == Failure::singular) return raise_singular(model, batch, failure);
+  if (failure.kind == Failure::demand) return raise_demand(s, batch, failure);
   if (failure.kind == Failure::overflow) {
     return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", function,
                  state_text(batch, failure.state).c_str());

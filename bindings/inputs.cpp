@@ -209,7 +209,7 @@ bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
 }
 
 // A body's name or index, or the name of a frame. What is none of them, `Model.frame` refuses.
-bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt& frame) {
+bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt<>& frame) {
   Py_ssize_t at = -1;
   if (PyUnicode_Check(object)) {
     PyObject* found = PyDict_GetItemWithError(own.frames, object);
@@ -334,11 +334,11 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
   for (int k = 0; k < s.options.count; ++k) {
     PyObject* object = arguments.at[kOptions + k];
     const char* name = s.options[k].name;
-    if (!object || (object == Py_None && s.options[k].kind == Option::frame && s.options[k].optional)) {
-      continue;
-    }
+    const Option::Kind kind = s.options[k].kind;
+    const bool may_miss = s.options[k].optional && (kind == Option::frame || kind == Option::mask);
+    if (!object || (object == Py_None && may_miss)) continue;
     bool good = false;
-    switch (s.options[k].kind) {
+    switch (kind) {
       case Option::mask: good = read_mask(name, object, call, keep); break;
       case Option::frame: {
         PyObject* owner = arguments.at[kModel];
@@ -364,6 +364,12 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
         std::ptrdiff_t hold = 0;
         good = read_integer(name, object, 0, 1, hold);
         call.options.hold = int(hold);
+        break;
+      }
+      case Option::passive: {
+        std::ptrdiff_t passive = 0;
+        good = read_integer(name, object, 0, 1, passive);
+        call.options.passive = passive != 0;
         break;
       }
     }

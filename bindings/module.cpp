@@ -122,21 +122,41 @@ nb::object bind_elementwise(const std::string& name, const std::string& doc,
   return function_of(name, doc, module_name, call_bound_elementwise, bound);
 }
 
+// What the axes of an array count, by name.
+nb::list axes_of(const Shape& shape) {
+  nb::list axes;
+  for (int k = 0; k < shape.rank; ++k) axes.append(Dimension::names[shape.dims[k].of]);
+  return axes;
+}
+
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
-  nb::list required, optional_inputs, options, optional_options, outputs;
-  for (const Input& input : s.inputs) (input.optional ? optional_inputs : required).append(input.name);
+  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
+  nb::dict ranks;
+  for (const Input& input : s.inputs) {
+    (input.optional ? optional_inputs : required).append(input.name);
+    ranks[input.name] = input.shape.rank;
+  }
   for (const Option& option : s.options) {
     options.append(option.name);
     if (option.optional) optional_options.append(option.name);
   }
-  for (const Output& output : s.outputs) outputs.append(output.name);
-  nb::dict all;
+  for (const Output& output : s.outputs) {
+    outputs.append(output.name);
+    output_ranks.append(output.shape.rank);
+  }
+  nb::dict all, input_axes, output_axes;
+  for (const Input& input : s.inputs) input_axes[input.name] = axes_of(input.shape);
+  for (const Output& output : s.outputs) output_axes[output.name] = axes_of(output.shape);
+  all["input_axes"] = input_axes;
+  all["output_axes"] = output_axes;
   all["inputs"] = required;
   all["options"] = options;
   all["options_with_defaults"] = optional_options;
   all["optional_inputs"] = optional_inputs;
   all["outputs"] = outputs;
+  all["input_ranks"] = ranks;
+  all["output_ranks"] = output_ranks;
   all["internal"] = s.internal;
   return all;
 }
@@ -166,6 +186,8 @@ void define_environment(nb::module_& m) {
   m.attr("representations") = nb::tuple(representations);
   m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
         "Raise the exceptions of this module, jounce.errors.");
+  m.def("use_coupled", [](nb::handle function) { use_coupled(function.ptr()); }, "function"_a,
+        "Call this for models that have no tree: (kernel, type of result, model, arguments).");
   m.def(
       "doubtful_inertias",
       [](Array<double> parameters) {
@@ -216,6 +238,10 @@ int import_numpy() {
 }
 
 }  // namespace
+
+bool is_treeless(PyObject* object) {
+  return PyObject_TypeCheck(object, tree_type) && !nb::inst_ready(object);
+}
 
 const PythonModel* model_of(PyObject* object) {
   if (PyObject_TypeCheck(object, tree_type) && nb::inst_ready(object)) {

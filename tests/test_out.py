@@ -35,7 +35,9 @@ def arguments():
         "body": MODEL.n_bodies - 1,
         "dt": 0.01,
         "order": 1,
+        "weights": rng.standard_normal((STATES, n)),
         "s": rng.uniform(0, 1, STATES),
+        "constraints": jc.Constraints(MODEL, [jc.Point(MODEL.n_bodies - 1)]),
         "wrenches": {MODEL.n_bodies - 1: rng.standard_normal((STATES, 6))},
     }
 
@@ -58,7 +60,15 @@ def given(name):
     known = arguments()
     wanted = [p for p in inspect.signature(getattr(jc, name)).parameters if p in known]
     chosen = {p: known[p] for p in wanted}
-    if name.endswith("dynamics_series") or name == "rollout":
+    if name == "linearize":  # has no out under constraints
+        del chosen["constraints"]
+    if name == "linearize_step":
+        del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py
+    if name == "rollout_vjp":
+        chosen["weights"] = (
+            np.random.default_rng(1).standard_normal((2, STATES, 3, MODEL.nv)).tolist()
+        )
+    if "dynamics_series" in name or name.startswith("rollout"):
         for p in ("a", "tau"):
             if p in chosen:
                 chosen[p] = np.stack([chosen[p], 0.5 * chosen[p]], axis=-2)

@@ -81,6 +81,19 @@ def test_masked_entries_are_refused(name):
     TAKES[name](np.ma.array(np.zeros(7), mask=np.zeros(7, bool)))
 
 
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda x: MODEL.replace(damping=x),
+        lambda x: jc.ModelBuilder().add_body("b", com=x[:3]),
+        lambda x: jc.ModelBuilder(gravity=x[:3]).build(),
+    ],
+)
+def test_complex_numbers_are_refused_for_models(take):
+    with pytest.raises(jc.Error, match="must be real numbers, got complex128"):
+        take(np.ones(7) + 0j)
+
+
 def test_an_inertia_too_large_to_compute_with_is_a_model_error():
     rows = MODEL.inertias.copy()
     for size in (1e308, 1e160, np.finfo(float).max):
@@ -260,3 +273,18 @@ def test_shapes_that_cannot_fit_are_refused():
         with pytest.raises(jc.ArgumentError, match="at most 30 axes"):
             make(MODEL, [1] * 40)
         assert make(MODEL, (2**70, 0)[1:]).shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jc.parameters(MODEL, np.zeros(2)),
+        lambda: jc.parameters(MODEL, "mass", 3),
+        lambda: jc.vjp(np.zeros(2), MODEL, (Q, Q, Q), Q),
+        lambda: jc.hybrid_dynamics_series_derivatives(None, Q, Q, Q[None], Q[None], Q > 0),
+        lambda: jc.forward_dynamics_series_derivatives(3, Q, Q, Q[None]),
+    ],
+)
+def test_what_is_no_such_thing_at_all_is_an_error_of_the_package(call):
+    with pytest.raises(jc.Error):
+        call()

@@ -139,6 +139,12 @@ class Calls:
             "joints": lambda: {k: normal(1) for k in model.joint_names[:2]},
             "base": lambda: self.pick([np.eye(4), normal(7), None]),
             "target": io.BytesIO,
+            "function": lambda: self.pick([jc.inverse_dynamics, jc.forward_dynamics, jc.integrate]),
+            "arguments": lambda: self.several(model, 3),
+            "tangents": lambda: self.several(model, 3)[1:],
+            "weights": lambda: normal((*lead, model.nv)),
+            "kind": lambda: self.pick(["mass", "gravity", "axis", "placement", "x"]),
+            "names": lambda: [*model.body_names][:2],
             "format": lambda: self.pick(["urdf", "mjcf", None, "x"]),
             "method": lambda: self.pick(METHODS),
             "passive": lambda: self.chance(0.5),
@@ -163,6 +169,12 @@ class Calls:
         if function in ("rollout", "simulate") and name == "tau":
             return normal((*lead, 3, model.nv))
         return normal((*lead, model.nv))
+
+    def several(self, model: jc.Model, count: int) -> tuple[Any, ...]:
+        """Arguments of dynamics, as a tuple."""
+        q = jc.random_configuration(model, self.rng, self.lead)
+        rest = self.rng.standard_normal((count - 1, *self.lead, model.nv))
+        return (q, *rest)
 
     def element(self, lead: tuple[int, ...]) -> Any:
         """Something that functions on groups, inertias and curves take."""

@@ -114,13 +114,14 @@ JOUNCE_INLINE int articulated_inward(const Tree<P>& tree, const S* a, const S* t
 
 // Accelerations (and forces at prescribed rates) from the root to the leaves.
 template <class S, class P, class Mask>
-JOUNCE_INLINE void articulated_solve(const Tree<P>& tree, const S* a, const S* tau, Mask prescribed,
-                                     S* a_out, S* tau_out, ArticulatedWork<S>& work) {
+JOUNCE_INLINE void articulated_solve(const Tree<P>& tree, const Vec3<P>& gravity, const S* a,
+                                     const S* tau, Mask prescribed, S* a_out, S* tau_out,
+                                     ArticulatedWork<S>& work) {
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     auto& me = work.row[i];
     if (node.parent < 0) {
-      me.x = {Vec3<S>::zero(), -transposed(me.in_parent.R, tree.gravity)};
+      me.x = {Vec3<S>::zero(), -transposed(me.in_parent.R, gravity)};
     } else {
       me.x = to_child(me.in_parent, work.row[node.parent].x);
     }
@@ -150,7 +151,7 @@ int forward_dynamics(const Tree<P>& tree, const S* q, const S* v, const S* tau, 
                      S* a, ArticulatedWork<S>& work) {
   articulated_outward(tree, q, v, f_ext, work);
   const int singular = articulated_inward(tree, (const S*)nullptr, tau, NoneMask{}, work);
-  articulated_solve(tree, (const S*)nullptr, tau, NoneMask{}, a, (S*)nullptr, work);
+  articulated_solve(tree, tree.gravity, (const S*)nullptr, tau, NoneMask{}, a, (S*)nullptr, work);
   return singular;
 }
 
@@ -161,7 +162,7 @@ int hybrid_dynamics(const Tree<P>& tree, const unsigned char* mask, const S* q, 
   const SomeMask prescribed{mask};
   articulated_outward(tree, q, v, f_ext, work);
   const int singular = articulated_inward(tree, a, tau, prescribed, work);
-  articulated_solve(tree, a, tau, prescribed, a_out, tau_out, work);
+  articulated_solve(tree, tree.gravity, a, tau, prescribed, a_out, tau_out, work);
   return singular;
 }
 

@@ -87,9 +87,9 @@ void coordinate_series(const Tree<P>& tree, TaylorWork<S>& work) {
     if (node.kind != Kind::free) continue;
     const SeriesNode<S, P> s(tree, work.solve.series, i);
     Vec3<S> last = Vec3<S>::zero();  // (3)
-    for (int j = 0; j <= p; ++j) last += s.rotation[p - j] * load3(v + j * nv + 3);
+    for (int j = 0; j <= p; ++j) last += s.rotation[p - j] * vector_from(v + j * nv + 3);
     for (int k = 0; k <= p; ++k) {
-      const Vec3<S> u = k == 0 ? load3(work.s + node.v + 3) : k < p ? s.place[k + 1] * double(k + 1) : last;
+      const Vec3<S> u = k == 0 ? vector_from(work.s + node.v + 3) : k < p ? s.place[k + 1] * double(k + 1) : last;
       store(u, v + k * nv + 3);
       store(u * (1.0 / (k + 1)), x + (k + 1) * nq + 4);
     }

@@ -196,6 +196,14 @@ def test_text_that_is_not_what_it_says_is_refused_and_other_encodings_are_read(s
     assert jc.load(save("m.xml", good.replace("<geom", "<!-- a -- b --><geom"))).nv == 1
 
 
+@pytest.mark.parametrize("levels", [1200, 100_000])
+def test_deep_nesting_is_refused_at_its_line(levels, save):
+    text = "<mujoco><worldbody>\n" + "<body>\n" * levels + "</body>" * levels
+    path = save("m.xml", text + "</worldbody></mujoco>")
+    with pytest.raises(ModelError, match=r"m\.xml:1000: <body>: elements are nested more"):
+        jc.load(path)
+
+
 def test_numbers_that_become_too_large_are_refused_at_the_body(save):
     for inside in ('<geom size="1e40"/>', '<geom size="1e9" density="1e45"/>'):
         with pytest.raises(ModelError, match=r"m\.xml:3: <body name='b'> in <worldbody>: its mass"):

@@ -15,7 +15,7 @@ import platform
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from jounce import errors
 
 __all__ = [
     "MOST_THREADS",
+    "Compiled",
     "Tree",
+    "compiled",
     "core_info",
     "doubtful_inertias",
     "elementwise",
@@ -116,6 +118,25 @@ else:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Compiled(NamedTuple):
+    """What a function of Python is in the core."""
+
+    name: str
+    result: type[tuple[Any, ...]] | None
+    """The named tuple that it returns, if it does."""
+
+
+_compiled: dict[Any, Compiled] = {}
+
+
+def compiled(function: Any) -> Compiled | None:
+    """Say which kernel a function is, or None."""
+    try:
+        return _compiled.get(function)
+    except TypeError:  # it cannot be a key
+        return None
+
+
 def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     """Replace a documented Python signature, which has no body, by the kernel of the same name.
 
@@ -128,7 +149,9 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     """
     name = function.__name__
     _compare(function, _module.signature(name), ["model"], getattr(result, "_fields", None))
-    return cast(F, _module.bind(name, name, _text(function), function.__module__, result))
+    bound = _module.bind(name, name, _text(function), function.__module__, result)
+    _compiled[bound] = Compiled(name, result)
+    return cast(F, bound)
 
 
 def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F]:
@@ -253,8 +276,8 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(_module.kernel_names())
 
 
-def signature(name: str) -> dict[str, list[str]]:
-    """What a kernel takes and gives, by name: inputs, options, outputs."""
+def signature(name: str) -> dict[str, Any]:
+    """What a kernel takes and gives, by name: inputs, options, outputs, and what axes count."""
     return dict(_module.signature(name))
 
 

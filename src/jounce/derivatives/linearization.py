@@ -7,7 +7,7 @@ have 2 nv rows at every attitude, and no chart of the rotations can become singu
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -21,7 +21,14 @@ from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, group_blocks, inputs_of
 
-__all__ = ["Linearization", "linearize", "plus_passive_forces", "with_passive_forces"]
+__all__ = [
+    "ConstrainedLinearization",
+    "Linearization",
+    "linearize",
+    "plus_passive_forces",
+    "state_matrix",
+    "with_passive_forces",
+]
 
 
 class Linearization(NamedTuple):
@@ -33,6 +40,28 @@ class Linearization(NamedTuple):
     """(..., 2 nv, number of inputs)."""
 
 
+class ConstrainedLinearization(NamedTuple):
+    """The same under constraints, and in minimal coordinates: (delta q, delta v) = Z y.
+
+    The perturbations that the constraints allow are spanned by the orthonormal columns of Z. Along
+    a motion they are taken to move without turning among themselves, Z^T Z' = 0, so that
+
+        y' = A_min y + B_min delta u,    A_min = Z^T (A Z - Z') = Z^T A Z,    B_min = Z^T B.
+    """
+
+    A: Array
+    """(..., 2 nv, 2 nv)."""
+    B: Array
+    """(..., 2 nv, number of inputs)."""
+    A_min: Array
+    """(..., k, k), k = 2 nv - 2 holonomic - nonholonomic rows (independent ones)."""
+    B_min: Array
+    """(..., k, number of inputs)."""
+    Z: Array
+    """(..., 2 nv, k)."""
+
+
+@overload
 def linearize(
     model: Model,
     q: ArrayLike,
@@ -43,9 +72,39 @@ def linearize(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     passive: bool = False,
+    constraints: None = None,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
-) -> Linearization:
+) -> Linearization: ...
+@overload
+def linearize(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
+    constraints: Any,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> ConstrainedLinearization: ...
+def linearize(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
+    constraints: Any = None,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> Linearization | ConstrainedLinearization:
     """Linearize the equations of motion about a state, left-trivialized.
 
     The perturbation of a trajectory obeys (bos, Prop. 1 to 3, there for a free base with 1-DoF
@@ -69,21 +128,31 @@ def linearize(
         actuation: (nv, inputs) constant map from inputs to generalized forces, instead of
             `actuated`; B then has a column for each of its columns.
         passive: whether springs, damping and friction of the joints act beside tau.
+        constraints: `jounce.Constraints`, if there are some. The state must fulfill them, and the
+            result has A_min, B_min and Z as well: the linearization on the manifold they leave.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (A, B).
+        Named tuple (A, B), under constraints (A, B, A_min, B_min, Z).
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or both
-            `actuated` and `actuation`.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, both `actuated`
+            and `actuation`, or `out` together with constraints.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
+    if constraints is not None:
+        if out is not None:
+            raise ArgumentError("linearize has no out under constraints, whose rank sets the sizes")
+        state = (q, v, tau, f_ext)
+        under: ConstrainedLinearization = constraints.linearization(
+            model, state, inputs, passive, threads
+        )
+        return under
     n, given = 2 * model.nv, Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
 
     def compute(
@@ -106,16 +175,24 @@ def _linearize(
         d = with_passive_forces(model, q, v, tau, f_ext, threads)
     else:
         d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
-    nv, rates = model.nv, np.asarray(v, float)
-    A = np.zeros((*d.dq.shape[:-2], 2 * nv, 2 * nv))
+    columns = inputs.columns(d.dtau)
+    return Linearization(*state_matrix(model, np.asarray(v, float), d.dq, d.dv, columns))
+
+
+def state_matrix(
+    model: Model, v: Array, a_dq: Array, a_dv: Array, a_du: Array
+) -> tuple[Array, Array]:
+    """A and B from the derivatives of the accelerations."""
+    nv, lead = model.nv, a_dq.shape[:-2]
+    A = np.zeros((*lead, 2 * nv, 2 * nv))
     A[..., :nv, nv:] = np.eye(nv)
     for block in group_blocks(model):
-        A[..., block.at, block.at] = -block.ad(rates)
-    A[..., nv:, :nv] = d.dq
-    A[..., nv:, nv:] = d.dv
-    B = np.zeros((*d.dq.shape[:-2], 2 * nv, inputs.number))
-    B[..., nv:, :] = inputs.columns(d.dtau)
-    return Linearization(A, B)
+        A[..., block.at, block.at] = -block.ad(v)
+    A[..., nv:, :nv] = a_dq
+    A[..., nv:, nv:] = a_dv
+    B = np.zeros((*lead, 2 * nv, a_du.shape[-1]))
+    B[..., nv:, :] = a_du
+    return A, B
 
 
 def plus_passive_forces(

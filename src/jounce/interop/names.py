@@ -69,6 +69,10 @@ ELSEWHERE = {
     "torque_regressor": "regressor computejointtorqueregressor",
     "kinetic_energy_regressor": "computekineticenergyregressor",
     "potential_energy_regressor": "computepotentialenergyregressor",
+    "jvp": "jacfwd pushforward directional_derivative forward_mode tangents",
+    "vjp": "jacrev pullback reverse_mode gradient backward",
+    "parameter_derivatives": "sensitivity sensitivities parameter_sensitivity",
+    "inertia.log_cholesky": "logcholesky todynamicparameters",
     "linearize": "calclinearization linearise",
     "linearize_step": "mjd_transitionfd discretize",
     "step": "mj_step timestep",
@@ -102,6 +106,12 @@ ELSEWHERE = {
     "lie.rpy_to_matrix": "rpy rpytomatrix",
     "inertia.transform": "transform_inertia",
     "plot": "plotting",
+    "Constraints": "loop_constraint rigidconstraintmodel equality",
+    "Weld": "contact_6d contact6d",
+    "Point": "contact_3d contact3d",
+    "constrained_dynamics": "constraintdynamics contact_dynamics forwarddynamicscontact lcaba",
+    "constrained_dynamics_derivatives": "computeconstraintdynamicsderivatives",
+    "impulse": "impulsedynamics",
 }
 """Our name, and the words for it elsewhere in lower case; a word may stand for several of ours.
 
@@ -110,7 +120,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer jvp vjp sweep constraints loop_constraint"
+_PLANNED = "view viewer sweep"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

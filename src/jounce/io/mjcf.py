@@ -13,6 +13,7 @@ from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
 from jounce.io._common import displacement, warn
+from jounce.io._equalities import with_equalities
 from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import Extension, read_extension, restored
@@ -58,8 +59,10 @@ def load_mjcf(
     fields and skins are never read. Counts that MuJoCo would not finish (`replicate`), numbers
     that are not finite or beyond 1e50, and files outside of `folder` are refused.
 
-    What is no part of a tree of rigid bodies (springs, tendons, equality constraints, fluids,
-    gravity compensation) is left out with a warning. Contacts and shapes are left out without one.
+    Equalities between bodies, sites and joints become ``model.constraints``, see
+    `jounce.Constraints`: they act only when passed. What is no part of a tree of rigid bodies
+    (springs, tendons, equality constraints, fluids, gravity compensation) is left out with a
+    warning. Contacts and shapes are left out without one.
 
     Args:
         source: path of the file, or the XML text itself.
@@ -175,10 +178,10 @@ def _error(name: str, tree: Tree | None, tag: str, message: str) -> ModelError:
 
 def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
     builder, extension, freed = _filled(compiled, base, gravity)
-    model = builder.build(warn=False)
-    if not compiled.nkey:
-        return model
-    return model.replace(poses=read_poses(model, compiled, joint_names(compiled), extension, freed))
+    model, joints = builder.build(warn=False), joint_names(compiled)
+    if compiled.nkey:
+        model = model.replace(poses=read_poses(model, compiled, joints, extension, freed))
+    return with_equalities(model, compiled, body_names(compiled), joints) if compiled.neq else model
 
 
 def _filled(

@@ -15,6 +15,7 @@ from jounce.io._common import (
     displacement,
     warn_of_findings,
 )
+from jounce.io._equalities import with_mimic_couplings
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
@@ -59,7 +60,8 @@ def load_urdf(
             connects it likewise.
         mimic: "independent": a joint with `<mimic>` is a joint like any other, and
             ``model.joints[k].mimic`` says what it follows. "locked": it is fixed where it is
-            while the joint that it follows is at zero.
+            while the joint that it follows is at zero. "coupled": it follows, so that rates and
+            coordinates are those of the other joints, see `Model.coupled`.
         strict: refuse what is otherwise a warning (inertias that no body can have, mimic joints
             without a leader), unknown elements and attributes, and whatever the specification
             requires but robots in use leave out (limits, a robot's name).
@@ -92,7 +94,7 @@ def from_source(
         doc = parse(source, strict)
         model = read_model(doc, root, mimic == "locked", gravity)
     warn_of_findings(source.name, doc.findings)
-    return model
+    return model.coupled() if mimic == "coupled" else model
 
 
 def read_model(
@@ -130,7 +132,7 @@ def read_model(
     model, remarks = add_poses(doc, model)
     for remark in remarks:
         doc.doubt("structure", doc.root, remark)
-    return model
+    return with_mimic_couplings(model)
 
 
 def _inertial_parameters(doc: Document, links: Sequence[LinkRecord]) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from jounce._core import kernel, memory
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics.bodies import body_pose
+from jounce.lie.quaternions import meant
 from jounce.model.joints import ELEMENTARY, Joint
 from jounce.model.model import Model, require_model
 
@@ -140,6 +141,8 @@ def configuration(
     parts = {} if base is None else {0: _base_coordinates(model, base)}
     for name, value in (joints or {}).items():
         at = model.q_slice(name)
+        if at.start == at.stop:
+            raise ArgumentError(f"joints[{name!r}]: this joint follows another one")
         if at.start in parts:
             raise ArgumentError(f"joints[{name!r}] is given twice, or by base, too")
         parts[at.start] = _joint_coordinates(name, value, at.stop - at.start)
@@ -164,9 +167,7 @@ def _base_coordinates(model: Model, base: ArrayLike) -> Array:
             f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {T!r}"
         )
     T = lie.inverse(body_pose(model, neutral(model), 0)) @ T
-    x: Array = np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1)
-    x[..., 3] = np.where(x[..., 3] == 0.0, -0.0, x[..., 3])  # a half turn that is meant
-    return x
+    return meant(np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1))
 
 
 def _is_free(joints: Sequence[Joint]) -> bool:
@@ -209,7 +210,7 @@ def _lead(function: str, model: Model, shape: int | Sequence[int]) -> tuple[int,
 
 def _ranges(model: Model) -> tuple[Array, Array]:
     """Lower bounds and widths of the coordinates that `random_configuration` draws."""
-    nodes, lower, upper = model.nodes, model.lower, model.upper
+    nodes, lower, upper = model.coordinates, model.lower, model.upper
     reach = np.ones(model.nq)
     reach[nodes.q_index[_TURNS[nodes.kind]]] = np.pi
     with np.errstate(invalid="ignore", over="ignore"):
@@ -352,5 +353,6 @@ def coordinate_rates(
 
 def _quaternions(model: Model) -> Index:
     """Where the quaternions of spherical and free joints begin in q."""
-    starts: Index = model.nodes.q_index[_IS_GROUP[model.nodes.kind]]
+    nodes = model.coordinates
+    starts: Index = nodes.q_index[_IS_GROUP[nodes.kind]]
     return starts

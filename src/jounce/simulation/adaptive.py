@@ -91,7 +91,7 @@ class Trial(NamedTuple):
 
 def scales(field: Field, at: Moving, rtol: float, atol: float) -> Array:
     """Allowed errors of (xi, s): relative to coordinates and rates, absolute for rotations."""
-    model, nodes = field.model, field.model.nodes
+    model, nodes = field.model, field.model.coordinates
     size = np.ones((len(at.q), 2 * model.nv))
     straight = np.ones(model.nv, bool)
     for rates in field.rotating:

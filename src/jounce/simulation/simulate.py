@@ -106,7 +106,7 @@ def simulate(
         return _taylor(task, control, _tolerances(rtol, atol))
     if chosen.name in EMBEDDED and dt is None:
         allowed = _tolerances(rtol, atol)
-        if callable(control):
+        if callable(control) or model.expanded is not model:
             return _adaptive(task, EMBEDDED[chosen.name], allowed)
         return _compiled(task, compiled.embedded(adaptive.packed(method)), method, allowed)
     if dt is None:

@@ -1,0 +1,150 @@
+// Partial derivatives of the rows of constraints, by dual numbers: of their rates and accelerations by
+// q and v, and of the generalized forces J^T f by q, with f held fixed. Derivatives by q are along
+// integrate(q, eps), left-trivialized. Each record is differentiated only along the rates that it
+// depends on, as many at once as a register holds.
+#pragma once
+
+#include "jounce/constraints/rows.hpp"
+#include "jounce/kinematics/configuration.hpp"
+
+namespace jounce {
+
+// Of one state; (m, nv) each but transposed_dq, (nv, nv).
+struct RowDerivatives {
+  double *velocity_dq, *acceleration_dq, *acceleration_dv, *transposed_dq;
+};
+
+struct RowDerivativesWork {
+  using D = Dual<Wide>;
+  RowsWork<D> rows;
+  D *q, *v, *a, *force;   // of one state, with tangents
+  D *J_force;             // (nv)
+  D *velocity, *acceleration;  // (m)
+  int* direction;         // (nv) rates that a record depends on
+
+  template <class P>
+  RowDerivativesWork(const Tree<P>& tree, int order, Arena& arena) : rows(tree, arena) {
+    q = arena.take<D>(tree.nq);
+    v = arena.take<D>(tree.nv);
+    a = arena.take<D>(tree.nv);
+    force = arena.take<D>(order + 1);
+    J_force = arena.take<D>(tree.nv);
+    velocity = arena.take<D>(order + 1);
+    acceleration = arena.take<D>(order + 1);
+    direction = arena.take<int>(tree.nv);
+  }
+};
+
+// Marks the rates between a node and an ancestor; returns how many there are.
+inline int collect_rates(const Tree<double>& tree, int from, int stop, int count, int* direction) {
+  for (int i = from; i != stop; i = tree.nodes[i].parent) {
+    for (int k = 0; k < tree.nodes[i].nv; ++k) direction[count++] = tree.nodes[i].v + k;
+  }
+  return count;
+}
+
+// Rates that a record depends on.
+inline int directions_of(const Tree<double>& tree, const Constraint& c, int* direction) {
+  if (c.kind == Constraint::coupling) {
+    direction[0] = c.v;
+    return 1;
+  }
+  int count = collect_rates(tree, c.first.node, c.common, 0, direction);
+  count = collect_rates(tree, c.second.node, c.common, count, direction);
+  if (c.kind != Constraint::point) return count;
+  return collect_rates(tree, c.common, -1, count, direction);  // by the rotation in the world
+}
+
+// The tangent of q along rate r, in one lane of the duals.
+inline void seed_coordinates(const Tree<double>& tree, const double* q, int r, int at, double sign,
+                             RowDerivativesWork& work) {
+  int i = 0;
+  while (i + 1 < tree.n && tree.nodes[i + 1].v <= r) ++i;
+  const Node<double>& node = tree.nodes[i];
+  double rate[6] = {}, tangent[7];
+  rate[r - node.v] = sign;
+  joint_coordinate_rates(node, q + node.q, rate, tangent);
+  for (int k = 0; k < coordinates(node.kind); ++k) set_lane(work.q[node.q + k].d, at, tangent[k]);
+}
+
+// Rows and J^T f of one record at the duals of the workspace.
+inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces,
+                     RowDerivativesWork& work) {
+  using D = RowDerivativesWork::D;
+  work.rows.angles.compute(tree, work.q);
+  if (c.kind == Constraint::coupling) {
+    work.velocity[c.row] = work.acceleration[c.row] = D(0.0);
+    constraint_rows(tree, c, work.q, work.v, work.a,
+                    RowsOut<D>{nullptr, work.velocity, work.acceleration, nullptr}, work.rows);
+    if (with_forces) work.J_force[c.v] = Term<D>(c, work.q[c.q]).slope * work.force[c.row];
+    return;
+  }
+  const Relative<D> A = relative_motion(tree, c, work.q, work.v, work.a, work.rows);
+  ConstraintRow<D> row[kMostRows];
+  const int count = rows_of(c, A, false, row);
+  Force<D> total = Force<D>::zero();
+  for (int i = 0; i < count; ++i) {
+    work.velocity[c.row + i] = dot(row[i].wrench, A.twist);
+    work.acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
+    total += row[i].wrench * work.force[c.row + i];
+  }
+  if (!with_forces) return;
+  add_columns(tree, work.rows.first, total, 1.0, work.J_force);
+  add_columns(tree, work.rows.second, to_parent(A.pose, total), -1.0, work.J_force);
+}
+
+// Adds the tangents of rows [c.row, c.row + count) to columns of a matrix.
+inline void add_tangents(const Constraint& c, int rows, const Dual<Wide>* x, const int* direction,
+                         int count, int nv, double* out) {
+  for (int i = c.row; i < c.row + rows; ++i) {
+    for (int k = 0; k < count; ++k) out[std::size_t(i) * nv + direction[k]] += lane(x[i].d, k);
+  }
+}
+
+// One record along at most a register of directions.
+inline void differentiate(const Tree<double>& tree, const Constraint& c, int rows, const double* q,
+                          const int* direction, int count, const RowDerivatives& out,
+                          RowDerivativesWork& work) {
+  using D = RowDerivativesWork::D;
+  const int nv = tree.nv;
+  std::fill_n(work.J_force, nv, D(0.0));
+  for (int k = 0; k < count; ++k) seed_coordinates(tree, q, direction[k], k, 1.0, work);
+  evaluate(tree, c, true, work);
+  add_tangents(c, rows, work.velocity, direction, count, nv, out.velocity_dq);
+  add_tangents(c, rows, work.acceleration, direction, count, nv, out.acceleration_dq);
+  for (int i = 0; i < nv; ++i) {
+    for (int k = 0; k < count; ++k) out.transposed_dq[std::size_t(i) * nv + direction[k]] += lane(work.J_force[i].d, k);
+  }
+  for (int k = 0; k < count; ++k) {
+    seed_coordinates(tree, q, direction[k], k, 0.0, work);
+    set_lane(work.v[direction[k]].d, k, 1.0);
+  }
+  evaluate(tree, c, false, work);
+  add_tangents(c, rows, work.acceleration, direction, count, nv, out.acceleration_dv);
+  for (int k = 0; k < count; ++k) set_lane(work.v[direction[k]].d, k, 0.0);
+}
+
+template <class Table>
+void row_derivatives(const Tree<double>& tree, const Table& table, int m, const double* q,
+                     const double* v, const double* a, const double* force, const RowDerivatives& out,
+                     RowDerivativesWork& work) {
+  const std::size_t entries = std::size_t(m) * tree.nv;
+  for (double* x : {out.velocity_dq, out.acceleration_dq, out.acceleration_dv}) std::fill_n(x, entries, 0.0);
+  std::fill_n(out.transposed_dq, std::size_t(tree.nv) * tree.nv, 0.0);
+  for (int k = 0; k < tree.nq; ++k) work.q[k] = q[k];
+  for (int k = 0; k < tree.nv; ++k) work.v[k] = v[k], work.a[k] = a[k];
+  for (int k = 0; k < m; ++k) work.force[k] = force[k];
+  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
+    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
+    int rows = 0;
+    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
+    if (!rows) continue;
+    const int count = directions_of(tree, c, work.direction);
+    for (int from = 0; from < count; from += lanes<Wide>) {
+      const int some = count - from < lanes<Wide> ? count - from : lanes<Wide>;
+      differentiate(tree, c, rows, q, work.direction + from, some, out, work);
+    }
+  }
+}
+
+}  // namespace jounce

@@ -1,0 +1,120 @@
+// Forward dynamics with constraints, and their answer to a jump, along the tree:
+//   (1) M a + b = tau + J^T f,   J a + J' v = w
+//   (2) M d = J^T f,             J d = w
+// Free accelerations a_0 first, then K f = w - (J a_0 + J' v) with K of operational.hpp, and once more
+// from the root to the leaves with the forces that f adds.
+#pragma once
+
+#include "jounce/constraints/operational.hpp"
+#include "jounce/constraints/solve.hpp"
+
+namespace jounce {
+
+template <class S>
+struct ConstrainedWork {
+  ArticulatedWork<S> factors;
+  RowsWork<S> rows;
+  OperationalWork<S> operational;
+  RowSolveWork<S> solve;
+  S *velocity, *acceleration;  // (m) of the rows
+  S* zero;                     // (nv)
+
+  template <class P>
+  ConstrainedWork(const Tree<P>& tree, int order, Arena& arena)
+      : factors(tree, arena),
+        rows(tree, arena),
+        operational(tree, order + 1, arena),
+        solve(order + 1, arena),
+        velocity(arena.take<S>(order + 1)),
+        acceleration(arena.take<S>(order + 1)),
+        zero(arena.take<S>(tree.nv)) {}
+};
+
+// A table of constraints as the kernels get it.
+struct ConstraintTable {
+  const double* numbers;
+  std::ptrdiff_t count;
+};
+
+// Rates and accelerations of all rows at (v, a), where v may be null, and equation (1) of
+// operational.hpp. The factors must be there.
+template <class S, class P>
+void reduce_constraints(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* v,
+                        const S* a, ConstrainedWork<S>& work) {
+  OperationalWork<S>& reduced = work.operational;
+  work.rows.angles = work.factors.angles;
+  clear(tree, reduced);
+  std::fill_n(work.velocity, reduced.m, S(0.0));
+  std::fill_n(work.acceleration, reduced.m, S(0.0));
+  for (std::ptrdiff_t k = 0; k < table.count; ++k) {
+    const Constraint c = constraint_at(tree, reduced.m, table.numbers + k * kConstraintNumbers);
+    ConstraintRow<S> row[kMostRows] = {};
+    Relative<S> A{};
+    int count = 0;
+    if (c.kind != Constraint::coupling && c.selected) {
+      A = relative_motion(tree, c, q, v, a, work.rows);
+      count = rows_of(c, A, false, row);
+      for (int i = 0; i < count; ++i) {
+        work.velocity[c.row + i] = dot(row[i].wrench, A.twist);
+        work.acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
+      }
+    } else if (v) {
+      const RowsOut<S> out{nullptr, work.velocity, work.acceleration, nullptr};
+      constraint_rows(tree, c, q, v, a, out, work.rows);
+    }
+    reduce_rows(tree, work.factors, c, q, A, row, count, reduced);
+  }
+  operational_inertia(tree, work.factors, reduced);
+}
+
+// Adds Z^T f to the forces that accelerate the rates.
+template <class S, class P>
+void apply_forces(const Tree<P>& tree, const S* f, ConstrainedWork<S>& work) {
+  const OperationalWork<S>& reduced = work.operational;
+  for (int r = 0; r < tree.nv; ++r) {
+    const S* z = reduced.Z + std::size_t(r) * reduced.m;
+    S& u = work.factors.rate[r].u;
+    for (int i = reduced.begin[r]; i < reduced.end[r]; ++i) u += z[i] * f[i];
+  }
+}
+
+// Equation (1); w are the accelerations that the rows shall have. Returns a singular node or -1.
+template <class S, class P>
+int constrained_dynamics(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* v,
+                         const S* tau, const S* w, const S* f_ext, S* a, S* f, S* rank,
+                         ConstrainedWork<S>& work) {
+  const int singular = forward_dynamics(tree, q, v, tau, f_ext, a, work.factors);
+  if (singular >= 0) return singular;
+  reduce_constraints(tree, table, q, v, a, work);
+  for (int i = 0; i < work.operational.m; ++i) f[i] = w[i] - work.acceleration[i];
+  solve_rows(work.operational.K, work.operational.scale, f, rank, work.solve);
+  apply_forces(tree, f, work);
+  const S* none = nullptr;
+  articulated_solve(tree, tree.gravity, none, tau, NoneMask{}, a, (S*)nullptr, work.factors);
+  return -1;
+}
+
+// Factors the articulated inertias at q, with nothing moving and no forces, not even gravity.
+template <class S, class P>
+int factor_at_rest(const Tree<P>& tree, const S* q, ConstrainedWork<S>& work) {
+  std::fill_n(work.zero, tree.nv, S(0.0));
+  articulated_outward(tree, q, work.zero, (const S*)nullptr, work.factors);
+  return articulated_inward(tree, (const S*)nullptr, work.zero, NoneMask{}, work.factors);
+}
+
+// Equation (2).
+template <class S, class P>
+int constrained_jump(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* w, S* d,
+                     S* f, S* rank, ConstrainedWork<S>& work) {
+  const int singular = factor_at_rest(tree, q, work);
+  if (singular >= 0) return singular;
+  const S* still = nullptr;
+  reduce_constraints(tree, table, q, still, still, work);
+  for (int i = 0; i < work.operational.m; ++i) f[i] = w[i];
+  solve_rows(work.operational.K, work.operational.scale, f, rank, work.solve);
+  apply_forces(tree, f, work);
+  articulated_solve(tree, Vec3<P>::zero(), still, work.zero, NoneMask{}, d, (S*)nullptr, work.factors);
+  return -1;
+}
+
+}  // namespace jounce

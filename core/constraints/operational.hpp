@@ -1,0 +1,112 @@
+// The operational-space inertia of constraints, J M^-1 J^T, without M.
+//
+// The articulated inertias (factor.hpp) factor the mass matrix: with the screw s_r, U_r and D_r of rate r
+// in the tree and the wrench F_i of row i on its way to the root,
+//   (1) Z_ir = s_r^T F_i (plus the row's own force at r),   F_i -= U_r Z_ir / D_r
+//   (2) J M^-1 J^T = Z D^-1 Z^T
+// Z_ir is what the row's unit force adds to the force that is left to accelerate rate r, so that the
+// same numbers bring the forces back into the recursion of forward dynamics. Z is kept rate by rate,
+// with the range of rows that are not zero there: feet of different legs meet at the base only.
+#pragma once
+
+#include <algorithm>
+
+#include "jounce/constraints/rows.hpp"
+#include "jounce/dynamics/articulated.hpp"
+
+namespace jounce {
+
+template <class S>
+struct OperationalWork {
+  int m, records;
+  Constraint* constraint;
+  S* Z;               // (nv, m)
+  int *begin, *end;   // (nv) rows that are not zero
+  S* K;               // (m, m) the upper half of J M^-1 J^T
+  S* scale;           // (m) what its diagonal is made of
+
+  template <class P>
+  OperationalWork(const Tree<P>& tree, int rows, Arena& arena) : m(rows), records(0) {
+    constraint = nullptr;
+    Z = arena.take<S>(std::size_t(tree.nv) * m);
+    begin = arena.take<int>(tree.nv);
+    end = arena.take<int>(tree.nv);
+    K = arena.take<S>(std::size_t(m) * m);
+    scale = arena.take<S>(m);
+  }
+};
+
+// Equation (1) for one row, from a node to the root: `wrench` acts on the node, `force` at rate `at`.
+template <class S, class P>
+void reduce_row(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node_index, Force<S> wrench,
+                int at, const S& force, int row, OperationalWork<S>& work) {
+  for (int i = node_index; i >= 0; i = tree.nodes[i].parent) {
+    const Node<P>& node = tree.nodes[i];
+    with_kind(node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int k = rates(K) - 1; k >= 0; --k) {
+        const int r = node.v + k;
+        const auto& rate = factors.rate[r];
+        S z = along<K>(node, k, wrench);
+        S size = slides(K, k) ? dot(wrench.f, wrench.f) : dot(wrench.n, wrench.n);
+        if (r == at) {
+          z += force;
+          size += force * force;
+        }
+        work.Z[std::size_t(r) * work.m + row] += z;
+        work.scale[row] += size * rate.inverse_D;
+        work.begin[r] = std::min(work.begin[r], row);
+        work.end[r] = std::max(work.end[r], row + 1);
+        wrench -= rate.U * (z * rate.inverse_D);
+      }
+    });
+    wrench = to_parent(factors.row[i].in_parent, wrench);
+  }
+}
+
+// Equation (1) for all rows of one record.
+template <class S, class P>
+void reduce_rows(const Tree<P>& tree, const ArticulatedWork<S>& factors, const Constraint& c, const S* q,
+                 const Relative<S>& A, const ConstraintRow<S>* row, int count, OperationalWork<S>& work) {
+  const auto node_of = [&](int rate) {
+    int i = 0;
+    while (i + 1 < tree.n && tree.nodes[i + 1].v <= rate) ++i;
+    return i;
+  };
+  if (c.kind == Constraint::coupling) {
+    if (c.selected) {
+      reduce_row(tree, factors, node_of(c.v), Force<S>::zero(), c.v, Term<S>(c, q[c.q]).slope, c.row, work);
+    }
+    return;
+  }
+  for (int i = 0; i < count; ++i) {
+    const Force<S> first = to_parent(c.first.pose, row[i].wrench);
+    const Force<S> second = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
+    reduce_row(tree, factors, c.first.node, first, -1, S(0.0), c.row + i, work);
+    reduce_row(tree, factors, c.second.node, second, -1, S(0.0), c.row + i, work);
+  }
+}
+
+template <class S, class P>
+void clear(const Tree<P>& tree, OperationalWork<S>& work) {
+  std::fill_n(work.Z, std::size_t(tree.nv) * work.m, S(0.0));
+  std::fill_n(work.scale, work.m, S(0.0));
+  std::fill_n(work.begin, tree.nv, work.m);
+  std::fill_n(work.end, tree.nv, 0);
+}
+
+// Equation (2), the upper half.
+template <class S, class P>
+void operational_inertia(const Tree<P>& tree, const ArticulatedWork<S>& factors, OperationalWork<S>& work) {
+  const std::size_t m = work.m;
+  std::fill_n(work.K, m * m, S(0.0));
+  for (int r = 0; r < tree.nv; ++r) {
+    const S* z = work.Z + r * m;
+    for (int i = work.begin[r]; i < work.end[r]; ++i) {
+      const S x = z[i] * factors.rate[r].inverse_D;
+      for (int j = i; j < work.end[r]; ++j) work.K[i * m + j] += x * z[j];
+    }
+  }
+}
+
+}  // namespace jounce

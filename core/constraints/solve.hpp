@@ -1,0 +1,184 @@
+// Forces of constraints: the least-norm solution of K f = b with the symmetric K = J M^-1 J^T.
+//
+// If all pivots of K = L D L^T are well above rounding errors, f follows by substitution. Otherwise rows
+// depend on each other: with Cholesky's factor of the largest pivots, K = L L^T, L = Q R of full rank,
+//   (1) f = K^+ b = Q R^-T R^-1 Q^T b
+// is the shortest of all f that bring K f nearest to b. A pivot counts as zero below kDependent times
+// what it is made of.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "jounce/scalar/dual.hpp"
+#include "jounce/scalar/pack.hpp"
+#include "jounce/tree/workspace.hpp"
+
+namespace jounce {
+
+constexpr double kDependent = 1e-11;
+
+template <class S>
+struct RowSolveWork {
+  int m;
+  S* L;       // (m, m) factors, below the diagonal
+  S* pivot;   // (m) inverse
+  // of one state, where rows depend on each other
+  double *K, *Q, *R;  // (m, m) each; Q column by column
+  double *x, *scale;
+  int* order;
+
+  RowSolveWork(int rows, Arena& arena) : m(rows) {
+    const std::size_t square = std::size_t(m) * m;
+    L = arena.take<S>(square);
+    pivot = arena.take<S>(m);
+    K = arena.take<double>(square);
+    Q = arena.take<double>(square);
+    R = arena.take<double>(square);
+    x = arena.take<double>(2 * std::size_t(m));
+    scale = arena.take<double>(m);
+    order = arena.take<int>(m);
+  }
+};
+
+// L D L^T of the upper half of K. Returns whether all pivots of all states are well above zero.
+template <class S>
+bool factor_rows(const S* K, const S* scale, RowSolveWork<S>& work) {
+  const std::size_t m = work.m;
+  S* L = work.L;
+  bool independent = true;
+  for (std::size_t i = 0; i < m; ++i) {
+    S* row = L + i * m;
+    S pivot = K[i * m + i];
+    for (std::size_t j = 0; j < i; ++j) {
+      S entry = K[j * m + i];
+      for (std::size_t k = 0; k < j; ++k) entry -= row[k] * L[j * m + k];
+      row[j] = entry;  // L_ij D_j until the row is done
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const S l = row[j] * work.pivot[j];
+      pivot -= row[j] * l;
+      row[j] = l;
+    }
+    if (!all(value(pivot) > value(scale[i] * kDependent))) independent = false;
+    work.pivot[i] = S(1.0) / pivot;
+  }
+  return independent;
+}
+
+template <class S>
+void substitute_rows(const RowSolveWork<S>& work, S* b) {
+  const std::size_t m = work.m;
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t k = 0; k < i; ++k) b[i] -= work.L[i * m + k] * b[k];
+  }
+  for (std::size_t i = m; i-- > 0;) {
+    b[i] *= work.pivot[i];
+    for (std::size_t k = i + 1; k < m; ++k) b[i] -= work.L[k * m + i] * b[k];
+  }
+}
+
+// Cholesky's factor of the largest pivots, its columns in Q. Returns the rank.
+template <class S>
+int choose_rows(RowSolveWork<S>& work) {
+  const int m = work.m;
+  double *K = work.K, *scale = work.scale;
+  std::fill_n(work.order, m, 0);  // 1 where a row is chosen
+  int rank = 0;
+  for (; rank < m; ++rank) {
+    int best = -1;
+    double most = kDependent;
+    for (int i = 0; i < m; ++i) {
+      const double relative = scale[i] > 0.0 ? K[i * m + i] / scale[i] : 0.0;
+      if (!work.order[i] && relative > most) best = i, most = relative;
+    }
+    if (best < 0) break;
+    work.order[best] = 1;
+    double* column = work.Q + std::size_t(rank) * m;
+    const double root = std::sqrt(K[best * m + best]);
+    for (int i = 0; i < m; ++i) column[i] = work.order[i] && i != best ? 0.0 : K[i * m + best] / root;
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < m; ++j) K[i * m + j] -= column[i] * column[j];
+    }
+  }
+  return rank;
+}
+
+// L = Q R by Gram and Schmidt, twice.
+template <class S>
+void orthogonalize(int rank, RowSolveWork<S>& work) {
+  const int m = work.m;
+  std::fill_n(work.R, std::size_t(m) * m, 0.0);
+  for (int k = 0; k < rank; ++k) {
+    double* q = work.Q + std::size_t(k) * m;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int j = 0; j < k; ++j) {
+        const double* p = work.Q + std::size_t(j) * m;
+        double sum = 0.0;
+        for (int i = 0; i < m; ++i) sum += p[i] * q[i];
+        for (int i = 0; i < m; ++i) q[i] -= sum * p[i];
+        work.R[j * m + k] += sum;
+      }
+    }
+    double square = 0.0;
+    for (int i = 0; i < m; ++i) square += q[i] * q[i];
+    const double length = std::sqrt(square);
+    work.R[k * m + k] = length;
+    for (int i = 0; i < m; ++i) q[i] /= length;
+  }
+}
+
+// Equation (1) for one right-hand side, in place.
+template <class S>
+void least_norm(int rank, const RowSolveWork<S>& work, double* b) {
+  const int m = work.m;
+  double* x = work.x;
+  for (int k = 0; k < rank; ++k) {
+    x[k] = 0.0;
+    for (int i = 0; i < m; ++i) x[k] += work.Q[std::size_t(k) * m + i] * b[i];
+  }
+  for (int k = rank - 1; k >= 0; --k) {  // R y = x
+    for (int j = k + 1; j < rank; ++j) x[k] -= work.R[k * m + j] * x[j];
+    x[k] /= work.R[k * m + k];
+  }
+  for (int k = 0; k < rank; ++k) {  // R^T z = y
+    for (int j = 0; j < k; ++j) x[k] -= work.R[j * m + k] * x[j];
+    x[k] /= work.R[k * m + k];
+  }
+  for (int i = 0; i < m; ++i) {
+    b[i] = 0.0;
+    for (int k = 0; k < rank; ++k) b[i] += work.Q[std::size_t(k) * m + i] * x[k];
+  }
+}
+
+// The rows of one state of a pack, where they depend on each other. Returns the rank.
+template <class S>
+int solve_dependent(const S* K, const S* scale, int state, S* b, RowSolveWork<S>& work) {
+  const int m = work.m;
+  for (int i = 0; i < m; ++i) {
+    work.scale[i] = lane(scale[i], state);
+    for (int j = i; j < m; ++j) work.K[i * m + j] = work.K[j * m + i] = lane(K[i * m + j], state);
+  }
+  const int rank = choose_rows(work);
+  orthogonalize(rank, work);
+  double* right = work.x + m;
+  for (int i = 0; i < m; ++i) right[i] = lane(b[i], state);
+  least_norm(rank, work, right);
+  for (int i = 0; i < m; ++i) set_lane(b[i], state, right[i]);
+  return rank;
+}
+
+// K f = b in place, K by its upper half; the rank goes to `rank`.
+template <class S>
+void solve_rows(const S* K, const S* scale, S* b, S* rank, RowSolveWork<S>& work) {
+  if (factor_rows(K, scale, work)) {
+    substitute_rows(work, b);
+    *rank = S(double(work.m));
+    return;
+  }
+  for (int state = 0; state < lanes<S>; ++state) {
+    set_lane(*rank, state, double(solve_dependent(K, scale, state, b, work)));
+  }
+}
+
+}  // namespace jounce

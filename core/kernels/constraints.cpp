@@ -1,0 +1,143 @@
+// Dynamics with constraints. Python prepares the table of constraints, the same for all states, whose
+// records take the place of times; the number of rows is that of a series, r + 1.
+#include "jounce/constraints/derivatives.hpp"
+#include "jounce/constraints/dynamics.hpp"
+
+#include "jounce/batch/states.hpp"
+#include "jounce/kernels/list.hpp"
+
+namespace jounce {
+namespace {
+
+constexpr Dimension kRows = shapes::r_plus(1);
+constexpr Shape kTable{2, {shapes::times, {Dimension::number, kConstraintNumbers}}};
+constexpr Shape kByRow{1, {kRows}}, kRowsByV{2, {kRows, shapes::nv}}, kRowsByRows{2, {kRows, kRows}};
+
+template <class X, class Name>
+ConstraintTable table_of(const X& x, Name name) {
+  return {x.call.in[name.at], x.call.times > 0 ? x.call.times : 0};
+}
+
+// Not public, as all here.
+struct ConstraintRows {
+  static constexpr Signature signature{.name = "constraint_rows",
+                                       .inputs = {configuration("q"),
+                                                  {"v", shapes::v},
+                                                  {"a", shapes::v},
+                                                  {"rows", kByRow},
+                                                  {"table", kTable}},
+                                       .outputs = {{"residual", kByRow},
+                                                   {"velocity", kByRow},
+                                                   {"acceleration", kByRow},
+                                                   {"jacobian", kRowsByV}},
+                                       .packs = Packs::while_small,
+                                       .internal = true};
+  template <class S>
+  using Work = RowsWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const int m = x.call.order + 1;
+    const ConstraintTable table = table_of(x, typename X::InputName("table"));
+    const RowsOut<S> out{x.out("residual"), x.out("velocity"), x.out("acceleration"), x.out("jacobian")};
+    for (S* by_row : {out.residual, out.velocity, out.acceleration}) std::fill_n(by_row, m, S(0.0));
+    std::fill_n(out.jacobian, std::size_t(m) * x.tree.nv, S(0.0));
+    work.angles.compute(x.tree, x.in("q"));
+    for (std::ptrdiff_t k = 0; k < table.count; ++k) {
+      const Constraint c = constraint_at(x.tree, m, table.numbers + k * kConstraintNumbers);
+      constraint_rows(x.tree, c, x.in("q"), x.in("v"), x.in("a"), out, work);
+    }
+  }
+};
+
+struct ConstraintRowDerivatives {
+  static constexpr Signature signature{.name = "constraint_row_derivatives",
+                                       .inputs = {configuration("q"),
+                                                  {"v", shapes::v},
+                                                  {"a", shapes::v},
+                                                  {"force", kByRow},
+                                                  {"table", kTable}},
+                                       .outputs = {{"velocity_dq", kRowsByV},
+                                                   {"acceleration_dq", kRowsByV},
+                                                   {"acceleration_dv", kRowsByV},
+                                                   {"transposed_dq", shapes::v_by_v}},
+                                       .packs = Packs::never,
+                                       .internal = true};
+  template <class S>
+  using Work = RowDerivativesWork;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const RowDerivatives out{x.out("velocity_dq"), x.out("acceleration_dq"), x.out("acceleration_dv"),
+                             x.out("transposed_dq")};
+    row_derivatives(x.tree, table_of(x, typename X::InputName("table")), x.call.order + 1, x.in("q"),
+                    x.in("v"), x.in("a"), x.in("force"), out, work);
+  }
+};
+
+struct ConstrainedForward {
+  static constexpr Signature signature{
+      .name = "constrained_forward",
+      .inputs = {configuration("q"),
+                 {"v", shapes::v},
+                 {"tau", shapes::v},
+                 {"accelerations", kByRow},
+                 {"table", kTable},
+                 {"f_ext", shapes::six_vectors, optional}},
+      .outputs = {{"a", shapes::v}, {"force", kByRow}, {"rank", shapes::scalar}},
+      .packs = Packs::while_small,
+      .internal = true};
+  template <class S>
+  using Work = ConstrainedWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return constrained_dynamics(x.tree, table_of(x, typename X::InputName("table")), x.in("q"),
+                                x.in("v"), x.in("tau"), x.in("accelerations"), x.in("f_ext"),
+                                x.out("a"), x.out("force"), x.out("rank"), work);
+  }
+};
+
+struct ConstrainedJump {
+  static constexpr Signature signature{
+      .name = "constrained_jump",
+      .inputs = {configuration("q"), {"jump", kByRow}, {"table", kTable}},
+      .outputs = {{"v", shapes::v}, {"impulse", kByRow}, {"rank", shapes::scalar}},
+      .packs = Packs::while_small,
+      .internal = true};
+  template <class S>
+  using Work = ConstrainedWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return constrained_jump(x.tree, table_of(x, typename X::InputName("table")), x.in("q"),
+                            x.in("jump"), x.out("v"), x.out("impulse"), x.out("rank"), work);
+  }
+};
+
+struct OperationalInertia {
+  static constexpr Signature signature{
+      .name = "constraint_inertia",
+      .inputs = {configuration("q"), {"rows", kByRow}, {"table", kTable}},
+      .outputs = {{"inertia", kRowsByRows}},
+      .packs = Packs::while_small,
+      .internal = true};
+  template <class S>
+  using Work = ConstrainedWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const int singular = factor_at_rest(x.tree, x.in("q"), work);
+    if (singular >= 0) return singular;
+    const S* still = nullptr;
+    reduce_constraints(x.tree, table_of(x, typename X::InputName("table")), x.in("q"), still, still, work);
+    const int m = work.operational.m;
+    std::copy_n(work.operational.K, std::size_t(m) * m, x.out("inertia"));
+    mirror_upper(m, work.operational.K, m, x.out("inertia"));
+    return -1;
+  }
+};
+
+}  // namespace
+
+KernelList constraint_kernels() {
+  return {kernel_of<ConstraintRows>, kernel_of<ConstraintRowDerivatives>, kernel_of<ConstrainedForward>,
+          kernel_of<ConstrainedJump>, kernel_of<OperationalInertia>};
+}
+
+}  // namespace jounce

@@ -1,0 +1,288 @@
+"""A set of constraints of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
+from jounce.constraints.table import records_of, row_count
+from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.kinematics import body_pose
+from jounce.model import Model
+from jounce.model.model import require_model
+from jounce.model.nodes import frozen
+
+__all__ = ["Constraints", "constraints_on"]
+
+_rows: Callable[..., Any] = _core.raw("constraint_rows")
+_inertia: Callable[..., Any] = _core.raw("constraint_inertia")
+_jump: Callable[..., Any] = _core.raw("constrained_jump")
+
+_MOST_ROWS = 101
+
+
+class Constraints:
+    """Constraints of a model: loops, contacts, gears; immutable.
+
+    Together they have ``size`` rows. With the rows' Jacobian J, a motion (q, v, a) fulfills
+
+        J(q) v = w(t),    J(q) a + J'(q, v) v = w'(t)
+
+    where w is zero, or the ``motion`` of rheonomic constraints, and the equations of motion are
+    ``M a + b = tau + J^T force``: the force acts on the robot.
+
+    Rows may depend on each other, and there may be more of them than rates. The rank is decided by
+    the pivots of J M^-1 J^T: one below 1e-11 times what it is made of counts as zero.
+
+    Args:
+        model: the robot.
+        constraints: list of `Weld`, `Point`, `Distance`, `Loop`, `Coupling`, `Rolling`; by default
+            ``model.constraints``, those of the model's file.
+
+    Attributes:
+        model: the robot.
+        items: the constraints, in the order of their rows.
+        size: number of rows, m.
+        holonomic: (m,) False for rows that hold rates but no position, as those of `Rolling`.
+        targeted: (m,) whether a row has a target, by which its violation is judged.
+        motion: (k, m) rates w that the rows shall have, and their time derivatives.
+
+    Raises:
+        ArgumentError: two frames of the same body, or a joint of more than one degree of freedom in
+            a coupling.
+        UnknownNameError: an unknown frame or joint.
+
+    >>> import jounce as jc
+    >>> arm = jc.models.chain(6)
+    >>> c = jc.Constraints(arm, [jc.Point("body5"), jc.Coupling({"joint0": 1.0, "joint1": -2.0})])
+    >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    >>> c.size, int(c.rank(q))
+    (4, 4)
+    """
+
+    model: Model
+    items: tuple[AnyConstraint, ...]
+    size: int
+    holonomic: Mask
+    targeted: Mask
+    motion: Array
+    table: Array
+
+    def __init__(self, model: Model, constraints: Iterable[AnyConstraint] | None = None) -> None:
+        require_model(model)
+        items = _checked(model.constraints if constraints is None else constraints)
+        starts = np.cumsum([0, *map(row_count, items)])
+        records = [records_of(model, x, int(row)) for x, row in zip(items, starts, strict=False)]
+        size = int(starts[-1])
+        if size > _MOST_ROWS:
+            raise ArgumentError(f"a set has at most {_MOST_ROWS} rows, and these have {size}")
+        table = np.concatenate([np.zeros((0, 58)), *(r.table for r in records)])
+        none = np.zeros(0, bool)
+        self._set("model", model)
+        self._set("items", items)
+        self._set("size", size)
+        self._set("table", frozen(table))
+        self._set("holonomic", frozen(np.concatenate([none, *(r.holonomic for r in records)])))
+        self._set("targeted", frozen(np.concatenate([none, *(r.targeted for r in records)])))
+        self._set("motion", frozen(_stacked_motion(items, starts)))
+        accelerations = self.motion[1] if len(self.motion) > 1 else np.zeros(size)
+        self._set("_accelerations", frozen(np.array(accelerations)))
+        self._set("_starts", starts)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: constraints never change."""
+        raise AttributeError(f"Constraints are immutable, so {name!r} cannot be set")
+
+    def __len__(self) -> int:
+        """Number of constraints."""
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        """Show the constraints."""
+        return f"Constraints({self.model.name!r}, {list(self.items)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what defines the set."""
+        return Constraints, (self.model, self.items)
+
+    def rows(self, item: int) -> slice:
+        """Where the rows of a constraint are: those of the force, for example."""
+        starts: Integers = self._starts  # type: ignore[attr-defined]
+        if not -len(self.items) <= item < len(self.items):
+            raise ArgumentError(f"there are {len(self.items)} constraints, got index {item}")
+        item %= len(self.items)
+        return slice(int(starts[item]), int(starts[item + 1]))
+
+    def residual(self, q: ArrayLike, *, threads: int = 1) -> Array:
+        """How far each row is from its target, (..., m); 0 for rows without one.
+
+        Turns in rad, along the axes of the first frame, shifts in m: of poses along the axes of the
+        first frame, of points along those of the world.
+        """
+        return self._evaluate(0, q, threads=threads)
+
+    def velocity(self, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
+        """Rates of the rows, J v, (..., m)."""
+        return self._evaluate(1, q, v, threads=threads)
+
+    def acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1) -> Array:
+        """Accelerations of the rows, J a + J' v, (..., m)."""
+        return self._evaluate(2, q, v, a, threads=threads)
+
+    def bias(self, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
+        """Accelerations of the rows that come from the rates alone, J' v, (..., m)."""
+        return self._evaluate(2, q, v, threads=threads)
+
+    def jacobian(self, q: ArrayLike, *, threads: int = 1) -> Array:
+        """Map J from rates of the robot to those of the rows, (..., m, nv)."""
+        return self._evaluate(3, q, threads=threads)
+
+    def rank(self, q: ArrayLike, *, threads: int = 1) -> Integers:
+        """How many rows are independent, (...)."""
+        q = np.asarray(q, float)
+        if not self.size:
+            return np.zeros(q.shape[:-1], np.int64)[()]
+        rank = _jump(self.model, q, np.zeros(self.size), self.table, threads=threads)[2]
+        integers: Integers = np.asarray(rank).astype(np.int64)[()]
+        return integers
+
+    def inverse_inertia(self, q: ArrayLike, *, threads: int = 1) -> Array:
+        """Inverse operational-space inertia of the rows, J M^-1 J^T, (..., m, m).
+
+        It maps forces to accelerations of the rows. By the articulated inertias, without M.
+        """
+        if not self.size:
+            return np.zeros((*np.shape(q)[:-1], 0, 0))
+        matrix: Array = _inertia(self.model, q, np.zeros(self.size), self.table, threads=threads)
+        return matrix
+
+    def at(self, q: ArrayLike) -> Constraints:
+        """The same constraints, those without a target holding what they hold at q, (nq,)."""
+        q = np.asarray(q, float)
+        items = [_targeted_at(self.model, x, q, self) for x in self.items]
+        return Constraints(self.model, items)
+
+    def linearization(
+        self,
+        model: Model,
+        state: tuple[Any, Any, Any, Any],
+        inputs: Any,
+        passive: bool,
+        threads: int,
+    ) -> Any:
+        """What ``linearize(..., constraints=self)`` returns."""
+        from jounce.constraints.linearization import linearize_constrained
+
+        return linearize_constrained(constraints_on(model, self), state, inputs, passive, threads)
+
+    def _evaluate(
+        self,
+        which: int,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        *,
+        threads: int = 1,
+    ) -> Array:
+        model, zero = self.model, np.zeros(self.model.nv)
+        if not self.size:
+            lead = np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, v, a) if x is not None))
+            return np.zeros((*lead, 0, model.nv) if which == 3 else (*lead, 0))
+        v, a = (zero if x is None else x for x in (v, a))
+        out: Array = _rows(model, q, v, a, np.zeros(self.size), self.table, threads=threads)[which]
+        return out
+
+
+def constraints_on(model: Model, constraints: object) -> Constraints:
+    """These constraints, on this very model."""
+    if not isinstance(constraints, Constraints):
+        raise ArgumentTypeError(
+            f"constraints must be a jounce.Constraints, got {type(constraints).__name__}"
+        )
+    if constraints.model is model:
+        return constraints
+    require_model(model)
+    return Constraints(model, constraints.items)
+
+
+def _checked(constraints: object) -> tuple[AnyConstraint, ...]:
+    if isinstance(constraints, AnyConstraint):
+        constraints = (constraints,)
+    if isinstance(constraints, str) or not isinstance(constraints, Iterable):
+        raise ArgumentTypeError(f"constraints must be a list of them, got {constraints!r}")
+    items = tuple(constraints)
+    for item in items:
+        if not isinstance(item, AnyConstraint):
+            raise ArgumentTypeError(
+                "a constraint must be a Weld, Point, Distance, Loop, Coupling or Rolling, "
+                f"got {item!r}"
+            )
+    return items
+
+
+def _stacked_motion(items: tuple[AnyConstraint, ...], starts: Integers) -> Array:
+    """(k, m) rates that rows shall have, and their derivatives."""
+    motions = [() if x.motion is None else x.motion for x in items]
+    out = np.zeros((max(map(len, motions), default=0), int(starts[-1])))
+    for motion, start in zip(motions, starts, strict=False):
+        if motion:
+            rows = np.array(motion)
+            out[: len(rows), start : start + rows.shape[1]] = rows
+    return out
+
+
+def _targeted_at(
+    model: Model, constraint: AnyConstraint, q: Array, among: Constraints
+) -> AnyConstraint:
+    """A constraint that holds what it holds at q, if it has no target."""
+    if isinstance(constraint, Coupling):
+        if constraint.offset is not None:
+            return constraint
+        terms = constraint.coefficients
+        x = [q[model.q_slice(joint)][0] for joint, _ in terms]
+        values = [np.polyval([*c[::-1], 0.0], y) for (_, c), y in zip(terms, x, strict=True)]
+        return replace(constraint, offset=float(sum(values)))
+    if isinstance(constraint, Rolling):
+        return constraint if constraint.point is not None else _touching(model, constraint, q)
+    rates_only = isinstance(constraint, Loop) and not all(
+        among.holonomic[among.rows(among.items.index(constraint))]
+    )
+    if constraint.target is not None or rates_only:
+        return constraint
+    X = _relative_pose(model, constraint, q)
+    if isinstance(constraint, Point):
+        return replace(constraint, target=X[:3, 3])
+    if isinstance(constraint, Distance):
+        return replace(constraint, target=float(np.linalg.norm(X[:3, 3] - constraint.anchor)))
+    return replace(constraint, target=X)
+
+
+def _relative_pose(
+    model: Model, constraint: Weld | Loop | Point | Distance | Rolling, q: Array
+) -> Array:
+    """Pose of the first frame in the second."""
+    pose = body_pose(model, q, constraint.first)
+    if constraint.second is None:
+        return pose
+    return np.asarray(np.linalg.solve(body_pose(model, q, constraint.second), pose))
+
+
+def _touching(model: Model, constraint: Rolling, q: Array) -> Rolling:
+    """With the plane where the wheel touches it."""
+    X = _relative_pose(model, constraint, q)
+    normal = np.array(constraint.normal)
+    down = -normal
+    if constraint.axis is not None:
+        axis = X[:3, :3] @ constraint.axis
+        down = axis * (axis @ normal) - normal
+        down /= np.linalg.norm(down)
+    return replace(constraint, point=X[:3, 3] + constraint.radius * down)

@@ -1,0 +1,422 @@
+"""Dynamics under constraints: accelerations, forces, impulses, projections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._core.out import Given, deliver, deliver_all
+from jounce._types import AnyArray, Array, ArrayLike
+from jounce.constraints.constraints import Constraints, constraints_on
+from jounce.dynamics import forward_dynamics, inverse_dynamics
+from jounce.errors import ArgumentError
+from jounce.kinematics import integrate
+from jounce.model import Model
+from jounce.model._checks import numbers
+from jounce.model.rates import Actuated, Inputs, inputs_of
+
+__all__ = [
+    "ConstrainedDynamics",
+    "ConstrainedInverseDynamics",
+    "Impulse",
+    "constrained_dynamics",
+    "constrained_inverse_dynamics",
+    "impulse",
+    "project",
+    "project_velocity",
+]
+
+_forward: Callable[..., Any] = _core.raw("constrained_forward")
+_jump: Callable[..., Any] = _core.raw("constrained_jump")
+
+_MOST_STEPS = 50
+_REACHED = 1e-12
+_UNREACHABLE = 1e-8
+
+
+class ConstrainedDynamics(NamedTuple):
+    """What `constrained_dynamics` gives."""
+
+    a: Array
+    """(..., nv) accelerations, unique even where rows depend on each other."""
+    force: Array
+    """(..., m) forces of the rows on the robot; of several that do the same, the shortest."""
+
+
+class ConstrainedInverseDynamics(NamedTuple):
+    """What `constrained_inverse_dynamics` gives."""
+
+    tau: Array
+    """(..., nv) generalized forces of the actuators."""
+    force: Array
+    """(..., m) forces of the rows on the robot."""
+
+
+class Impulse(NamedTuple):
+    """What `impulse` gives."""
+
+    v: Array
+    """(..., nv) rates after the impulse."""
+    impulse: Array
+    """(..., m) of the rows on the robot, the shortest of those that do the same."""
+
+
+def constrained_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    constraints: Constraints,
+    f_ext: ArrayLike | None = None,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> ConstrainedDynamics:
+    """Accelerations and constraint forces: M a + b = tau + J^T force, J a + J' v = w'.
+
+    Along the tree, without M: the articulated inertias carry the rows' forces to the root, which
+    gives K = J M^-1 J^T in O(n + m^2); then K force = w' - (J a_0 + J' v) with the accelerations
+    a_0 of the free robot. Where rows depend on each other, a is unique and the force the one of
+    least Euclidean norm; if they contradict each other, for example because v does not fulfill
+    J v = w, they are met as nearly as possible, in the sense of least squares.
+
+    Only rates and accelerations count; whether q meets the targets says ``constraints.residual``.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        tau: (..., nv) generalized forces.
+        constraints: the constraints.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (a, force); ``constraints.rows(k)`` says which forces are those of constraint k.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia; it is named.
+
+    >>> import jounce as jc
+    >>> arm = jc.models.chain(3)
+    >>> c = jc.Constraints(arm, [jc.Weld("body2")])
+    >>> held = jc.constrained_dynamics(arm, jc.neutral(arm), [0, 0, 0], [1, 2, 3], c)
+    >>> float(abs(held.a).max()) < 1e-12
+    True
+    """
+    c = constraints_on(model, constraints)
+    if not c.size:
+        return _unconstrained(model, (q, v, tau, f_ext), out, threads)
+    w = c._accelerations  # type: ignore[attr-defined]
+    if out is None:
+        a, force, _ = _forward(model, q, v, tau, w, c.table, f_ext, threads=threads)
+        return ConstrainedDynamics(a, force)
+    rank = np.empty(_lead_of(out, 2))
+    _forward(model, q, v, tau, w, c.table, f_ext, out=(*out, rank), threads=threads)
+    return ConstrainedDynamics(*out)
+
+
+def _unconstrained(
+    model: Model, arguments: tuple[Any, ...], out: tuple[Array, Array] | None, threads: int
+) -> ConstrainedDynamics:
+    _lead_of(out, 2)
+    q, v, tau, f_ext = arguments
+    a = forward_dynamics(
+        model, q, v, tau, f_ext, out=None if out is None else out[0], threads=threads
+    )
+    return ConstrainedDynamics(a, np.zeros((*a.shape[:-1], 0)) if out is None else out[1])
+
+
+def _lead_of(out: tuple[Array, ...] | None, count: int) -> tuple[int, ...]:
+    """Leading axes of the results, if out is a tuple of arrays."""
+    if out is None:
+        return ()
+    if not isinstance(out, tuple) or len(out) != count:
+        raise ArgumentError(f"out must be a tuple of {count} arrays")
+    return np.shape(out[0])[:-1]  # of what is no array the core says so
+
+
+def constrained_inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    constraints: Constraints,
+    f_ext: ArrayLike | None = None,
+    *,
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> ConstrainedInverseDynamics:
+    """Actuation and constraint forces for a motion: S u + J^T force = M a + b.
+
+    Of all that do it, u is the one that makes the sum of ``weights * u**2`` smallest, and of
+    several forces for that u, the force of least norm is taken. The motion must be one that the
+    constraints allow.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) accelerations.
+        constraints: the constraints.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        actuated: which rates have an actuator: a bool mask (nv,) or names of joints; by default
+            ``model.actuated``.
+        actuation: (nv, inputs) constant map S from inputs to generalized forces, instead of
+            `actuated`; its columns must be independent.
+        weights: (inputs,) positive; by default 1.
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (tau, force), tau = S u.
+
+    Raises:
+        ArgumentError: a wrong shape, bad numbers, or a motion that no actuation gives.
+
+    >>> import jounce as jc, numpy as np
+    >>> robot = jc.models.aerial_manipulator()
+    >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
+    >>> q, joints = jc.neutral(robot), np.arange(robot.nv) >= 6
+    >>> held = jc.constrained_inverse_dynamics(robot, q, zero, zero, c, actuated=joints)
+    >>> float(np.abs(held.tau[:6]).max())
+    0.0
+    """
+    c = constraints_on(model, constraints)
+    inputs = inputs_of(model, actuated, actuation)
+    weight = (
+        np.ones(inputs.number) if weights is None else numbers("weights", weights, (inputs.number,))
+    )
+    if not (weight > 0).all():
+        raise ArgumentError(f"weights must be positive, got {weights!r}")
+    given = Given("constrained_inverse_dynamics", model, threads, q=q, v=v, a=a, f_ext=f_ext)
+
+    def compute(
+        q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None
+    ) -> ConstrainedInverseDynamics:
+        needed = inverse_dynamics(model, q, v, a, f_ext, threads=threads)
+        return _actuation(needed, c.jacobian(q, threads=threads), inputs, weight)
+
+    return deliver_all(compute, out, ((model.nv,), (c.size,)), given)
+
+
+def _actuation(
+    needed: Array, J: Array, inputs: Inputs, weight: Array
+) -> ConstrainedInverseDynamics:
+    """The smallest inputs, and forces, that add up to the needed generalized forces."""
+    S = inputs.columns(np.eye(needed.shape[-1]))
+    lead = needed.shape[:-1]
+    J_T = np.broadcast_to(J.swapaxes(-1, -2), (*lead, *J.shape[:-3:-1]))
+    to_inputs = np.linalg.pinv(S)
+    beyond = np.eye(len(S)) - S @ to_inputs  # what no input does
+    A, rest = beyond @ J_T, needed @ beyond.T
+    scale = np.abs(needed).max(-1, initial=0.0, keepdims=True)
+    back = _pseudoinverse(A, J_T)
+    force = _times(back, rest)
+    wrong = np.abs(_times(A, force) - rest).max(-1, initial=0.0)
+    if (wrong > _UNREACHABLE * scale[..., 0]).any():
+        raise ArgumentError(
+            "no actuation gives this motion: "
+            f"{wrong.max():.3g} is missing where nothing acts; see model.actuated"
+        )
+    N = np.eye(J_T.shape[-1]) - back @ A
+    B = np.sqrt(weight)[:, None] * (to_inputs @ J_T)
+    left = _times(np.sqrt(weight)[:, None] * to_inputs, needed - _times(J_T, force))
+    force += _times(N, _times(_pseudoinverse(B @ N, B), left))
+    u = _times(to_inputs, needed - _times(J_T, force))
+    return ConstrainedInverseDynamics(_times(S, u), force)
+
+
+def _pseudoinverse(matrix: AnyArray, like: AnyArray) -> Array:
+    """Of a matrix that was made of another one, whose size says what is rounding."""
+    U, lengths, V = np.linalg.svd(matrix, full_matrices=False)
+    kept = lengths > _REACHED * np.abs(like).max((-1, -2), initial=0.0)[..., None]
+    scaled = U * np.where(kept, 1.0 / np.where(kept, lengths, 1.0), 0.0)[..., None, :]
+    out: Array = (scaled @ V).swapaxes(-1, -2)
+    return out
+
+
+def _times(matrix: AnyArray, vector: Array) -> Array:
+    out: Array = (matrix @ vector[..., None])[..., 0]
+    return out
+
+
+def impulse(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    constraints: Constraints,
+    restitution: float = 0.0,
+    *,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> Impulse:
+    """Jump of the rates when the constraints begin to hold: M (v+ - v) = J^T impulse.
+
+    Newton's law of impact, with the relative rates J v - w of the rows:
+
+        J v+ - w = -e (J v - w).
+
+    The energy lost is (1 - e^2)/2 (J v)^T (J M^-1 J^T)^-1 (J v) for w = 0.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates before.
+        constraints: the constraints.
+        restitution: e, the same for all rows, from 0 (plastic) to 1 (elastic).
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (v, impulse): rates after, and the impulse of the least norm.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia; it is named.
+    """
+    c = constraints_on(model, constraints)
+    e = checked_restitution(restitution)
+    given = Given("impulse", model, threads, q=q, v=v)
+
+    def compute(q: ArrayLike, v: ArrayLike) -> Impulse:
+        if not c.size:
+            given.check()
+            lead = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1])
+            return Impulse(np.broadcast_to(v, (*lead, model.nv)).copy(), np.zeros((*lead, 0)))
+        jump = -(1.0 + e) * (c.velocity(q, v, threads=threads) - rates_wanted(c))
+        dv, push, _ = _jump(model, q, jump, c.table, threads=threads)
+        return Impulse(np.asarray(v, float) + dv, push)
+
+    return deliver_all(compute, out, ((model.nv,), (c.size,)), given)
+
+
+def checked_restitution(value: float) -> float:
+    """A coefficient of restitution."""
+    e = float(numbers("restitution", value, ()))
+    if not 0 <= e <= 1:
+        raise ArgumentError(f"restitution must be between 0 and 1, got {value!r}")
+    return e
+
+
+def rates_wanted(c: Constraints) -> Array:
+    """The rates w that rows shall have."""
+    return c.motion[0] if len(c.motion) else np.zeros(c.size)
+
+
+def project_velocity(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    constraints: Constraints,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """The rates nearest to v that fulfill J v = w, in the norm of the mass matrix.
+
+    Equal to `impulse` without restitution.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        constraints: the constraints.
+        out: (..., nv) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nv) rates.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia; it is named.
+    """
+    given = Given("project_velocity", model, threads, q=q, v=v)
+
+    def compute(q: ArrayLike, v: ArrayLike) -> Array:
+        return impulse(model, q, v, constraints, threads=threads).v
+
+    return deliver(compute, out, (model.nv,), given)
+
+
+def project(
+    model: Model,
+    q: ArrayLike,
+    constraints: Constraints,
+    *,
+    tolerance: float = 1e-12,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Coordinates near q that meet the targets, by Newton's method on the group.
+
+    Each step is ``integrate(q, -M^-1 J^T (J M^-1 J^T)^-1 g)`` with the residual g: the shortest in
+    the norm of the mass matrix. Constraints without a target hold what they hold at q.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates to start from.
+        constraints: the constraints.
+        tolerance: of the largest residual, in rad and m, beyond rounding of the coordinates.
+        out: (..., nq) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., nq) coordinates.
+
+    Raises:
+        ArgumentError: the targets cannot be met from here (they contradict each other, or q is too
+            far away), a wrong shape or bad numbers.
+        SingularError: a joint moves no inertia; it is named.
+
+    >>> import jounce as jc
+    >>> arm = jc.models.chain(6)
+    >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    >>> c = jc.Constraints(arm, [jc.Coupling({"joint0": 1.0, "joint1": 1.0}, offset=0.5)])
+    >>> bool(abs(jc.project(arm, q, c)[:2].sum() - 0.5) < 1e-12)
+    True
+    """
+    c = constraints_on(model, constraints)
+    tolerance = float(numbers("tolerance", tolerance, ()))
+    given = Given("project", model, threads, q=q)
+
+    def compute(q: ArrayLike) -> Array:
+        given.check()
+        array = np.array(q, float)
+        if not c.targeted.any():
+            return array
+        if c.targeted.all() or not (c.holonomic & ~c.targeted).any():
+            return _projected(model, array, c, tolerance, threads)
+        states = array.reshape(-1, model.nq)
+        fixed = [_projected(model, x, c.at(x), tolerance, threads) for x in states]
+        return np.array(fixed).reshape(array.shape)
+
+    return deliver(compute, out, (model.nq,), given)
+
+
+def _projected(model: Model, q: Array, c: Constraints, tolerance: float, threads: int) -> Array:
+    """Newton's steps until the residual is small in every state, and one more if that helps."""
+    worst = np.inf
+    for _ in range(_MOST_STEPS):
+        residual = c.residual(q, threads=threads)
+        residual[..., ~c.holonomic] = 0.0
+        before, worst = worst, float(np.abs(residual).max(initial=0.0))
+        if worst == 0 or (worst <= tolerance and worst > 0.25 * before):
+            return q
+        step = _jump(model, q, -residual, c.table, threads=threads)[0]
+        q = integrate(model, q, step, threads=threads)
+    if worst <= max(tolerance, 64 * np.finfo(float).eps * np.abs(q).max()):
+        return q
+    raise ArgumentError(
+        f"the targets of the constraints cannot be met: after {_MOST_STEPS} Newton steps the "
+        f"residual is still {worst:.3g}; they contradict each other, or q is too far away"
+    )

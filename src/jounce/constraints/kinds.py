@@ -1,0 +1,321 @@
+"""The kinds of constraints, as plain data.
+
+All but couplings speak of a first frame relative to a second one, the world if there is none. A
+``target`` says where the first frame shall be; without one it is held where it is. A ``motion``
+makes a constraint rheonomic: the rates that its rows shall have, and the time derivatives of these,
+zero from where the list ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jounce._types import ArrayLike
+from jounce.errors import ArgumentError
+from jounce.lie._checks import group_element
+from jounce.model._checks import numbers
+
+__all__ = [
+    "DIRECTIONS",
+    "AnyConstraint",
+    "Coupling",
+    "Distance",
+    "Loop",
+    "Point",
+    "Rolling",
+    "Weld",
+]
+
+DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
+"""Turns about and shifts along the axes of a frame."""
+
+Numbers = tuple[float, ...]
+Frame = str | int
+
+
+@dataclass(frozen=True)
+class Weld:
+    """Two frames that do not move against each other: six rows.
+
+    The force is a wrench (moment, force) on the first frame, in its axes and about its origin; the
+    second frame gets the opposite at the same point.
+
+    Args:
+        first: a frame, by its name, or a body by name or index.
+        second: another one; the world if None.
+        target: (4, 4) pose of the first in the second.
+        motion: (k, 6) body-fixed twist of the first relative to the second, and its derivatives.
+    """
+
+    first: Frame
+    second: Frame | None = None
+    target: Any = None
+    motion: Any = None
+    free = ()
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _keep(self, "target", _pose("target", self.target))
+        _keep(self, "motion", _motion(self.motion, 6))
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop: two frames that move against each other in free directions only.
+
+    The force is the wrench (moment, force) on the first frame in the directions that are not free,
+    in their order, in its axes and about its origin; the second frame gets the opposite at the same
+    point. ``Loop(a, b, free=("rz",))`` is a hinge about z, ``free=("rx", "ry", "rz")`` a ball
+    joint, ``free=("rz", "z")`` a cylinder, ``free=("rz", "x", "y")`` a plane.
+
+    Directions that belong to no joint (a single turn held, a slot along an axis that turns) are
+    constraints of rates only: they hold no position, and take no target.
+
+    Args:
+        first: a frame, by its name, or a body by name or index.
+        second: another one.
+        free: which of rx, ry, rz, x, y, z of the first frame are free.
+        target: (4, 4) pose of the first in the second; in free directions it does not matter.
+        motion: (k, rows) rates of the first relative to the second, and their derivatives.
+    """
+
+    first: Frame
+    second: Frame | None
+    free: tuple[str, ...] = ()
+    target: Any = None
+    motion: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        free = (self.free,) if isinstance(self.free, str) else tuple(self.free)
+        unknown = [name for name in free if name not in DIRECTIONS]
+        if unknown or len(set(free)) != len(free) or len(free) == 6:
+            raise ArgumentError(
+                f"free must be at most five different of {', '.join(DIRECTIONS)}, got {self.free!r}"
+            )
+        _keep(self, "free", free)
+        _keep(self, "target", _pose("target", self.target))
+        _keep(self, "motion", _motion(self.motion, 6 - len(free)))
+        if self.target is not None and not all(held_positions(free).values()):
+            raise ArgumentError(
+                f"free={free!r} holds rates, no position, so it takes no target; see jounce.Loop"
+            )
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point, the origin of the first frame, that does not move in the second frame: three rows.
+
+    The force acts on the first frame at its origin, in world axes; the second frame gets the
+    opposite at the same point.
+
+    Args:
+        first: a frame, by its name, or a body by name or index.
+        second: another one; the world if None.
+        target: (3,) position of the first frame's origin in the second.
+        motion: (k, 3) velocity of the point against the second frame, in world axes, and its
+            derivatives.
+    """
+
+    first: Frame
+    second: Frame | None = None
+    target: Any = None
+    motion: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _keep(self, "target", _vector("target", self.target, 3))
+        _keep(self, "motion", _motion(self.motion, 3))
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A rod between two points: one row.
+
+    The force is what the rod pushes with, in N; a rope pulls with a negative one.
+
+    Args:
+        first: a frame, by its name, or a body by name or index; the rod ends at its origin.
+        second: another one; the world if None.
+        anchor: (3,) the rod's other end in the second frame.
+        target: length of the rod.
+        motion: (k,) rate of the length, and its derivatives.
+    """
+
+    first: Frame
+    second: Frame | None = None
+    anchor: Any = (0.0, 0.0, 0.0)
+    target: float | None = None
+    motion: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _keep(self, "anchor", _vector("anchor", self.anchor, 3))
+        if self.target is not None:
+            length = float(numbers("target", self.target, ()))
+            if length <= 0:
+                raise ArgumentError(f"target must be a positive length, got {self.target!r}")
+            _keep(self, "target", length)
+        _keep(self, "motion", _motion(self.motion, 1))
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Coordinates that move together, as those of gears: sum of c_i q_i = offset; one row.
+
+    A coefficient may be a list (c_1, ..., c_4) for c_1 q + c_2 q^2 + c_3 q^3 + c_4 q^4. The force
+    is in units of tau: rate i gets its coefficient times the force.
+
+    Args:
+        coefficients: by the names of joints of one degree of freedom.
+        offset: what the sum shall be; None holds it where it is.
+        motion: (k,) rate of the sum, and its derivatives.
+    """
+
+    coefficients: Any
+    offset: float | None = 0.0
+    motion: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        given = self.coefficients
+        if isinstance(given, tuple):  # as kept, or from another Coupling
+            given = dict(given)
+        if not isinstance(given, Mapping) or not given:
+            raise ArgumentError(
+                f"coefficients must be a dict of joints and numbers, got {self.coefficients!r}"
+            )
+        terms = tuple((joint, _polynomial(joint, value)) for joint, value in given.items())
+        _keep(self, "coefficients", terms)
+        if self.offset is not None:
+            _keep(self, "offset", float(numbers("offset", self.offset, ())))
+        _keep(self, "motion", _motion(self.motion, 1))
+
+    def __hash__(self) -> int:
+        """Hash of the terms."""
+        return hash((self.coefficients, self.offset, self.motion))
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """A wheel or a ball that rolls on a plane without slipping: three rows, two nonholonomic.
+
+    The point of the wheel that touches the plane does not move against it. The force acts there, in
+    the axes of the plane: x, y and the normal z.
+
+    Args:
+        first: a frame whose origin is the center of the wheel or ball, or a body.
+        radius: of the wheel or ball.
+        axis: (3,) the wheel's axis in the first frame; None for a ball.
+        normal: (3,) of the plane, in the second frame.
+        point: (3,) a point of the plane, in the second frame; without it the plane is where the
+            wheel touches it.
+        second: a frame that carries the plane; the world if None.
+        motion: (k, 3) velocity of the point of contact against the second frame, as of a belt, and
+            its derivatives.
+    """
+
+    first: Frame
+    radius: float
+    axis: Any = None
+    normal: Any = (0.0, 0.0, 1.0)
+    point: Any = None
+    second: Frame | None = None
+    motion: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        radius = float(numbers("radius", self.radius, ()))
+        if radius <= 0:
+            raise ArgumentError(f"radius must be positive, got {self.radius!r}")
+        _keep(self, "radius", radius)
+        _keep(self, "axis", _direction("axis", self.axis))
+        _keep(self, "normal", _direction("normal", self.normal))
+        if self.normal is None:
+            raise ArgumentError("normal must be a vector, got None")
+        _keep(self, "point", _vector("point", self.point, 3))
+        _keep(self, "motion", _motion(self.motion, 3))
+
+
+AnyConstraint = Weld | Loop | Point | Distance | Coupling | Rolling
+
+
+def held_positions(free: Iterable[str]) -> dict[str, bool]:
+    """For each direction that is not free, whether holding its rate holds a position.
+
+    >>> held_positions(("rz",))["x"], held_positions(("rz", "x"))["y"]
+    (True, False)
+    """
+    free = set(free)
+    turns = [name for name in "xyz" if f"r{name}" in free]
+    shifts = {name for name in "xyz" if name in free}
+    held = {}
+    for name in DIRECTIONS:
+        if name in free:
+            continue
+        if name[0] == "r":
+            held[name] = len(turns) < 2
+        elif not turns:
+            held[name] = True
+        elif len(turns) == 1:  # the position lies along the free axes, and turns about one of them
+            across = shifts - {turns[0]}
+            held[name] = not across or (len(across) == 2 and name == turns[0])
+        else:
+            held[name] = not shifts
+    return held
+
+
+def _keep(constraint: object, name: str, value: object) -> None:
+    object.__setattr__(constraint, name, value)
+
+
+def _nested(array: Any) -> Any:
+    """Numbers as nested tuples, which compare and hash."""
+    return tuple(map(_nested, array)) if isinstance(array, list) else array
+
+
+def _vector(name: str, value: ArrayLike | None, size: int) -> Numbers | None:
+    return None if value is None else tuple(numbers(name, value, (size,)).tolist())
+
+
+def _direction(name: str, value: ArrayLike | None) -> Numbers | None:
+    if value is None:
+        return None
+    vector = numbers(name, value, (3,))
+    length = np.linalg.norm(vector)
+    if length == 0:
+        raise ArgumentError(f"{name} must not be zero")
+    return tuple((vector / length).tolist())
+
+
+def _pose(name: str, value: ArrayLike | None) -> Any:
+    if value is None:
+        return None
+    return _nested(group_element(name, numbers(name, value, (4, 4))).tolist())
+
+
+def _motion(value: ArrayLike | None, rows: int) -> Any:
+    if value is None:
+        return None
+    array = np.asarray(value, float)
+    if rows == 1 and array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] != rows or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"motion must be finite numbers of shape (k, {rows}), got shape {np.shape(value)}"
+        )
+    return _nested(array.tolist())
+
+
+def _polynomial(joint: object, value: ArrayLike) -> Numbers:
+    array = np.atleast_1d(np.asarray(value, float))
+    if array.ndim != 1 or not 1 <= len(array) <= 4 or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"coefficients[{joint!r}] must be a number, or up to four for the powers of q, "
+            f"got {value!r}"
+        )
+    return (*array.tolist(), *(0.0,) * (4 - len(array)))

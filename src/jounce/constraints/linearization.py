@@ -1,0 +1,77 @@
+"""Linearization on the manifold that constraints leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.constraints.constraints import Constraints
+from jounce.constraints.derivatives import constrained_dynamics_derivatives, row_derivatives
+from jounce.derivatives.linearization import (
+    ConstrainedLinearization,
+    plus_passive_forces,
+    state_matrix,
+)
+from jounce.derivatives.passive import passive_forces_derivatives
+from jounce.errors import ArgumentError
+from jounce.model.rates import Inputs
+
+__all__ = ["linearize_constrained", "tangent_basis"]
+
+
+def linearize_constrained(
+    c: Constraints,
+    state: tuple[Any, Any, Any, Any],
+    inputs: Inputs,
+    passive: bool,
+    threads: int,
+) -> ConstrainedLinearization:
+    """The matrices of `linearize` under constraints, and those in minimal coordinates."""
+    model, (q, v, tau, f_ext) = c.model, state
+    total = plus_passive_forces(model, q, v, tau, threads) if passive else tau
+    d = constrained_dynamics_derivatives(model, q, v, total, c, f_ext, threads=threads)
+    a_dq, a_dv = d.a_dq, d.a_dv
+    if passive:
+        p = passive_forces_derivatives(model, q, v, threads=threads)
+        a_dq, a_dv = a_dq + d.a_dtau @ p.dq, a_dv + d.a_dtau @ p.dv
+    A, B = state_matrix(model, np.asarray(v, float), a_dq, a_dv, inputs.columns(d.a_dtau))
+    Z = np.broadcast_to(tangent_basis(c, q, v, threads), (*A.shape[:-2], *_basis_shape(c, q, v)))
+    Z_T = Z.swapaxes(-1, -2)
+    return ConstrainedLinearization(A, B, Z_T @ A @ Z, Z_T @ B, np.array(Z))
+
+
+def _basis_shape(c: Constraints, q: ArrayLike, v: ArrayLike) -> tuple[int, int]:
+    shape = tangent_basis(c, np.reshape(q, (-1, c.model.nq))[0], np.reshape(v, (-1, c.model.nv))[0])
+    return shape.shape[0], shape.shape[1]
+
+
+def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:
+    """Orthonormal basis Z of the perturbations (dq, dv) that the constraints allow.
+
+    They fulfill J_h dq = 0, with the rows J_h that hold positions, and J dv + d(J v)/dq dq = 0.
+    """
+    J = c.jacobian(q, threads=threads)
+    zero = np.zeros(c.model.nv)
+    of_velocity = (
+        np.zeros(J.shape)
+        if not c.size
+        else row_derivatives(c, q, v, zero, np.zeros(c.size), threads).velocity_dq
+    )
+    held = J[..., c.holonomic, :]
+    lead = np.broadcast_shapes(held.shape[:-2], of_velocity.shape[:-2])
+    held, J = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (held, J))
+    upper = np.concatenate([held, np.zeros_like(held)], -1)
+    matrix = np.concatenate([upper, np.concatenate([of_velocity, J], -1)], -2)
+    _, lengths, axes = np.linalg.svd(matrix)
+    rank = (lengths > 1e-9 * np.abs(matrix).max(initial=0.0)).sum(-1)
+    if np.ptp(rank) if rank.size else 0:
+        raise ArgumentError(
+            "the constraints leave manifolds of different dimensions in the states of the batch, "
+            f"from {2 * c.model.nv - rank.max()} to {2 * c.model.nv - rank.min()}; "
+            "linearize them one by one"
+        )
+    first = int(rank.flat[0]) if rank.size else matrix.shape[-2]
+    basis: Array = axes[..., first:, :].swapaxes(-1, -2)
+    return basis

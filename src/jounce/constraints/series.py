@@ -1,0 +1,240 @@
+"""Time derivatives of any order of constrained dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb, factorial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, ArrayLike
+from jounce.constraints.constraints import Constraints, constraints_on
+from jounce.constraints.derivatives import row_system
+from jounce.constraints.rows_series import jacobian_coefficients
+from jounce.errors import ArgumentError
+from jounce.model import Model
+from jounce.model._checks import numbers
+from jounce.model.rates import Actuated, inputs_of
+from jounce.series import forward_dynamics_series, inverse_dynamics_series
+
+__all__ = [
+    "ConstrainedDynamicsSeries",
+    "ConstrainedInverseDynamicsSeries",
+    "constrained_dynamics_series",
+    "constrained_inverse_dynamics_series",
+]
+
+_jump: Callable[..., Any] = _core.raw("constrained_jump")
+
+_WELL_CONDITIONED = 1e-13
+
+
+class ConstrainedDynamicsSeries(NamedTuple):
+    """What `constrained_dynamics_series` gives."""
+
+    a: Array
+    """(..., r+1, nv) accelerations and their time derivatives."""
+    force: Array
+    """(..., r+1, m) constraint forces and their time derivatives."""
+
+
+class ConstrainedInverseDynamicsSeries(NamedTuple):
+    """What `constrained_inverse_dynamics_series` gives."""
+
+    tau: Array
+    """(..., r+1, nv) generalized forces of the actuators and their time derivatives."""
+    force: Array
+    """(..., r+1, m) constraint forces and their time derivatives."""
+
+
+def constrained_dynamics_series(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    constraints: Constraints,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> ConstrainedDynamicsSeries:
+    """Accelerations and constraint forces with all time derivatives up to order r.
+
+    Order by order, with one factorization: the k-th derivatives of ``M a + b = tau + J^T force``
+    and of ``J v = w`` are, with everything of lower order on the right,
+
+        M a_k - J^T force_k = ...,    J a_k = ...
+
+    Where rows depend on each other, the force is J mu, and its derivatives are those of the
+    least-norm force: sums of binomials times J_i mu_(k-i), not least norms of each order.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates, which fulfill the constraints.
+        v: (..., nv) rates, likewise.
+        tau: (..., r+1, nv) generalized forces and their time derivatives.
+        constraints: the constraints.
+        f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (a, force).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia; it is named.
+
+    >>> import jounce as jc, numpy as np
+    >>> robot = jc.models.aerial_manipulator()
+    >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
+    >>> tau = np.ones((4, robot.nv))
+    >>> found = jc.constrained_dynamics_series(robot, jc.neutral(robot), zero, tau, c)
+    >>> found.a.shape, found.force.shape
+    ((4, 12), (4, 6))
+    """
+    c = constraints_on(model, constraints)
+    if not c.size:
+        a = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
+        return ConstrainedDynamicsSeries(a, np.zeros((*a.shape[:-1], 0)))
+    # the free motion first: it checks the arguments, and has the right shape
+    free = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
+    lead, orders = free.shape[:-2], free.shape[-2]
+    solver = _Orders(c, q, v, (*lead, orders), threads)
+    forces = np.broadcast_to(np.asarray(tau, float), free.shape)
+    for k in range(orders):
+        wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
+        solver.advance(forces[..., k, :], wrenches)
+    return ConstrainedDynamicsSeries(solver.motion[..., 1:, :], solver.force)
+
+
+class _Orders:
+    """The motion and the forces, as far as they are known."""
+
+    def __init__(
+        self, c: Constraints, q: ArrayLike, v: ArrayLike, shape: tuple[int, ...], threads: int
+    ) -> None:
+        *lead, orders = shape
+        self.c, self.q, self.threads = c, np.asarray(q, float), threads
+        self.k = 0
+        self.motion = np.zeros((*lead, orders + 1, c.model.nv))
+        self.motion[..., 0, :] = v
+        self.force = np.zeros((*lead, orders, c.size))
+        self.mu = np.zeros((*lead, orders, c.model.nv))
+        rank = np.asarray(_jump(c.model, q, np.zeros(c.size), c.table, threads=threads)[2])
+        self.system = row_system(c, q, rank, threads)
+        self.back = np.linalg.pinv(self.system.J, rcond=1e-9) if self.system.dependent else None
+
+    def advance(self, tau: Array, f_ext: Array | None) -> None:
+        """Find the derivatives of order k of the acceleration and of the forces."""
+        k, c, system = self.k, self.c, self.system
+        motion = self.motion[..., : k + 2, :]
+        needed = inverse_dynamics_series(c.model, self.q, motion, f_ext, threads=self.threads)
+        scale = np.array([factorial(i) for i in range(k + 2)], float)[:, None, None]
+        J = jacobian_coefficients(c, self.q, motion[..., : k + 1, :]) * scale
+        wanted = c.motion[k + 1] if len(c.motion) > k + 1 else np.zeros(c.size)
+        rows, push, known = wanted, tau - needed[..., k, :], np.zeros(c.size)
+        for i in range(1, k + 2):
+            rows = rows - comb(k + 1, i) * _times(J[..., i, :, :], motion[..., k + 1 - i, :])
+        for i in range(1, k + 1):
+            J_i, weight = J[..., i, :, :], comb(k, i)
+            push = push + weight * _times(J_i.swapaxes(-1, -2), self.force[..., k - i, :])
+            known = known + weight * _times(J_i, self.mu[..., k - i, :])
+        if self.back is not None:
+            push = push + _times(system.J.swapaxes(-1, -2), known)
+        a, force = system.solve(push[..., None], rows[..., None])
+        self.motion[..., k + 1, :] = a[..., 0]
+        self.force[..., k, :] = force[..., 0]
+        if self.back is not None:
+            self.mu[..., k, :] = (self.back @ force)[..., 0]
+            self.force[..., k, :] += known
+        self.k += 1
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    out: Array = (matrix @ vector[..., None])[..., 0]
+    return out
+
+
+def constrained_inverse_dynamics_series(
+    model: Model,
+    q: ArrayLike,
+    motion: ArrayLike,
+    constraints: Constraints,
+    f_ext: ArrayLike | None = None,
+    *,
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    threads: int = 1,
+) -> ConstrainedInverseDynamicsSeries:
+    """Actuation and constraint forces of a planned motion, with all time derivatives up to order r.
+
+    At every instant u is the actuation with the smallest sum of ``weights * u**2`` that does it,
+    ``S u + J^T force = M a + b``: with H = S W^-1 S^T and a multiplier x, u = W^-1 S^T x, and
+
+        H x + J^T force = M a + b,    J x = 0,
+
+    differentiated order by order with one factorization.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        motion: (..., r+2, nv) rates and their time derivatives, which fulfill the constraints.
+        constraints: the constraints, of independent rows.
+        f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
+        actuated: which rates have an actuator; by default ``model.actuated``.
+        actuation: (nv, inputs) constant map S from inputs to generalized forces, instead.
+        weights: (inputs,) positive; by default 1.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (tau, force), tau = S u.
+
+    Raises:
+        ArgumentError: a wrong shape, bad numbers, rows that depend on each other, or rates that
+            neither an actuator nor a constraint holds.
+    """
+    c = constraints_on(model, constraints)
+    inputs = inputs_of(model, actuated, actuation)
+    W = np.ones(inputs.number) if weights is None else numbers("weights", weights, (inputs.number,))
+    if not (W > 0).all():
+        raise ArgumentError(f"weights must be positive, got {weights!r}")
+    S = inputs.columns(np.eye(model.nv))
+    H = (S / W) @ S.T
+    needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
+    lead, orders = needed.shape[:-2], needed.shape[-2]
+    given = np.asarray(motion, float)
+    J = np.zeros((*lead, orders, 0, model.nv))
+    if c.size:
+        scale = np.array([factorial(i) for i in range(orders + 2)], float)[:, None, None]
+        found = jacobian_coefficients(c, np.asarray(q, float), given[..., : orders + 1, :])
+        J = np.broadcast_to((found * scale)[..., :orders, :, :], (*lead, orders, c.size, model.nv))
+    inverse = _inverse_saddle(H, J[..., 0, :, :])
+    x = np.zeros((*lead, orders, model.nv + c.size))
+    n = model.nv
+    for k in range(orders):
+        right = np.concatenate([needed[..., k, :], np.zeros((*lead, c.size))], -1)
+        for i in range(1, k + 1):
+            J_i, before = J[..., i, :, :], x[..., k - i, :]
+            right[..., :n] -= comb(k, i) * _times(J_i.swapaxes(-1, -2), before[..., n:])
+            right[..., n:] -= comb(k, i) * _times(J_i, before[..., :n])
+        x[..., k, :] = _times(inverse, right)
+    return ConstrainedInverseDynamicsSeries(x[..., :n] @ H, x[..., n:])
+
+
+def _inverse_saddle(H: Array, J: Array) -> Array:
+    """Inverse of [[H, J^T], [J, 0]]."""
+    *lead, m, n = J.shape
+    K = np.zeros((*lead, n + m, n + m))
+    K[..., :n, :n] = H
+    K[..., :n, n:] = J.swapaxes(-1, -2)
+    K[..., n:, :n] = J
+    lengths = np.linalg.svd(K, compute_uv=False)
+    if (lengths.min(-1, initial=np.inf) < _WELL_CONDITIONED * lengths.max(-1, initial=0.0)).any():
+        raise ArgumentError(
+            "the actuation is not unique: rows depend on each other, or rates are held neither by "
+            "an actuator nor by a constraint"
+        )
+    inverse: Array = np.linalg.inv(K)
+    return inverse

@@ -1,0 +1,115 @@
+"""Equalities of model files as constraints: those of MJCF, and joints that follow others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jounce import lie
+from jounce._types import Array
+from jounce.constraints import Coupling, Point, Weld
+from jounce.model import Model
+
+__all__ = ["with_equalities", "with_mimic_couplings"]
+
+_CONNECT, _WELD, _JOINT = range(3)  # mjtEq
+_SITE = 6  # mjtObj
+
+
+def with_mimic_couplings(model: Model) -> Model:
+    """The model with a coupling for each joint that follows another one."""
+    followers = [joint for joint in model.joints if joint.mimic is not None]
+    items = []
+    for joint in followers:
+        leader, multiplier, offset = joint.mimic or ("", 0.0, 0.0)
+        if leader in model.joint_names and leader != joint.name:
+            items.append(Coupling({joint.name: 1.0, leader: -multiplier}, offset))
+    return _with(model, items) if items else model
+
+
+def with_equalities(
+    model: Model, compiled: Any, bodies: Sequence[str], joints: Sequence[str]
+) -> Model:
+    """The model with the active equalities of a `mujoco.MjModel`, under the names of its parts."""
+    items = []
+    for k in range(compiled.neq):
+        kind = int(compiled.eq_type[k])
+        if not compiled.eq_active0[k] or kind > _JOINT:
+            continue
+        if kind == _JOINT:
+            items.append(_coupling(compiled, k, joints))
+            continue
+        model, item = _between(model, compiled, k, bodies)
+        items.append(item)
+    items = [item for item in items if _holds_something(model, item)]
+    return _with(model, items) if items else model
+
+
+def _with(model: Model, constraints: Sequence[Any]) -> Model:
+    made_of = (model.name, model.gravity, model.bodies, dict(model.frames), model.visuals)
+    return Model(*made_of, dict(model.poses), model.fixed_inertia, constraints)
+
+
+def _holds_something(model: Model, item: Any) -> bool:
+    """Whether the model has its joints, or its frames on different bodies."""
+    if isinstance(item, Coupling):
+        return all(joint in model.joint_names for joint, _ in item.coefficients)
+    if item.first not in model.frames or not (item.second is None or item.second in model.frames):
+        return False
+    other = -1 if item.second is None else model.frame(item.second).body
+    return model.frame(item.first).body != other
+
+
+def _coupling(compiled: Any, k: int, joints: Sequence[str]) -> Coupling:
+    """One joint by another: y - y0 = c0 + c1 (x - x0) + ... + c4 (x - x0)^4."""
+    first, second = int(compiled.eq_obj1id[k]), int(compiled.eq_obj2id[k])
+    c = np.array(compiled.eq_data[k][:5])
+    rest = compiled.qpos0[compiled.jnt_qposadr[first]]
+    if second < 0:
+        return Coupling({joints[first]: 1.0}, float(rest + c[0]))
+    shift = np.polynomial.Polynomial([-compiled.qpos0[compiled.jnt_qposadr[second]], 1.0])
+    expanded = np.zeros(5)
+    powers = np.polynomial.Polynomial(c)(shift).coef
+    expanded[: len(powers)] = powers
+    terms = {joints[first]: 1.0, joints[second]: tuple((-expanded[1:]).tolist())}
+    return Coupling(terms, float(rest + expanded[0]))
+
+
+def _between(model: Model, compiled: Any, k: int, bodies: Sequence[str]) -> tuple[Model, Any]:
+    """A point or a weld, and the model with a frame at the point."""
+    ids = [int(compiled.eq_obj1id[k]), int(compiled.eq_obj2id[k])]
+    data, is_weld = np.array(compiled.eq_data[k]), int(compiled.eq_type[k]) == _WELD
+    if int(compiled.eq_objtype[k]) == _SITE:
+        first, second = (str(compiled.site(i).name) for i in ids)
+        if is_weld:
+            return model, Weld(first, second, target=np.eye(4))
+        return model, Point(first, second, target=np.zeros(3))
+    names: list[str | None] = [bodies[i] if i > 0 else None for i in ids]
+    if is_weld:
+        second_in_first = np.eye(4)
+        second_in_first[:3, :3] = lie.quat_to_matrix(data[[7, 8, 9, 6]])
+        second_in_first[:3, 3] = data[3:6] - second_in_first[:3, :3] @ data[:3]
+        if names[0] is None:
+            return model, Weld(names[1] or "", None, target=second_in_first)
+        return model, Weld(names[0], names[1], target=lie.inverse(second_in_first))
+    points = [data[:3], data[3:6]]
+    if names[0] is None:
+        names.reverse()
+        points.reverse()
+    frame = _fresh(model, f"{compiled.eq(k).name or f'equality{k}'}_anchor")
+    model = model.with_frame(frame, names[0] or "", _shifted(points[0]))
+    return model, Point(frame, names[1], target=points[1])
+
+
+def _shifted(position: Array) -> Array:
+    pose = np.eye(4)
+    pose[:3, 3] = position
+    return pose
+
+
+def _fresh(model: Model, name: str) -> str:
+    while name in model.frames:
+        name += "_"
+    return name
