@@ -53,7 +53,9 @@ test: $(VENV)/.test-$(ISA)
 examples: $(VENV)/.test-$(ISA)
 	set -e; for script in examples/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
-bench: $(VENV)/.test-$(ISA)
+# All instruction sets, for the rows of the narrower ones.
+bench:
+	$(MAKE) $(VENV)/.test-all ISA=all
 	$(BIN)/python -m bench
 
 lint: $(VENV)/.test-$(ISA)
@@ -75,8 +77,10 @@ tsan: $(VENV)/.test-$(ISA)
 coverage: $(VENV)/.test-$(ISA)
 	tools/coverage.sh $(BIN)/python $(ALONE) $(TESTS)
 
+# FUZZ="--calls 1000000 --files 200000" for numbers instead of a time.
+FUZZ ?= --seconds $(SECONDS)
 fuzz: $(VENV)/.test-$(ISA)
-	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) --seed $${SEED:-0}
+	$(BIN)/python tools/fuzz.py $(FUZZ) --seed $${SEED:-0}
 
 clang: $(VENV)/.test-$(ISA)
 	tools/clang.sh $(BIN)/python $(PYTEST_HERE) $(PYTEST_ARGS) $(TESTS)

@@ -42,7 +42,18 @@ from bench import compare, isa
 from bench.report import Report, Steps, save, show_targets
 from bench.timing import FULL, QUICK, TINY, Effort
 
-NAMES = ("dynamics", "series", "partials", "papers", "models", "algebra", "paths", "simulation")
+NAMES = (
+    "dynamics",
+    "series",
+    "partials",
+    "parameters",
+    "papers",
+    "models",
+    "algebra",
+    "paths",
+    "simulation",
+    "rollouts",
+)
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 140
 """Columns of output that goes to a file."""

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 import jounce as jc
-from bench import robots
+from bench import motions, robots
 from bench.report import Report, Steps
 from bench.timing import Call, Effort, measure
 
@@ -124,4 +124,6 @@ def run(effort: Effort, step: Steps) -> Report:
             report.target(f"{name} beside MuJoCo", ">= 6", ratios["mujoco"])
             if "pinocchio" in ratios:
                 report.target(f"{name} beside a Pinocchio loop", ">= 10", ratios["pinocchio"])
+    motions.single_states(report, effort, step)
+    motions.planar_chains(report, effort, step)
     return report

@@ -14,8 +14,7 @@ int slot_named(const Bound& bound, PyObject* name) {
 }
 
 bool missing(const Bound& bound, int slot) {
-  raise(kArgumentTypeError, "%s() needs the argument '%U'", bound.kernel->signature->name,
-        bound.names[slot]);
+  raise(kArgumentTypeError, "%s() needs the argument '%U'", bound.function, bound.names[slot]);
   return false;
 }
 
@@ -24,6 +23,7 @@ bool missing(const Bound& bound, int slot) {
 bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
   const Signature& s = *own.signature;
   kernel = &own;
+  function = s.name;
   result = type;
   const auto add = [&](int slot, const char* name) {
     names[slot] = PyUnicode_InternFromString(name);
@@ -51,8 +51,9 @@ bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
 bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                     PyObject* keyword_names, Arguments& arguments) {
   const Signature& s = *bound.kernel->signature;
+  arguments.function = bound.function;
   if (n_args > bound.positional) {
-    raise(kArgumentTypeError, "%s() takes at most %d positional arguments, got %zd", s.name,
+    raise(kArgumentTypeError, "%s() takes at most %d positional arguments, got %zd", bound.function,
           bound.positional, n_args);
     return false;
   }
@@ -63,8 +64,8 @@ bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args
     const int slot = slot_named(bound, name);
     if (slot < 0 || arguments.at[slot]) {
       raise(kArgumentTypeError,
-            slot < 0 ? "%s() has no argument '%U'" : "%s() got two values for argument '%U'", s.name,
-            name);
+            slot < 0 ? "%s() has no argument '%U'" : "%s() got two values for argument '%U'",
+            bound.function, name);
       return false;
     }
     arguments.at[slot] = args[n_args + i];

@@ -14,6 +14,7 @@ constexpr int kOut = kOptions + kMostOptions, kThreads = kOut + 1, kSlots = kThr
 
 struct Bound {
   const Kernel* kernel = nullptr;
+  const char* function = "";       // the name that messages give it: that of the function people call
   PyTypeObject* result = nullptr;  // the named tuple that it returns, or null
   PyObject* names[kSlots] = {};    // interned; null where a slot is not in use
   int order[kSlots] = {};          // slots of positional arguments: model, required inputs, options,
@@ -30,6 +31,7 @@ struct Bound {
 
 // The arguments as they were given, by slot; null where not given.
 struct Arguments {
+  const char* function = "";  // that they were given to, for messages
   PyObject* at[kSlots] = {};
 };
 
@@ -50,5 +52,8 @@ struct PythonModel {
   ~PythonModel() { Py_DECREF(frames); }
 };
 const PythonModel* model_of(PyObject* object);
+
+// Whether it is a model of Python's that no tree was made for.
+bool is_treeless(PyObject* object);
 
 }  // namespace jounce

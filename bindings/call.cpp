@@ -13,6 +13,24 @@ namespace {
 // Python's main thread, which alone handles signals. In the child of a fork it is the one that forked.
 std::atomic<unsigned long> main_thread{0};
 
+// What computes with models that have no tree, since their joints are coupled; null if nothing does.
+PyObject* coupled = nullptr;
+
+// Hands a call to it: the kernel's name, the type of the result, the model, and the arguments by name.
+PyObject* call_coupled(const Bound& bound, const Arguments& arguments) {
+  PyObject* given = PyDict_New();
+  for (int slot = 0; given && slot < kSlots; ++slot) {
+    PyObject* value = slot == kModel ? nullptr : arguments.at[slot];
+    if (value && PyDict_SetItem(given, bound.names[slot], value) < 0) Py_CLEAR(given);
+  }
+  if (!given) return nullptr;
+  PyObject* type = bound.result ? reinterpret_cast<PyObject*>(bound.result) : Py_None;
+  PyObject* result = PyObject_CallFunction(coupled, "sOOO", bound.kernel->signature->name, type,
+                                           arguments.at[kModel], given);
+  Py_DECREF(given);
+  return result;
+}
+
 // Takes the lock back. An interpreter that ends meanwhile does not give it to other threads but ends
 // them; they must not touch Python's objects then, so they stay here instead until the process is gone.
 void take_lock(PyThreadState* state) {
@@ -59,13 +77,14 @@ class Released {
 };
 
 Outcome run(const Kernel& kernel, const Model& model, const Call& call, int threads) {
-  if (is_short(kernel, call)) return run_batch(kernel, model, call, 1);
+  if (is_short(kernel, call)) return run_one(kernel, model, call);
   Released lock;
   return run_batch(kernel, model, call, threads, lock.watch());
 }
 
 // False with an exception set if it did not end well.
-bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch, int threads) {
+bool runs(const char* function, const Kernel& kernel, const Model& model, const Call& call,
+          const Batch& batch, int threads) {
   const Outcome outcome = run(kernel, model, call, threads);
   switch (outcome.status) {
     case Outcome::done: return true;
@@ -73,16 +92,16 @@ bool runs(const Kernel& kernel, const Model& model, const Call& call, const Batc
     case Outcome::stopped: return false;
     default: break;
   }
-  raise_failure(kernel, model, call, batch, pinpointed(kernel, model, call, outcome.failure));
+  raise_failure(function, kernel, model, call, batch, pinpointed(kernel, model, call, outcome.failure));
   return false;
 }
 
 // The same for each of several frames.
-bool runs_for_all(const Kernel& kernel, const Model& model, Call& call, const Batch& batch, int threads,
-                  const FrameList& several, const Outputs& outputs) {
-  for (const FrameAt& frame : several.frames) {
+bool runs_for_all(const char* function, const Kernel& kernel, const Model& model, Call& call,
+                  const Batch& batch, int threads, const FrameList& several, const Outputs& outputs) {
+  for (const FrameAt<>& frame : several.frames) {
     call.options.frame = frame;
-    if (!runs(kernel, model, call, batch, threads)) return false;
+    if (!runs(function, kernel, model, call, batch, threads)) return false;
     outputs.next_frame(call);
   }
   return true;
@@ -103,10 +122,12 @@ PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel&
   if (s.options.count && !read_options(s, arguments, own, call, several, keep)) return nullptr;
   if (!read_inputs(s, arguments, call, batch, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, several, keep)) return nullptr;
+  const Layout looks = layout(s, call);
   const bool done = several.given
-                        ? runs_for_all(kernel, own.model, call, batch, threads, several, outputs)
-                        : runs(kernel, own.model, call, batch, threads);
-  if (!done) {
+                        ? runs_for_all(bound.function, kernel, own.model, call, batch, threads, several,
+                                       outputs)
+                        : runs(bound.function, kernel, own.model, call, batch, threads);
+  if (!done || (looks != Layout::own && !warn_of(looks, s, own.model))) {
     outputs.spoil(threads);
     return nullptr;
   }
@@ -125,12 +146,18 @@ bool know_main_thread() {
   return !PyErr_Occurred();
 }
 
+void use_coupled(PyObject* function) {
+  Py_INCREF(function);
+  Py_XSETREF(coupled, function);
+}
+
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   try {
     Arguments arguments;
     Keep keep;
     if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
+    if (coupled && is_treeless(arguments.at[kModel])) return call_coupled(bound, arguments);
     const PythonModel* own = model_of(arguments.at[kModel]);
     return own ? call_with(bound, *bound.kernel, *own, arguments, keep) : nullptr;
   } catch (const std::bad_alloc&) {

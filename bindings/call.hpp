@@ -17,6 +17,9 @@ PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t
 PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
                     Arguments& arguments, Keep& keep);
 
+// Calls with models that have no tree go to this function of Python instead.
+void use_coupled(PyObject* function);
+
 // Once, when the module is loaded; false with an exception set.
 bool know_main_thread();
 

@@ -24,6 +24,19 @@ void raise(const char* error, const char* format, ...) {
   Py_DECREF(type);
 }
 
+bool warn(const char* category, const char* format, ...) {
+  PyObject* type = errors ? PyObject_GetAttrString(errors, category) : nullptr;
+  if (!type) return false;
+  va_list arguments;
+  va_start(arguments, format);
+  PyObject* text = PyUnicode_FromFormatV(format, arguments);
+  va_end(arguments);
+  const bool fine = text && PyErr_WarnFormat(type, 1, "%U", text) == 0;
+  Py_XDECREF(text);
+  Py_DECREF(type);
+  return fine;
+}
+
 void raise_made(const char* function, const char* first, PyObject* second) {
   PyObject* error = errors ? PyObject_CallMethod(errors, function, "sO", first, second) : nullptr;
   if (!error) return;

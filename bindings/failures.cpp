@@ -86,22 +86,45 @@ void raise_demand(const Signature& s, const Batch& batch, const Failure& failure
 
 }  // namespace
 
-void raise_failure(const Kernel& kernel, const Model& model, const Call& call, const Batch& batch,
-                   const Failure& failure) {
+void raise_failure(const char* function, const Kernel& kernel, const Model& model, const Call& call,
+                   const Batch& batch, const Failure& failure) {
   const Signature& s = *kernel.signature;
   const bool has_input = failure.input >= 0;
-  if (failure.kind == Failure::singular) {
-    return s.demands.count ? raise_demand(s, batch, failure) : raise_singular(model, batch, failure);
-  }
+  if (failure.kind == Failure::singular) return raise_singular(model, batch, failure);
+  if (failure.kind == Failure::demand) return raise_demand(s, batch, failure);
   if (failure.kind == Failure::overflow) {
-    return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", s.name,
+    return raise(kArgumentError, "the result of %s() is not finite%s: an input is too large", function,
                  state_text(batch, failure.state).c_str());
   }
   if (!has_input) {  // changed by another thread in the meantime
-    return raise(kArgumentError, "an input of %s() is not finite, or has a bad quaternion", s.name);
+    return raise(kArgumentError, "an input of %s() is not finite, or has a bad quaternion", function);
   }
   if (failure.kind == Failure::not_finite) return raise_not_finite(s, call, batch, failure);
   raise_quaternion(s, model, call, batch, failure);
+}
+
+// -0.0 as the scalar part says that the half turn is meant.
+Layout layout(const Signature& s, const Call& call) {
+  if (s.inputs.count == 0 || s.inputs[0].holds != Holds::configuration || call.states == 0) return Layout::own;
+  if (call.tree->nodes.empty()) return Layout::own;
+  const Kind kind = call.tree->nodes[0].kind;
+  if (kind != Kind::free && kind != Kind::spherical) return Layout::own;
+  const double* q = call.in[0];
+  if (q[3] != 0.0 || std::signbit(q[3])) return Layout::own;
+  if (q[0] == 1.0 && q[1] == 0.0 && q[2] == 0.0) return Layout::scalar_first;
+  const bool second = kind == Kind::free && q[4] == 0.0 && q[5] == 0.0 && q[6] == 1.0;
+  return second ? Layout::position_first : Layout::own;
+}
+
+bool warn_of(Layout layout, const Signature& s, const Model& model) {
+  const bool position = layout == Layout::position_first;
+  return warn("LayoutWarning",
+              "%s: joint '%s' is turned by half a turn%s, since a quaternion is (x, y, z, w) here%s. If %s was "
+              "meant, jounce.interop and jounce.configuration convert it; if the half turn is, write -0.0 for w",
+              s.inputs[0].name, model.joints[0].c_str(), position ? "" : " about x",
+              model.tree.nodes[0].kind == Kind::free ? " and comes before the position" : "",
+              position ? "a position and then the identity (0, 0, 0, 1), as in Pinocchio,"
+                       : "the identity as (w, x, y, z), as in MuJoCo and Drake,");
 }
 
 }  // namespace jounce

@@ -186,7 +186,7 @@ bool fits_memory(const Signature& s, const Arguments& arguments, const Call& cal
     if (own != 1 && double(own) != states) numbers += states * double(call.in_size[k]);
   }
   if (sizeof(double) * numbers < kLargeBytes) return true;
-  return has_memory(s.name, results, sizeof(double) * numbers);
+  return has_memory(arguments.function, results, sizeof(double) * numbers);
 }
 
 bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
@@ -209,7 +209,7 @@ bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
 }
 
 // A body's name or index, or the name of a frame. What is none of them, `Model.frame` refuses.
-bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt& frame) {
+bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, FrameAt<>& frame) {
   Py_ssize_t at = -1;
   if (PyUnicode_Check(object)) {
     PyObject* found = PyDict_GetItemWithError(own.frames, object);
@@ -300,6 +300,14 @@ bool read_tableau(const char* name, PyObject* object, Call& call, Keep& keep) {
   return false;
 }
 
+bool read_pair(const char* name, PyObject* object, Call& call, Keep& keep) {
+  PyArrayObject* array = as_doubles(name, object, keep);
+  if (!array) return false;
+  if (call.options.pair.read(static_cast<double*>(PyArray_DATA(array)), PyArray_SIZE(array))) return true;
+  raise(kArgumentError, "%s is not that of a method with an error: see adaptive.packed", name);
+  return false;
+}
+
 }  // namespace
 
 std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
@@ -326,11 +334,11 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
   for (int k = 0; k < s.options.count; ++k) {
     PyObject* object = arguments.at[kOptions + k];
     const char* name = s.options[k].name;
-    if (!object || (object == Py_None && s.options[k].kind == Option::frame && s.options[k].optional)) {
-      continue;
-    }
+    const Option::Kind kind = s.options[k].kind;
+    const bool may_miss = s.options[k].optional && (kind == Option::frame || kind == Option::mask);
+    if (!object || (object == Py_None && may_miss)) continue;
     bool good = false;
-    switch (s.options[k].kind) {
+    switch (kind) {
       case Option::mask: good = read_mask(name, object, call, keep); break;
       case Option::frame: {
         PyObject* owner = arguments.at[kModel];
@@ -345,10 +353,23 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
       case Option::method: good = read_method(name, object, call); break;
       case Option::tableau: good = read_tableau(name, object, call, keep); break;
       case Option::every: good = read_integer(name, object, 1, PTRDIFF_MAX, call.options.every); break;
+      case Option::pair: good = read_pair(name, object, call, keep); break;
+      case Option::order: {
+        std::ptrdiff_t order = 0;
+        good = read_integer(name, object, 0, kMostOrder, order);
+        call.order = int(order);
+        break;
+      }
       case Option::hold: {
         std::ptrdiff_t hold = 0;
         good = read_integer(name, object, 0, 1, hold);
         call.options.hold = int(hold);
+        break;
+      }
+      case Option::passive: {
+        std::ptrdiff_t passive = 0;
+        good = read_integer(name, object, 0, 1, passive);
+        call.options.passive = passive != 0;
         break;
       }
     }

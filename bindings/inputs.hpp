@@ -40,7 +40,7 @@ struct Batch {
 // Several frames where one is asked for: the results get an axis of frames after the leading ones.
 struct FrameList {
   bool given = false;
-  std::vector<FrameAt> frames;
+  std::vector<FrameAt<>> frames;
 };
 
 // "(2, 3)", or "(..., 2, 3)" with leading axes.

@@ -92,9 +92,10 @@ nb::object function_of(const std::string& name, const std::string& doc, const st
       nullptr, nullptr};
   nb::object owner = nb::steal(PyModule_Create(&owner_type));
   if (!owner.is_valid()) throw nb::python_error();
-  new (PyModule_GetState(owner.ptr())) Bound(bound);
   // Python keeps pointers to these as long as the process lives.
   auto* texts = new std::pair<std::string, std::string>(name, doc);
+  auto* own = new (PyModule_GetState(owner.ptr())) Bound(bound);
+  own->function = texts->first.c_str();
   auto* method = new PyMethodDef{texts->first.c_str(),
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call)),
                                  METH_FASTCALL | METH_KEYWORDS, texts->second.c_str()};
@@ -104,11 +105,12 @@ nb::object function_of(const std::string& name, const std::string& doc, const st
   return nb::steal(function);
 }
 
-nb::object bind(const std::string& name, const std::string& doc, const std::string& module_name,
-                nb::handle result) {
+// `kernel` is the name in the list, `name` that of the function.
+nb::object bind(const std::string& kernel, const std::string& name, const std::string& doc,
+                const std::string& module_name, nb::handle result) {
   auto* type = result.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(result.inc_ref().ptr());
   Bound bound;
-  if (!bound.prepare(kernel_named(name), type)) throw nb::python_error();
+  if (!bound.prepare(kernel_named(kernel), type)) throw nb::python_error();
   return function_of(name, doc, module_name, call_bound, bound);
 }
 
@@ -120,47 +122,46 @@ nb::object bind_elementwise(const std::string& name, const std::string& doc,
   return function_of(name, doc, module_name, call_bound_elementwise, bound);
 }
 
+// What the axes of an array count, by name.
+nb::list axes_of(const Shape& shape) {
+  nb::list axes;
+  for (int k = 0; k < shape.rank; ++k) axes.append(Dimension::names[shape.dims[k].of]);
+  return axes;
+}
+
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
-  nb::list required, optional_inputs, options, optional_options, outputs;
-  for (const Input& input : s.inputs) (input.optional ? optional_inputs : required).append(input.name);
+  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
+  nb::dict ranks;
+  for (const Input& input : s.inputs) {
+    (input.optional ? optional_inputs : required).append(input.name);
+    ranks[input.name] = input.shape.rank;
+  }
   for (const Option& option : s.options) {
     options.append(option.name);
     if (option.optional) optional_options.append(option.name);
   }
-  for (const Output& output : s.outputs) outputs.append(output.name);
-  nb::dict all;
+  for (const Output& output : s.outputs) {
+    outputs.append(output.name);
+    output_ranks.append(output.shape.rank);
+  }
+  nb::dict all, input_axes, output_axes;
+  for (const Input& input : s.inputs) input_axes[input.name] = axes_of(input.shape);
+  for (const Output& output : s.outputs) output_axes[output.name] = axes_of(output.shape);
+  all["input_axes"] = input_axes;
+  all["output_axes"] = output_axes;
   all["inputs"] = required;
   all["options"] = options;
   all["options_with_defaults"] = optional_options;
   all["optional_inputs"] = optional_inputs;
   all["outputs"] = outputs;
+  all["input_ranks"] = ranks;
+  all["output_ranks"] = output_ranks;
   all["internal"] = s.internal;
   return all;
 }
 
-int import_numpy() {
-  import_array1(-1);
-  return 0;
-}
-
-}  // namespace
-
-const PythonModel* model_of(PyObject* object) {
-  if (PyObject_TypeCheck(object, tree_type) && nb::inst_ready(object)) {
-    return nb::inst_ptr<PythonModel>(object);
-  }
-  raise(kArgumentTypeError, "model must be a jounce.Model, got %s", Py_TYPE(object)->tp_name);
-  return nullptr;
-}
-
-}  // namespace jounce
-
-NB_MODULE(JOUNCE_MODULE, m) {
-  using namespace jounce;
-  // A model that lives until the interpreter ends, as in most scripts, is not a leak.
-  nb::set_leak_warnings(false);
-  if (import_numpy() < 0 || !know_main_thread()) throw nb::python_error();
+void define_tree(nb::module_& m) {
   auto tree = nb::class_<PythonModel>(m, "Tree", "What the kernels know of a model: its tree of elementary joints, and names.");
   tree_type = reinterpret_cast<PyTypeObject*>(tree.ptr());
   tree.def("__init__", &make_model, "parent"_a, "kind"_a, "placement"_a, "alignment"_a, "pitch"_a,
@@ -168,6 +169,9 @@ NB_MODULE(JOUNCE_MODULE, m) {
            "damping"_a, "friction"_a, "gravity"_a, "joints"_a, "frames"_a, "frame_body"_a, "frame_pose"_a);
   tree.def_prop_ro("nq", [](const PythonModel& x) { return x.model.tree.nq; }, "Number of coordinates.");
   tree.def_prop_ro("nv", [](const PythonModel& x) { return x.model.tree.nv; }, "Number of rates.");
+}
+
+void define_environment(nb::module_& m) {
   m.attr("pack_width") = lanes<Wide>;
   m.attr("most_threads") = kMostThreads;
   m.def(
@@ -182,6 +186,17 @@ NB_MODULE(JOUNCE_MODULE, m) {
   m.attr("representations") = nb::tuple(representations);
   m.def("use_errors", [](nb::handle module) { use_errors(module.ptr()); }, "module"_a,
         "Raise the exceptions of this module, jounce.errors.");
+  m.def("use_coupled", [](nb::handle function) { use_coupled(function.ptr()); }, "function"_a,
+        "Call this for models that have no tree: (kernel, type of result, model, arguments).");
+  m.def(
+      "doubtful_inertias",
+      [](Array<double> parameters) {
+        return doubtful_inertias(parameters.data(), parameters.size() / 10);
+      },
+      "parameters"_a, "Rows of ten inertial parameters that not every check finds possible.");
+}
+
+void define_kernels(nb::module_& m) {
   m.def(
       "kernel_names",
       [] {
@@ -190,12 +205,6 @@ NB_MODULE(JOUNCE_MODULE, m) {
         return names;
       },
       "Names of all kernels.");
-  m.def(
-      "doubtful_inertias",
-      [](Array<double> parameters) {
-        return doubtful_inertias(parameters.data(), parameters.size() / 10);
-      },
-      "parameters"_a, "Rows of ten inertial parameters that not every check finds possible.");
   m.def(
       "signature", [](const std::string& name) { return signature_of(*kernel_named(name).signature); },
       "name"_a, "What a kernel takes and gives.");
@@ -217,8 +226,39 @@ NB_MODULE(JOUNCE_MODULE, m) {
   m.def(
       "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
       "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
-  m.def("bind", &bind, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
+  m.def("bind", &bind, "kernel"_a, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
         "Make a kernel a function of a Python module.");
   m.def("bind_elementwise", &bind_elementwise, "name"_a, "doc"_a, "module"_a, "of_complex"_a = nb::none(),
         "Make an elementwise function one of a Python module.");
+}
+
+int import_numpy() {
+  import_array1(-1);
+  return 0;
+}
+
+}  // namespace
+
+bool is_treeless(PyObject* object) {
+  return PyObject_TypeCheck(object, tree_type) && !nb::inst_ready(object);
+}
+
+const PythonModel* model_of(PyObject* object) {
+  if (PyObject_TypeCheck(object, tree_type) && nb::inst_ready(object)) {
+    return nb::inst_ptr<PythonModel>(object);
+  }
+  raise(kArgumentTypeError, "model must be a jounce.Model, got %s", Py_TYPE(object)->tp_name);
+  return nullptr;
+}
+
+}  // namespace jounce
+
+NB_MODULE(JOUNCE_MODULE, m) {
+  using namespace jounce;
+  // A model that lives until the interpreter ends, as in most scripts, is not a leak.
+  nb::set_leak_warnings(false);
+  if (import_numpy() < 0 || !know_main_thread()) throw nb::python_error();
+  define_tree(m);
+  define_environment(m);
+  define_kernels(m);
 }

@@ -18,6 +18,9 @@ void use_errors(PyObject* module);
 // Sets an exception of the named class with a text as PyErr_Format makes it.
 void raise(const char* error, const char* format, ...);
 
+// Warns with a class of the same module; false with an exception set if warnings are exceptions.
+bool warn(const char* category, const char* format, ...);
+
 // Sets the exception that a function of jounce.errors makes of two arguments.
 void raise_made(const char* function, const char* first, PyObject* second);
 

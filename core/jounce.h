@@ -2,7 +2,8 @@
  *
  * A kernel has named inputs and outputs, arrays of doubles whose trailing dimensions are contiguous,
  * and runs over a batch of states. The list tells what there is; shapes follow from a model and the
- * order r of a series. Nothing here raises or prints: a call returns a status, and what failed.
+ * order r of a series. Nothing here raises or prints: a call returns a status, and what failed. Motions
+ * in time (steps, rollouts) and functions without a model (exponentials, quaternions) are not listed.
  *
  *   const jounce_kernel* id = jounce_find_kernel("inverse_dynamics");
  *   jounce_call call = {0};
@@ -33,7 +34,7 @@
 extern "C" {
 #endif
 
-#define JOUNCE_ABI 2
+#define JOUNCE_ABI 3
 JOUNCE_API int jounce_abi(void);
 
 typedef struct jounce_model jounce_model;
@@ -80,7 +81,7 @@ JOUNCE_API int jounce_input_count(const jounce_kernel* kernel);
 JOUNCE_API int jounce_output_count(const jounce_kernel* kernel);
 JOUNCE_API int jounce_option_count(const jounce_kernel* kernel);
 
-enum { JOUNCE_MOST_INPUTS = 8, JOUNCE_MOST_OUTPUTS = 8, JOUNCE_MOST_RANK = 4 };
+enum { JOUNCE_MOST_INPUTS = 16, JOUNCE_MOST_OUTPUTS = 16, JOUNCE_MOST_RANK = 4 };
 
 typedef struct {
   const char* name;
@@ -124,7 +125,7 @@ typedef struct {
 typedef enum {
   JOUNCE_DONE = 0,
   JOUNCE_NOT_FINITE = 1, /* an entry of an input is not a finite number */
-  JOUNCE_QUATERNION = 2, /* a quaternion's length differs from 1 by more than 1e-3 */
+  JOUNCE_QUATERNION = 2, /* a quaternion's length differs from 1 by more than 1e-3, or is zero */
   JOUNCE_SINGULAR = 3,   /* the inertia that a joint moves vanishes */
   JOUNCE_OVERFLOW = 4,   /* a result is not finite */
   JOUNCE_STOPPED = 5,    /* by `stop` */

@@ -55,9 +55,12 @@ def state() -> Callable[..., SimpleNamespace]:
         rng = np.random.default_rng(seed)
         q, q1 = jc.random_configuration(model, rng, (2, *lead))
         v, a, tau, dv = rng.standard_normal((4, *lead, model.nv))
+        weights = rng.standard_normal((*lead, model.nv))
         f_ext = rng.standard_normal((*lead, model.n_bodies, 6))
         s = rng.standard_normal(lead)
-        return SimpleNamespace(q=q, v=v, a=a, tau=tau, f_ext=f_ext, q0=q, q1=q1, dv=dv, s=s)
+        return SimpleNamespace(
+            q=q, v=v, a=a, tau=tau, f_ext=f_ext, q0=q, q1=q1, dv=dv, s=s, weights=weights
+        )
 
     return make
 

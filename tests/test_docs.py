@@ -149,3 +149,13 @@ def test_names_of_other_libraries_exist(module: str, attribute: str | None, patt
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_every_place_that_knows_kinds_of_joints_is_on_their_page() -> None:
+    page = (ROOT / "docs" / "add-a-joint.md").read_text(encoding="utf-8")
+    found = re.search(r'git grep -nE "(.+)" core bindings', page)
+    assert found
+    sources = [p for room in ("core", "bindings") for p in (ROOT / room).rglob("*.[hc]pp")]
+    places = [p.name for p in sources if re.search(found[1], p.read_text(encoding="utf-8"))]
+    assert len(places) > 10
+    assert [name for name in places if f"/{name}`" not in page and f"`{name}`" not in page] == []

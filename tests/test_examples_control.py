@@ -151,7 +151,9 @@ def test_figures_and_tables(
         assert len(example.table(result).splitlines()) > 5
 
 
-def test_examples_with_a_quick_form_are_those_above() -> None:
+def test_examples_with_a_quick_form_have_a_test_here_or_beside() -> None:
     """The others take a fraction of a second and run with the documentation."""
     quick = {path.stem for path in EXAMPLES.glob("*.py") if "--quick" in path.read_text("utf-8")}
-    assert quick == {"lqr_on_se3", "ilqr_arm"}
+    tests = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_examples*.py")]
+    assert {"lqr_on_se3", "ilqr_arm"} <= quick
+    assert [name for name in quick if not any(f'"{name}"' in text for text in tests)] == []

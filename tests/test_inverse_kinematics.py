@@ -223,6 +223,8 @@ BAD = [
     ({"tolerance": 0.0}, "tolerance must be a positive number"),
     ({"iterations": 1.5}, "iterations must be an integer"),
     ({"restarts": -1}, "restarts must be an integer"),
+    ({"restarts": 1, "rng": -1}, "a seed must not be negative"),
+    ({"limits": np.zeros(3)}, "limits must be True or False"),
     ({"q0": np.zeros(4)}, r"q0 .*\(..., 3\)"),
 ]
 

@@ -10,6 +10,9 @@ import jounce as jc
 from jounce import _core
 
 INTERNAL = {
+    "embedded_motion",
+    "taylor_motion",
+    "taylor_step",
     "check_state",
     "integrate_blocks",
     "forward_dynamics_derivatives_by",
@@ -18,6 +21,9 @@ INTERNAL = {
     "jacobian_second_derivatives",
     "explicit_step",
     "explicit_rollout",
+    "explicit_rollout_adjoint",
+    "momentum_rollout",
+    "variational_rollout",
     "search_configuration",
     "constraint_rows",
     "constraint_row_derivatives",
@@ -102,7 +108,7 @@ def test_a_definition_unlike_the_kernel_is_refused(mistake):
 
 
 def test_every_kernel_has_a_definition():
-    names = set(_core.kernel_names())
+    names = {name for name in _core.kernel_names() if not name.endswith("_jvp")}  # see jc.jvp
     assert names > INTERNAL
     for name in names - INTERNAL:
         assert getattr(jc, name).__module__.startswith("jounce.")

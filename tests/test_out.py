@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ def arguments():
         "body": MODEL.n_bodies - 1,
         "dt": 0.01,
         "order": 1,
+        "weights": rng.standard_normal((STATES, n)),
         "s": rng.uniform(0, 1, STATES),
         "constraints": jc.Constraints(MODEL, [jc.Point(MODEL.n_bodies - 1)]),
         "wrenches": {MODEL.n_bodies - 1: rng.standard_normal((STATES, 6))},
@@ -60,7 +62,13 @@ def given(name):
     chosen = {p: known[p] for p in wanted}
     if name == "linearize":  # has no out under constraints
         del chosen["constraints"]
-    if name.endswith("dynamics_series") or name == "rollout":
+    if name == "linearize_step":
+        del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py
+    if name == "rollout_vjp":
+        chosen["weights"] = (
+            np.random.default_rng(1).standard_normal((2, STATES, 3, MODEL.nv)).tolist()
+        )
+    if "dynamics_series" in name or name.startswith("rollout"):
         for p in ("a", "tau"):
             if p in chosen:
                 chosen[p] = np.stack([chosen[p], 0.5 * chosen[p]], axis=-2)
@@ -235,3 +243,28 @@ def test_what_is_refused_before_it_is_computed_leaves_out_alone(name):
         with pytest.raises(ValueError, match="must"):
             call(name, out, **changes)
         assert all((x == 7.0).all() for x in arrays(out)), changes
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"), [(n, p) for n in NAMES for p in "qv" if p in given(n)]
+)
+def test_messages_name_the_function_that_was_called(name, missing):
+    """Not the kernel behind it, nor another function that it uses."""
+    with pytest.raises(jc.Error) as error:
+        getattr(jc, name)(**{**given(name), missing: None})
+    assert set(re.findall(r"(\w+)\(\)", str(error.value))) <= {name}
+
+
+@pytest.mark.parametrize("name", ["exp", "hat", "ad", "dexp"])
+def test_complex_results_are_written_as_others_are(name):
+    function, x = getattr(jc.lie, name), np.full((2, 6), 0.1 + 0.1j)
+    expected = function(x)
+    out = np.empty_like(expected)
+    assert function(x, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    for wrong in (np.empty(expected.shape), np.asfortranarray(out), np.empty(3, complex)):
+        with pytest.raises(jc.Error, match="out must"):
+            function(x, out=wrong)
+    with pytest.raises(jc.Error):
+        function(x * np.nan, out=out)
+    assert np.isnan(out).all()

@@ -146,6 +146,34 @@ assert any(stopped() for _ in range(20))
     )
 
 
+@pytest.mark.parametrize("order", ["2", "3"])
+def test_signals_are_handled_within_functions_in_python(order, python):
+    """While a part of the result is not there yet: what NumPy does at once is a portion of it."""
+    python(
+        DURING
+        + """
+model, order = jc.models.chain(7), int(sys.argv[1])
+q = np.random.default_rng(0).standard_normal((2000 // 8**(order - 2), 7))
+out = np.empty((len(q), 6, *[7] * (order + 1)))
+before_the_end = []
+
+def handler(number, frame):
+    before_the_end.append(np.isnan(out).any())
+
+signal.signal(signal.SIGINT, handler)
+for _ in range(20):
+    out.fill(np.nan)
+    thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGINT))
+    jc.jacobian_derivatives(model, q, 6, order, out=out)
+    thread.join()
+    assert not np.isnan(out).any()
+    if any(before_the_end): break
+assert any(before_the_end)
+""",
+        order,
+    )
+
+
 class Raises:
     """A number of threads that raises when it is asked."""
 

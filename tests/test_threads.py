@@ -204,6 +204,28 @@ print("ended" if ended else "computes")
     assert any(python(code).split() == ["computes"] for _ in range(20))
 
 
+@pytest.mark.parametrize("calls", ["0", "1", "2"])
+def test_a_process_may_end_while_helpers_compute(calls, python):
+    """A daemon thread and its helper are in a large batch when the main thread ends."""
+    python(
+        PRELUDE
+        + """
+model = jc.models.chain(7)
+q, v, a = np.random.default_rng(0).standard_normal((3, 200_000, 7))
+def work():
+    while True:
+        begun.set()
+        jc.inverse_dynamics(model, q, v, a, threads=2)
+begun = threading.Event()
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+for _ in range(int(sys.argv[1])):
+    jc.inverse_dynamics(model, q[:20_000], v[:20_000], a[:20_000], threads=2)
+""",
+        calls,
+    )
+
+
 FORK = (
     "import warnings; warnings.simplefilter('ignore')"
     + PRELUDE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import resource
+import warnings
 
 import numpy as np
 import pytest
@@ -78,6 +79,19 @@ def test_masked_entries_are_refused(name):
     with pytest.raises(jc.Error, match=r"must have no masked entries, got [1-4] of"):
         TAKES[name](MASKED)
     TAKES[name](np.ma.array(np.zeros(7), mask=np.zeros(7, bool)))
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda x: MODEL.replace(damping=x),
+        lambda x: jc.ModelBuilder().add_body("b", com=x[:3]),
+        lambda x: jc.ModelBuilder(gravity=x[:3]).build(),
+    ],
+)
+def test_complex_numbers_are_refused_for_models(take):
+    with pytest.raises(jc.Error, match="must be real numbers, got complex128"):
+        take(np.ones(7) + 0j)
 
 
 def test_an_inertia_too_large_to_compute_with_is_a_model_error():
@@ -191,3 +205,86 @@ def test_a_position_before_the_quaternion_is_recognized():
     with pytest.raises(jc.ArgumentError, match="with norm") as caught:
         jc.gravity_forces(model, np.full(model.nq, 0.1))
     assert "Pinocchio" not in str(caught.value)
+
+
+LAYOUTS = {
+    "Pinocchio's, one meter high": ([0, 0, 1, 0, 0, 0, 1], "position and then the identity"),
+    "Pinocchio's, one meter away": ([0.6, 0, 0.8, 0, 0, 0, 1], "as in Pinocchio"),
+    "scalar first": ([1, 0, 0, 0, 0.1, 0.2, 0.3], "half a turn about x.*as in MuJoCo and Drake"),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_half_turn_that_is_another_layout_is_told(name):
+    """By a warning at the caller's line, for one state and for the first of a batch."""
+    model = jc.models.chain(2, "free")
+    base, message = LAYOUTS[name]
+    q = np.array([*base, *np.full(model.nq - 7, 0.3)])
+    for x in (q, np.tile(q, (5, 1))):
+        with pytest.warns(jc.LayoutWarning, match=message) as caught:
+            told = jc.mass_matrix(model, x)
+        assert [w.filename for w in caught] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            meant = x.copy()
+            meant[..., 3] = -0.0
+            np.testing.assert_array_equal(jc.mass_matrix(model, meant), told)
+            out = np.zeros_like(told)
+            with pytest.raises(jc.LayoutWarning):
+                jc.mass_matrix(model, x, out=out)
+            assert np.isnan(out).all()
+
+
+def one_joint(kind, builder=None):
+    """A model whose last body has such a joint."""
+    builder = builder or jc.ModelBuilder()
+    parent = builder.build().body_names[-1:]
+    return builder.add_body("b", *parent, joint=kind, mass=1, inertia=(1, 1, 1)).build()
+
+
+@pytest.mark.filterwarnings("error")
+def test_other_half_turns_are_no_reason_to_warn():
+    """Those that were computed or converted, those of other joints, and all other states."""
+    free = one_joint("free")
+    ball = one_joint("spherical", jc.ModelBuilder().add_body("arm", None, "revolute"))
+    for axis in np.eye(3):
+        T = np.eye(4)
+        T[:3, :3] = 2 * np.outer(axis, axis) - np.eye(3)
+        q = jc.configuration(free, base=T)
+        np.testing.assert_array_equal(jc.body_pose(free, q, 0), T)
+        q = jc.integrate(free, jc.neutral(free), [*(np.pi * axis), 0, 0, 0])
+        jc.mass_matrix(free, q)
+    jc.mass_matrix(ball, [0.1, 1, 0, 0, 0])
+    jc.mass_matrix(free, [0, 0, 0, 1, 0, 0, 1])
+    jc.mass_matrix(free, [0, 0, 1, 0, 0, 0, 2])
+    jc.mass_matrix(free, np.zeros((0, 7)))
+
+
+def test_the_scalar_first_identity_of_a_ball_is_told():
+    ball = one_joint("spherical")
+    with pytest.warns(jc.LayoutWarning, match=r"joint '.*' is turned by half a turn about x"):
+        jc.gravity_forces(ball, [1, 0, 0, 0])
+
+
+def test_shapes_that_cannot_fit_are_refused():
+    for make in (jc.neutral, lambda model, shape: jc.random_configuration(model, 0, shape)):
+        with pytest.raises(jc.TooLargeError, match=r"would take .* PB"):
+            make(MODEL, 2**70)
+        with pytest.raises(jc.ArgumentError, match="at most 30 axes"):
+            make(MODEL, [1] * 40)
+        assert make(MODEL, (2**70, 0)[1:]).shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jc.parameters(MODEL, np.zeros(2)),
+        lambda: jc.parameters(MODEL, "mass", 3),
+        lambda: jc.vjp(np.zeros(2), MODEL, (Q, Q, Q), Q),
+        lambda: jc.hybrid_dynamics_series_derivatives(None, Q, Q, Q[None], Q[None], Q > 0),
+        lambda: jc.forward_dynamics_series_derivatives(3, Q, Q, Q[None]),
+    ],
+)
+def test_what_is_no_such_thing_at_all_is_an_error_of_the_package(call):
+    with pytest.raises(jc.Error):
+        call()

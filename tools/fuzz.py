@@ -1,10 +1,13 @@
-"""Mutated models, calls and pickles for some time: every refusal must be one that is documented.
+"""Mutated calls, models and files: every refusal must be one that is documented.
 
     python tools/fuzz.py --seconds 60 --seed 0
+    python tools/fuzz.py --calls 1000000 --files 200000
 
 Calls of all public functions with arguments of wrong shapes, types and values; models from pickles
-whose parts were changed; text of a model file that was changed. What comes back must be finite
-numbers or an exception of `jounce.errors`. A crash ends the process, and with it the run.
+whose parts were changed; model files in which something was changed. What comes back must be finite
+numbers or an exception of `jounce.errors`. The jobs run in processes of their own: a signal that
+ends one, or a job that takes a quarter of an hour, fails the run. A job depends on the seed and its
+number only: `--only calls --first NUMBER --count 1` runs it again.
 """
 
 from __future__ import annotations
@@ -12,227 +15,174 @@ from __future__ import annotations
 import argparse
 import collections
 import faulthandler
-import inspect
-import pickle
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from typing import Any
 
 import numpy as np
+from fuzz_calls import Calls
+from fuzz_files import PLACE, Files
 
 import jounce as jc
 
-MODELS = [
-    jc.models.chain(3),
-    jc.models.random_tree(6, 1),
-    jc.models.mixed_tree(),
-    jc.models.aerial_manipulator(),
-    jc.ModelBuilder().build(),
-]
-URDF = """<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.1"/>
-<mass value="1.5"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.05"/>
-</inertial></link>
-<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
-<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>"""
-NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, 1e154, 1e200, 1e308, np.inf, -np.inf, np.nan, 7.0)
-THINGS: tuple[Any, ...] = (
-    None,
-    True,
-    -1,
-    2**70,
-    "x",
-    b"x",
-    (),
-    [],
-    {},
-    object(),
-    1j,
-    np.zeros(0),
-    np.zeros((0, 3)),
-    np.array("x"),
-    np.array([None]),
-    [[1], [1, 2]],
-    np.ma.array([1.0, 2.0], mask=[0, 1]),
-    np.datetime64("2020-01-01"),
-    slice(2),
-)
+HANGS = 900.0
+"""Seconds without a finished job that are a hang."""
+ENOUGH = 25
+"""Wrong results after which a process ends."""
 
 
-class Fuzz:
-    """Random calls, and counts of what came of them."""
+def finite(result: Any) -> bool:
+    """Whether all numbers of a result are."""
+    if isinstance(result, tuple):
+        return all(finite(x) for x in result)
+    if isinstance(result, np.ndarray) and result.dtype.kind in "fc":
+        return bool(np.isfinite(result).all())
+    return not isinstance(result, float) or bool(np.isfinite(result))
 
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
+
+class Run:
+    """Jobs of one kind in this process, and counts of what came of them."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.maker: Any = Calls() if kind == "calls" else Files()
         self.counts: collections.Counter[str] = collections.Counter()
         self.wrong: list[str] = []
-        self.functions = [
-            (name, inspect.signature(getattr(jc, name)).parameters)
-            for name in jc.__all__
-            if callable(getattr(jc, name))
-            and not isinstance(getattr(jc, name), type)
-            and "model" in inspect.signature(getattr(jc, name)).parameters
-        ]
+        self.slowest = (0.0, "")
 
-    def pick(self, things: Any) -> Any:
-        return things[int(self.rng.integers(len(things)))]
-
-    def chance(self, p: float) -> bool:
-        return bool(self.rng.random() < p)
-
-    def argument(self, name: str, model: jc.Model) -> Any:
-        """A value that fits, most of the time."""
-        lead = self.pick([(), (), (1,), (3,), (9,), (2, 1), (0,)])
-        if name in ("q", "q0", "q1"):
-            return jc.random_configuration(model, self.rng, lead)
-        if name == "body":
-            return self.pick([*model.frames, 0, -1, model.n_bodies, "no such", 1.5])
-        if name == "f_ext":
-            return self.rng.standard_normal((*lead, model.n_bodies, 6))
-        if name == "prescribed":
-            return self.rng.random(model.nv) < 0.5
-        if name == "motion":
-            return self.rng.standard_normal((*lead, int(self.rng.integers(2, 5)), model.nv))
-        values = {
-            "dt": 0.01,
-            "order": int(self.rng.integers(-1, 4)),
-            "threads": self.pick([0, 1, 2, 3, -1, 2.0]),
-            "twist": self.pick([*jc.errors.REPRESENTATIONS, "LOCAL", "x"]),
-            "s": 0.5,
-            "rng": 3,
-        }
-        if name in values:
-            return values[name]
-        return self.rng.standard_normal((*lead, model.nv))
-
-    def damaged(self, value: Any) -> Any:
-        """The value with something changed."""
-        if not isinstance(value, np.ndarray) or self.chance(0.2):
-            return self.pick(THINGS)
-        value = np.array(value)
-        kind = int(self.rng.integers(6))
-        if kind == 0 and value.size and value.dtype == float:
-            value.reshape(-1)[int(self.rng.integers(value.size))] = self.pick(NUMBERS)
-        elif kind == 1:
-            value = value.astype(self.pick(["f4", ">f8", "i4", "?", "c16", "O", "f2"]))
-        elif kind == 2 and value.ndim:
-            value = value[..., : int(self.rng.integers(value.shape[-1] + 1))]
-        elif kind == 3:
-            value = value[None]
-        elif kind == 4 and value.dtype == float:
-            value = value * 10.0 ** int(self.rng.integers(-320, 309))
-        elif value.ndim:
-            value = np.repeat(value, 2, axis=-1)[..., ::2]
-        return value
-
-    def call(self) -> None:
-        """One call of a public function, with arguments of which some are damaged."""
-        name, parameters = self.pick(self.functions)
-        model = self.pick(MODELS)
-        given = {}
-        for key, parameter in parameters.items():
-            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                continue
-            if parameter.default is not parameter.empty and self.chance(0.7):
-                continue
-            value = model if key == "model" else self.argument(key, model)
-            given[key] = self.damaged(value) if self.chance(0.15) else value
-        self.run(f"{name}({', '.join(given)})", lambda: getattr(jc, name)(**given))
-
-    def model(self) -> None:
-        """A model of changed parts, built or unpickled, and dynamics with it."""
-        kind, (name, gravity, bodies, frames, *others) = self.pick(MODELS).__reduce__()
-        bodies, frames = list(bodies), dict(frames)
-        for _ in range(int(self.rng.integers(1, 3))):
-            if bodies and self.chance(0.8):
-                k = int(self.rng.integers(len(bodies)))
-                field = self.pick(bodies[k]._fields)
-                value = getattr(bodies[k], field)
-                bodies[k] = bodies[k]._replace(**{field: self.damaged(value)})
-            elif frames:
-                key = self.pick(list(frames))
-                field = self.pick(("body", "placement"))
-                value = getattr(frames[key], field)
-                frames[key] = frames[key]._replace(**{field: self.damaged(value)})
-        data = (
-            pickle.dumps((name, gravity, tuple(bodies), frames, *others))
-            if all(type(b).__module__.startswith("jounce") for b in bodies)
-            and not self.unpicklable(bodies, frames)
-            else None
-        )
-        if data is None:
-            return
-
-        def use() -> Any:
-            made = kind(*pickle.loads(data))
-            q = jc.random_configuration(made, 0)
-            return jc.inverse_dynamics(made, q, np.ones(made.nv), np.ones(made.nv))
-
-        self.run("model", use)
-
-    @staticmethod
-    def unpicklable(*parts: Any) -> bool:
-        try:
-            pickle.dumps(parts)
-        except Exception:
-            return True
-        return False
-
-    def file(self) -> None:
-        """Text of a model file with some characters changed."""
-        text = list(URDF)
-        for _ in range(int(self.rng.integers(1, 4))):
-            at = int(self.rng.integers(len(text)))
-            change = int(self.rng.integers(3))
-            if change == 0:
-                text[at] = self.pick('<>"/ =0e-.x\x00é')
-            elif change == 1:
-                del text[at]
-            else:
-                text[at:at] = text[at : at + int(self.rng.integers(30))]
-        whole = "".join(text)
-        self.run("file", lambda: jc.inverse_dynamics(jc.load_urdf(whole), [0.1], [1.0], [1.0]))
-
-    def run(self, what: str, job: Any) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                result = job()
-        except jc.Error as error:
-            self.counts[f"refused: {type(error).__name__}"] += 1
-            return
-        except Exception as error:
+    def one(self, seed: int, number: int) -> None:
+        """Run a job and look at its end."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            what, job = self.maker.job(np.random.default_rng([seed, number]))
+            begin = time.process_time()
+            problem = self.outcome(what, job)
+            taken = time.process_time() - begin
+        self.slowest = max(self.slowest, (taken, f"{number} {what}"))
+        if problem:
             self.counts["wrong"] += 1
-            self.wrong.append(f"{what}: {type(error).__name__}: {error!s:.300}")
-            return
-        for x in result if isinstance(result, tuple) else (result,):
-            if isinstance(x, np.ndarray) and x.dtype == float and not np.isfinite(x).all():
-                self.counts["wrong"] += 1
-                self.wrong.append(f"{what}: a result that is not finite")
-                return
-        self.counts["done"] += 1
+            self.wrong.append(f"{self.kind} {number}: {what}: {problem}")
+            print("WRONG", self.wrong[-1], file=sys.stderr, flush=True)
+
+    def outcome(self, what: str, job: Any) -> str:
+        """Count it; returns what was wrong."""
+        name = what.split("(")[0] if self.kind == "files" else self.kind
+        try:
+            result = job()
+        except jc.Error as error:
+            self.counts[f"{name} refused: {type(error).__name__}"] += 1
+            if isinstance(error, jc.ModelError) and self.kind == "files":
+                placed = "with" if PLACE.match(str(error)) else "without"
+                self.counts[f"{name} {placed} line and element"] += 1
+            return ""
+        except Exception as error:
+            return f"{type(error).__name__}: {error!s:.300}"
+        if not finite(result):
+            return "a result that is not finite"
+        self.counts[f"{name} done"] += 1
+        return ""
+
+    def all(self, seed: int, numbers: range, seconds: float, note: int) -> None:
+        """Run until the numbers or the time are over; the number of each job is noted before it."""
+        end = time.monotonic() + seconds
+        for number in numbers:
+            if number % 64 == 0:
+                faulthandler.dump_traceback_later(HANGS, exit=True)
+            os.pwrite(note, b"%-20d" % number, 0)
+            self.one(seed, number)
+            if time.monotonic() > end or len(self.wrong) >= ENOUGH:
+                break
+        faulthandler.cancel_dump_traceback_later()
+
+
+def worker(options: argparse.Namespace) -> int:
+    """The jobs of one process; prints counts as JSON."""
+    faulthandler.enable()
+    run = Run(options.only)
+    last = options.first + options.count
+    numbers = range(options.first, last, options.step)
+    run.all(options.seed, numbers, options.seconds, os.open(options.note, os.O_RDWR))
+    print(json.dumps([run.counts, run.wrong, run.slowest]))
+    return 0
+
+
+def start(options: argparse.Namespace, kind: str, count: int, first: int, note: str) -> Any:
+    """A process with every n-th job."""
+    command = [sys.executable, __file__, "--only", kind, "--first", str(first), "--note", note]
+    command += ["--count", str(count - first), "--step", str(options.workers)]
+    command += ["--seconds", str(options.seconds), "--seed", str(options.seed)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def gather(kind: str, processes: list[tuple[Any, str]]) -> tuple[dict[str, int], list[str]]:
+    """Counts of all processes of a kind, and what was wrong."""
+    counts: collections.Counter[str] = collections.Counter()
+    wrong = []
+    for process, note in processes:
+        out, _ = process.communicate()
+        if process.returncode:
+            with open(note) as file:
+                at = file.read().strip()
+            wrong.append(f"{kind} {at}: exit code {process.returncode}")
+            continue
+        some, bad, slowest = json.loads(out.splitlines()[-1])
+        counts.update(some)
+        wrong.extend(bad)
+        print(f"slowest: {slowest[0]:.2f} s, {kind} {slowest[1]}")
+    return counts, wrong
+
+
+def shares(counts: dict[str, int]) -> list[str]:
+    """For each format, how many refusals name line and element."""
+    lines = []
+    for key in sorted(counts):
+        if match := re.fullmatch(r"(.*) with line and element", key):
+            without = counts.get(f"{match[1]} without line and element", 0)
+            total = counts[key] + without
+            lines.append(f"{match[1]}: {100 * counts[key] / total:.2f} % of {total} refusals")
+    return lines
 
 
 def main() -> int:
-    """Run for some time; the exit code says whether everything was as documented."""
+    """Share the jobs between processes; the exit code says whether everything was as documented."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--rounds", type=int, default=0, help="instead of a time")
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--calls", type=int, default=10**9)
+    parser.add_argument("--files", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=jc.core_info()["cores"])
+    parser.add_argument("--only", choices=["calls", "files"])
+    for name, default in (("first", 0), ("count", 10**9), ("step", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--note", default=os.devnull)
     options = parser.parse_args()
-    faulthandler.enable()
-    fuzz = Fuzz(options.seed)
-    end, rounds = time.monotonic() + options.seconds, 0
-    while rounds < options.rounds or (not options.rounds and time.monotonic() < end):
-        rounds += 1
-        (fuzz.call, fuzz.call, fuzz.call, fuzz.model, fuzz.file)[rounds % 5]()
-        if len(fuzz.wrong) >= 20:
-            break
-    print(f"seed {options.seed}: {rounds} rounds")
-    for key, count in sorted(fuzz.counts.items()):
-        print(f"  {count:8d} {key}")
-    for text in fuzz.wrong:
+    if options.only:
+        return worker(options)
+    wrong = []
+    options.seconds /= 2
+    for kind, count in (("calls", options.calls), ("files", options.files)):
+        begin = time.monotonic()
+        notes = [tempfile.NamedTemporaryFile() for _ in range(options.workers)]  # noqa: SIM115
+        processes = [
+            (start(options, kind, count, k, note.name), note.name) for k, note in enumerate(notes)
+        ]
+        counts, bad = gather(kind, processes)
+        wrong += bad
+        done = sum(n for key, n in counts.items() if "line and element" not in key)
+        print(f"seed {options.seed}: {done} {kind} in {time.monotonic() - begin:.0f} s")
+        for key, number in sorted(counts.items()):
+            print(f"  {number:8d} {key}")
+        for line in shares(counts):
+            print(f"  line and element in {line}")
+    for text in wrong:
         print("WRONG", text)
-    return 1 if fuzz.wrong else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/numpy.sh PYTHON TESTS...: the tests with the oldest and the newest NumPy that this Python and the
-# package allow. The core is compiled once: its interface is that of the oldest.
+# package allow. The core is PYTHON's own: the interface that it is compiled for is that of the oldest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=$1
@@ -13,10 +13,9 @@ case $minor in
   *) oldest=2.3.5 ;;
 esac
 for version in "==$oldest" ">=2"; do
-  python=$(tools/variant.sh "numpy" "$base" JOUNCE_ISA=v3)
   place=build/variants/numpy/with
   rm -rf "$place"
   "$base" -m pip install --quiet --upgrade --no-deps --target "$place" "numpy$version"
-  PYTHONPATH=$place "$python" -c 'import numpy, jounce; print("NumPy", numpy.__version__, jounce.core_info()["isa"])'
-  PYTHONPATH=$place "$python" -m pytest -p no:cacheprovider "$@"
+  PYTHONPATH=$place "$base" -c 'import numpy, jounce; print("NumPy", numpy.__version__, jounce.core_info()["isa"])'
+  PYTHONPATH=$place "$base" -m pytest -p no:cacheprovider "$@"
 done

@@ -6,20 +6,24 @@
 #include "jounce/batch/signature.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 #include "jounce/kinematics/representation.hpp"
+#include "jounce/simulation/embedded.hpp"
 #include "jounce/simulation/tableau.hpp"
 #include "jounce/tree/tree.hpp"
 
 namespace jounce {
 
+template <class P = double>
 struct Options {
   const unsigned char* prescribed = nullptr;  // (nv)
-  FrameAt frame;
+  FrameAt<P> frame;
   Representation representation = Representation::body;
   Representation source = Representation::body;  // that is converted to the other
   int method = 0;  // of several that give the same numbers; 0 chooses
   Tableau tableau;
+  Embedded pair;
   std::ptrdiff_t every = 1;
   int hold = 0;
+  bool passive = false;
 };
 
 // Arguments that are checked: pointers to the first state, how many numbers a state has, and how far
@@ -27,7 +31,7 @@ struct Options {
 // kernel has inputs and outputs.
 struct Call {
   const Tree<double>* tree;
-  Options options;
+  Options<> options;
   int order = -1;             // r of series, -1 until an input tells
   std::ptrdiff_t times = -1;  // at which a motion is controlled, likewise
   std::ptrdiff_t states = 1;
@@ -42,12 +46,12 @@ struct Call {
 
   std::ptrdiff_t steps() const { return times > options.hold ? times - options.hold : 0; }
   Sizes sizes() const {
-    return {tree->nq, tree->nv, tree->n_bodies, order, times, steps() / options.every + 1};
+    return {*tree, order, times, steps() / options.every + 1};
   }
 };
 
 struct Failure {
-  enum Kind { none, not_finite, quaternion, singular, overflow };
+  enum Kind { none, not_finite, quaternion, singular, overflow, demand };
   Kind kind = none;
   std::ptrdiff_t state = 0;
   int node = -1;   // whose joint is singular or has a bad quaternion; or the demand that is not met

@@ -17,7 +17,7 @@ class Model {
  public:
   const Tree<double> tree;
   const std::vector<std::string> joints;  // (n) name of the joint that a node belongs to, or empty
-  const std::vector<FrameAt> frames;      // those of the bodies first
+  const std::vector<FrameAt<>> frames;      // those of the bodies first
 
   // `kernels` is how many there are. The frames after those of the bodies are fixed to bodies (-1: to
   // the world), at 4x4 poses.
@@ -42,9 +42,9 @@ class Model {
  private:
   static constexpr std::uint64_t kTag = std::uint64_t(0xffff) << 48;
 
-  static std::vector<FrameAt> make_frames(const Tree<double>& tree, const std::vector<int>& body,
+  static std::vector<FrameAt<>> make_frames(const Tree<double>& tree, const std::vector<int>& body,
                                           const double* pose) {
-    std::vector<FrameAt> frames;
+    std::vector<FrameAt<>> frames;
     frames.reserve(tree.n_bodies + body.size());
     const auto add = [&](int b, const Pose<double>& own) {
       const int node = b < 0 ? -1 : tree.body_node[b];

@@ -46,7 +46,7 @@ class BatchRun {
     bytes_ = model.workspace(kernel, call.order, false);
     if (call.states > 1 && kernel.signature->packs != Packs::never) {
       const std::size_t wide = model.workspace(kernel, call.order, true);
-      if (kernel.signature->packs == Packs::always || wide <= kPackBytes) group_ = kWide;
+      if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) group_ = kWide;
       if (group_ > 1 && wide > bytes_) bytes_ = wide;
     }
     groups_ = (call.states + group_ - 1) / group_;
@@ -149,16 +149,6 @@ class BatchRun {
   Failure failure_;
 };
 
-Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
-  try {
-    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
-    const Failure bad = kernel.run(call, 0, 1, block);
-    return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
-  } catch (const std::bad_alloc&) {
-    return {Outcome::no_memory, {}};
-  }
-}
-
 // Calls visit(state, k, x) for input k of the states of a pack, until it returns true.
 template <class Visit>
 bool visit_inputs(const Kernel& kernel, const Call& call, std::ptrdiff_t first, Visit&& visit) {
@@ -200,11 +190,11 @@ Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) 
   return failure;
 }
 
-Failure singular_state(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
+Failure refused_state(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
   char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
   for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kWide; ++i) {
     const Failure one = kernel.run(call, i, 1, block);
-    if (one.kind == Failure::singular) return one;
+    if (one.kind == failure.kind) return one;
   }
   return failure;
 }
@@ -213,6 +203,16 @@ Failure singular_state(const Kernel& kernel, const Model& model, const Call& cal
 
 bool is_short(const Kernel& kernel, const Call& call) {
   return call.states == 1 && work_per_state(*kernel.signature, call) < kLongCall;
+}
+
+Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
+  try {
+    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+    const Failure bad = kernel.run(call, 0, 1, block);
+    return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
+  } catch (const std::bad_alloc&) {
+    return {Outcome::no_memory, {}};
+  }
 }
 
 Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call, int threads,
@@ -241,7 +241,8 @@ Failure pinpointed(const Kernel& kernel, const Model& model, const Call& call, F
   switch (failure.kind) {
     case Failure::not_finite: return not_finite(kernel, call, failure);
     case Failure::quaternion: return bad_quaternion(kernel, call, failure);
-    case Failure::singular: return singular_state(kernel, model, call, failure);
+    case Failure::singular:
+    case Failure::demand: return refused_state(kernel, model, call, failure);
     default: return failure;
   }
 }

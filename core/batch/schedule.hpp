@@ -20,6 +20,9 @@ struct Outcome {
 // Whether the call takes so short that it is done before anybody could ask it to stop.
 JOUNCE_EXPORT bool is_short(const Kernel& kernel, const Call& call);
 
+// The call of one state, on this thread; what `run_batch` does with a short one.
+JOUNCE_EXPORT Outcome run_one(const Kernel& kernel, const Model& model, const Call& call);
+
 JOUNCE_EXPORT Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call,
                                 int threads, const Watch& watch = {});
 

@@ -7,21 +7,33 @@
 namespace jounce {
 
 // A size of the model, the order r of a series, the times at which a motion is controlled or stored,
-// times a number, and a number added to it.
+// times a number, and a number added to it. `tangent` counts
+// the numbers of a direction in which a model may change, see jvp.hpp.
 struct Dimension {
-  enum Of { number, nq, nv, n_bodies, order, times, stored };
+  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent };
+  static constexpr const char* names[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored",
+                                          "tangent"};
   Of of = number;
   int plus = 0;
   int factor = 1;
 };
 
+// Of a direction in which a model changes: for each node, placement (6), alignment (3), pitch (1) and
+// inertia (10); for each rate, armature, stiffness and damping; gravity (3) and the pose of a frame (6).
+constexpr int kNodeTangent = 20, kRateTangents = 3;
+constexpr std::ptrdiff_t tangent_size(std::ptrdiff_t n, std::ptrdiff_t nv) {
+  return kNodeTangent * n + kRateTangents * nv + 9;
+}
+
 // What the dimensions of a call count.
 struct Sizes {
-  std::ptrdiff_t of[7];
+  std::ptrdiff_t of[8];
 
-  constexpr Sizes(int nq, int nv, int n_bodies, int order, std::ptrdiff_t times = 0,
-                  std::ptrdiff_t stored = 0)
-      : of{0, nq, nv, n_bodies, order, times, stored} {}
+  // `Tree` is that of tree/tree.hpp.
+  template <class Tree>
+  constexpr Sizes(const Tree& tree, int order, std::ptrdiff_t times = 0, std::ptrdiff_t stored = 0)
+      : of{0, tree.nq, tree.nv, tree.n_bodies, order, times, stored,
+           tangent_size(tree.n, tree.nv)} {}
   constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] * d.factor + d.plus; }
 };
 
@@ -67,7 +79,7 @@ constexpr Dimension six{Dimension::number, 6};
 constexpr Dimension parameters{Dimension::n_bodies, 0, 10};  // inertial ones, of all bodies
 constexpr Dimension r_plus(int k) { return {Dimension::order, k}; }
 
-constexpr Shape scalar{};
+constexpr Shape scalar{}, model_tangent{1, {{Dimension::tangent}}};
 constexpr Shape q{1, {nq}}, v{1, {nv}};
 constexpr Shape vector{1, {three}}, six_vector{1, {six}};
 constexpr Shape quaternion{1, {four}}, rotation{2, {three, three}}, six_by_six{2, {six, six}};
@@ -86,7 +98,12 @@ constexpr Shape jacobian_series{3, {r_plus(3), six, nv}};
 
 constexpr Dimension times{Dimension::times}, stored{Dimension::stored};
 constexpr Shape v_in_time{2, {times, nv}}, six_vectors_in_time{3, {times, n_bodies, six}};
+constexpr Dimension servo{Dimension::number, 8};  // rows of simulation/forces.hpp
+constexpr Shape servo_rows{2, {servo, nv}}, q_in_time{2, {times, nq}};
 constexpr Shape q_stored{2, {stored, nq}}, v_stored{2, {stored, nv}};
+constexpr Shape in_time{1, {times}};
+constexpr Shape progress{1, {four}}, plan{1, {six}};  // of adaptive motions
+constexpr Shape two_v_stored{2, {stored, {Dimension::nv, 0, 2}}};  // weights of q, then of v
 
 }  // namespace shapes
 }  // namespace jounce

@@ -19,6 +19,7 @@ struct List {
   constexpr List(std::initializer_list<T> list) {
     for (const T& item : list) items[count++] = item;
   }
+  constexpr void add(const T& item) { items[count++] = item; }
   constexpr const T& operator[](int k) const { return items[k]; }
   constexpr const T* begin() const { return items; }
   constexpr const T* end() const { return items + count; }
@@ -60,11 +61,16 @@ struct Output {
   const char* name = "";
   Shape shape = {};
   Finite finite = Finite::entries;
+  Holds holds = Holds::numbers;
 };
+constexpr Output configuration_output(const char* name) {
+  return {name, shapes::q, Finite::entries, Holds::configuration};
+}
 
 // Arguments that are the same for all states of a batch.
 struct Option {
-  enum Kind { mask, frame, representation, source, method, tableau, every, hold };
+  // From `tableau` on, those of motions in time.
+  enum Kind { mask, frame, representation, source, method, tableau, every, hold, pair, order, passive };
   const char* name = "";
   Kind kind = mask;
   bool optional = false;
@@ -80,6 +86,10 @@ constexpr Option method{"method", Option::method};
 constexpr Option tableau{"tableau", Option::tableau};  // of an explicit method
 constexpr Option every{"every", Option::every};        // store each k-th state
 constexpr Option hold{"hold", Option::hold};           // 0: constant in a step, 1: linear
+constexpr Option pair{"pair", Option::pair};           // of an explicit method with its error
+constexpr Option order{"order", Option::order};        // of a series
+constexpr Option passive{"passive", Option::passive};  // 1: with forces of the joints themselves
+constexpr Option some_prescribed{"prescribed", Option::mask, optional};
 }  // namespace options
 
 // What an input must be, beyond its shape: the kernel returns the number of a demand that is not met.
@@ -95,10 +105,10 @@ constexpr const char* nonzero = "a quaternion (x, y, z, w) that is not zero";
 }  // namespace demands
 
 // Whether a batch goes in packs of states. A kernel that works on many columns of one state at once
-// takes packs only while their workspace fits the caches.
-enum class Packs { always, while_small, never };
+// takes packs only while their workspace fits the caches. `only`: one state is a pack too.
+enum class Packs { always, while_small, never, only };
 
-constexpr int kMostInputs = 8, kMostOutputs = 8, kMostOptions = 4, kMostDemands = 3;
+constexpr int kMostInputs = 16, kMostOutputs = 16, kMostOptions = 6, kMostDemands = 3;
 constexpr int kMethods = 3;  // values of the option "method"
 
 struct Signature {

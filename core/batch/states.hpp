@@ -4,6 +4,7 @@
 // A kernel K has a `signature`, a workspace `Work<S>`, and
 //   template <class S, class X> static int run(const X& x, Work<S>& work)
 // which reads x.in("q"), writes x.out("tau"), and returns a singular node or -1; or returns nothing.
+// A workspace with a member `is_bounded` tells whether the results are finite for sure.
 #pragma once
 
 #include <type_traits>
@@ -12,8 +13,8 @@
 
 namespace jounce {
 
-// What a kernel computes with. Names are looked up when it is compiled.
-template <class K, class S>
+// What a kernel computes with. Names are looked up when it is compiled. P is the scalar of the model.
+template <class K, class S, class P = double>
 struct Arguments {
   struct InputName {
     int at;
@@ -23,8 +24,8 @@ struct Arguments {
     int at;
     consteval OutputName(const char* name) : at(K::signature.outputs.position(name)) {}
   };
-  const Tree<double>& tree;
-  const Options& options;
+  const Tree<P>& tree;
+  const Options<P>& options;
   const S* const* inputs;
   S* const* outputs;
   const Call& call;
@@ -56,6 +57,15 @@ struct Arguments {
       std::memcpy(to, from, n * sizeof(double));
     }
   }
+  // The row of one state of the group.
+  const double* in_row(InputName name, int lane, std::ptrdiff_t row) const {
+    const std::ptrdiff_t n = row_entries(K::signature.inputs[name.at].shape, call.sizes());
+    return call.in[name.at] + (first + lane) * call.in_step[name.at] + row * n;
+  }
+  double* out_row(OutputName name, int lane, std::ptrdiff_t row) const {
+    const std::ptrdiff_t n = row_entries(K::signature.outputs[name.at].shape, call.sizes());
+    return call.out[name.at] + (first + lane) * call.out_step[name.at] + row * n;
+  }
   bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };
 
@@ -67,69 +77,80 @@ struct NoWork {
 
 namespace batch {
 
+// The workspace of kernel K; some depend on the order of a series.
+template <class K, class S>
+auto make_work(const Tree<double>& tree, int order, Arena& arena) {
+  using Work = typename K::template Work<S>;
+  if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
+    return Work(tree, order, arena);
+  } else {
+    return Work(tree, arena);
+  }
+}
+
+// The singular node, or the demand that is not met; else -1.
+template <class K, class S, class X>
+JOUNCE_INLINE int run_on(const X& x, typename K::template Work<S>& work) {
+  if constexpr (std::is_void_v<decltype(K::template run<S>(x, work))>) {
+    K::template run<S>(x, work);
+    return -1;
+  } else {
+    return K::template run<S>(x, work);
+  }
+}
+
 // Everything a run of kernel K needs, laid out in one block.
 template <class K, class S>
-struct Frame {
+struct RunLayout {
   using Work = typename K::template Work<S>;
   Fetched<S> inputs;
   S* out[kMostOutputs] = {};
   Work work;
 
-  Frame(const Tree<double>& tree, int order, Arena& arena)
-      : inputs(K::signature, tree, {tree.nq, tree.nv, tree.n_bodies, order}, arena),
-        work(make_work(tree, order, arena)) {
+  RunLayout(const Tree<double>& tree, int order, Arena& arena)
+      : inputs(K::signature, tree, {tree, order}, arena), work(make_work<K, S>(tree, order, arena)) {
     if constexpr (lanes<S> > 1) {
-      const Sizes sizes(tree.nq, tree.nv, tree.n_bodies, order);
+      const Sizes sizes(tree, order);
       for (int k = 0; k < K::signature.outputs.count; ++k) {
         if (!K::signature.outputs[k].shape.is_timed()) out[k] = arena.take<S>(entries(K::signature.outputs[k].shape, sizes));
       }
     }
   }
-  static Work make_work(const Tree<double>& tree, int order, Arena& arena) {
-    if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
-      return Work(tree, order, arena);
-    } else {
-      return Work(tree, arena);
-    }
-  }
 };
 
-// The singular node or -1.
 template <class K, class S>
 JOUNCE_INLINE int run_kernel(const Call& call, std::ptrdiff_t first, int count,
-                             Frame<K, S>& frame) {
-  const Arguments<K, S> x{*call.tree, call.options, frame.inputs.at, frame.out, call, first, count};
-  if constexpr (std::is_void_v<decltype(K::template run<S>(x, frame.work))>) {
-    K::template run<S>(x, frame.work);
-    return -1;
-  } else {
-    return K::template run<S>(x, frame.work);
-  }
+                             RunLayout<K, S>& layout) {
+  const Arguments<K, S> x{*call.tree, call.options, layout.inputs.at, layout.out, call, first, count};
+  return run_on<K, S>(x, layout.work);
 }
 
 template <class K, class S>
 inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* block) {
   constexpr int n_outputs = K::signature.outputs.count;
   Arena arena(block);
-  Frame<K, S> frame(*call.tree, call.order, arena);
-  if (const auto bad = fetch(K::signature, call, first, count, frame.inputs)) return {bad, first, -1};
+  RunLayout<K, S> layout(*call.tree, call.order, arena);
+  if (const auto bad = fetch(K::signature, call, first, count, layout.inputs)) return {bad, first, -1};
   if constexpr (lanes<S> == 1) {
-    for (int k = 0; k < n_outputs; ++k) frame.out[k] = call.out[k] + first * call.out_step[k];
+    for (int k = 0; k < n_outputs; ++k) layout.out[k] = call.out[k] + first * call.out_step[k];
   }
-  const int singular = run_kernel<K, S>(call, first, count, frame);
+  const int bad = run_kernel<K, S>(call, first, count, layout);
   if constexpr (lanes<S> > 1) {
     for (int k = 0; k < n_outputs; ++k) {
       if (K::signature.outputs[k].shape.is_timed()) continue;
       double* to = call.out[k] + first * call.out_step[k];
-      store(frame.out[k], count, call.out_size[k], to, call.out_step[k]);
+      store(layout.out[k], count, call.out_size[k], to, call.out_step[k]);
     }
   }
-  if (singular >= 0) return {Failure::singular, first, singular};
+  if (bad >= 0) return {K::signature.demands.count ? Failure::demand : Failure::singular, first, bad};
+  if constexpr (requires { layout.work.is_bounded; }) {
+    if (layout.work.is_bounded) return {};
+  }
   if constexpr (lanes<S> > 1) {
     bool finite = true;
     for (int k = 0; k < n_outputs; ++k) {
       const Output& output = K::signature.outputs[k];
-      finite = finite && is_finite(output, call.out_size[k], call.tree->nv, frame.out[k]);
+      finite = finite && is_finite(output, call.out_size[k], call.tree->nv, layout.out[k]);
     }
     if (finite) return {};
   }
@@ -148,21 +169,25 @@ template <class K>
 inline std::size_t bytes(const Tree<double>& tree, int order, bool wide) {
   Arena arena;
   if constexpr (K::signature.packs != Packs::never) {
-    if (wide) {
-      Frame<K, Wide> layout(tree, order, arena);
+    if (wide || K::signature.packs == Packs::only) {
+      RunLayout<K, Wide> layout(tree, order, arena);
       return arena.used();
     }
   }
-  Frame<K, double> layout(tree, order, arena);
+  if constexpr (K::signature.packs != Packs::only) RunLayout<K, double> layout(tree, order, arena);
   return arena.used();
 }
 
 template <class K>
 Failure run_states(const Call& call, std::ptrdiff_t first, int count, char* block) {
-  if constexpr (K::signature.packs != Packs::never) {
-    if (count > 1) return run<K, Wide>(call, first, count, block);
+  if constexpr (K::signature.packs == Packs::only) {
+    return run<K, Wide>(call, first, count, block);
+  } else {
+    if constexpr (K::signature.packs != Packs::never) {
+      if (count > 1) return run<K, Wide>(call, first, count, block);
+    }
+    return run<K, double>(call, first, count, block);
   }
-  return run<K, double>(call, first, count, block);
 }
 
 }  // namespace batch

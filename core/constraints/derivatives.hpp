@@ -80,7 +80,7 @@ inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_fo
     return;
   }
   const Relative<D> A = relative_motion(tree, c, work.q, work.v, work.a, work.rows);
-  Row<D> row[kMostRows];
+  ConstraintRow<D> row[kMostRows];
   const int count = rows_of(c, A, false, row);
   Force<D> total = Force<D>::zero();
   for (int i = 0; i < count; ++i) {

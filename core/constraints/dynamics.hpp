@@ -48,7 +48,7 @@ void reduce_constraints(const Tree<P>& tree, const ConstraintTable& table, const
   std::fill_n(work.acceleration, reduced.m, S(0.0));
   for (std::ptrdiff_t k = 0; k < table.count; ++k) {
     const Constraint c = constraint_at(tree, reduced.m, table.numbers + k * kConstraintNumbers);
-    Row<S> row[kMostRows] = {};
+    ConstraintRow<S> row[kMostRows] = {};
     Relative<S> A{};
     int count = 0;
     if (c.kind != Constraint::coupling && c.selected) {

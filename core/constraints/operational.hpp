@@ -106,7 +106,7 @@ void reduce_wrenches(const Tree<P>& tree, const ArticulatedWork<S>& factors, int
 // Equation (1) for all rows of one record.
 template <class S, class P>
 void reduce_rows(const Tree<P>& tree, const ArticulatedWork<S>& factors, const Constraint& c, const S* q,
-                 const Relative<S>& A, const Row<S>* row, int count, OperationalWork<S>& work) {
+                 const Relative<S>& A, const ConstraintRow<S>* row, int count, OperationalWork<S>& work) {
   if (c.kind == Constraint::coupling) {
     int node = 0;
     while (node + 1 < tree.n && tree.nodes[node + 1].v <= c.v) ++node;

@@ -52,7 +52,7 @@ struct Relative {
 };
 
 template <class S>
-struct Row {
+struct ConstraintRow {
   Force<S> wrench;
   S bias;
   S residual;
@@ -60,7 +60,7 @@ struct Row {
 
 // Records the way to an ancestor; returns the frame's pose there.
 template <class S, class P>
-Pose<S> find_path(const Tree<P>& tree, const FrameAt& frame, int stop, const S* q,
+Pose<S> find_path(const Tree<P>& tree, const FrameAt<>& frame, int stop, const S* q,
                   const Angles<S>& angles, Path<S>& path) {
   path.count = 0;
   return walk_to_ancestor(tree, frame, stop, q, angles, [&](const Node<P>& node, const Pose<S>& T) {
@@ -96,7 +96,7 @@ template <class S, class P>
 void turn_to_world(const Tree<P>& tree, const Constraint& c, const S* q, const S* v,
                    const Mat3<S>& in_common, const Vec3<S>& w, const Angles<S>& angles,
                    Relative<S>& out) {
-  FrameAt at;
+  FrameAt<> at;
   at.node = c.common;
   Vec3<S> above = Vec3<S>::zero();  // in the axes of the common ancestor
   const Pose<S> world = walk_to_ancestor(tree, at, -1, q, angles, [&](const Node<P>& node, const Pose<S>& T) {
@@ -160,7 +160,7 @@ void pose_residual(const Constraint& c, const Pose<S>& X, S (&residual)[6]) {
 }
 
 template <class S>
-int pose_rows(const Constraint& c, const Relative<S>& A, bool residuals, Row<S>* row) {
+int pose_rows(const Constraint& c, const Relative<S>& A, bool residuals, ConstraintRow<S>* row) {
   S residual[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
   if constexpr (!is_dual<S>) {
     if (residuals && c.targeted) pose_residual(c, A.pose, residual);
@@ -176,7 +176,7 @@ int pose_rows(const Constraint& c, const Relative<S>& A, bool residuals, Row<S>*
 }
 
 template <class S>
-int point_rows(const Constraint& c, const Relative<S>& A, Row<S>* row) {
+int point_rows(const Constraint& c, const Relative<S>& A, ConstraintRow<S>* row) {
   const Vec3<S> turning = A.rotation * cross(A.w, A.twist.v);
   const Vec3<S> shift = A.rotation * transposed(A.pose.R, A.pose.p - c.target.p);
   for (int k = 0; k < 3; ++k) {
@@ -187,7 +187,7 @@ int point_rows(const Constraint& c, const Relative<S>& A, Row<S>* row) {
 }
 
 template <class S>
-int distance_rows(const Constraint& c, const Relative<S>& A, Row<S>* row) {
+int distance_rows(const Constraint& c, const Relative<S>& A, ConstraintRow<S>* row) {
   const Mat3<S>& R = A.pose.R;
   const S length = sqrt(dot(A.pose.p, A.pose.p));
   const Vec3<S> n = A.pose.p * (S(1.0) / length);
@@ -215,7 +215,7 @@ void contact_point(const Constraint& c, const Mat3<S>& R, const Vec3<S>& w, Vec3
 }
 
 template <class S>
-int rolling_rows(const Constraint& c, const Relative<S>& A, Row<S>* row) {
+int rolling_rows(const Constraint& c, const Relative<S>& A, ConstraintRow<S>* row) {
   const Mat3<S>& R = A.pose.R;
   const Vec3<S> w = R * A.twist.w;
   Vec3<S> d, rate;
@@ -232,7 +232,7 @@ int rolling_rows(const Constraint& c, const Relative<S>& A, Row<S>* row) {
 
 // The rows of a constraint between frames; returns how many.
 template <class S>
-int rows_of(const Constraint& c, const Relative<S>& A, bool residuals, Row<S>* row) {
+int rows_of(const Constraint& c, const Relative<S>& A, bool residuals, ConstraintRow<S>* row) {
   switch (c.kind) {
     case Constraint::pose: return pose_rows(c, A, residuals, row);
     case Constraint::point: return point_rows(c, A, row);
@@ -291,7 +291,7 @@ void constraint_rows(const Tree<P>& tree, const Constraint& c, const S* q, const
     return;
   }
   const Relative<S> A = relative_motion(tree, c, q, v, a, work);
-  Row<S> row[kMostRows];
+  ConstraintRow<S> row[kMostRows];
   const int count = rows_of(c, A, out.residual != nullptr, row);
   for (int i = 0; i < count && c.selected; ++i) {
     const int at = c.row + i;

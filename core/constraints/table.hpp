@@ -21,7 +21,7 @@ struct Constraint {
   Kind kind;
   int row;                     // of the whole set
   unsigned selected, targeted;  // bits of its rows
-  FrameAt first, second;
+  FrameAt<> first, second;
   int common;                  // the last node that moves both frames, or -1
   Pose<double> target;
   double length;

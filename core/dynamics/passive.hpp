@@ -20,12 +20,9 @@ struct Deflection {
   Vec3<S> w, x;
 };
 
-template <class S, class P>
-Deflection<S> group_deflection(const Node<P>& node, const P* rest, const S* q) {
-  const S back[] = {S(-rest[0]), S(-rest[1]), S(-rest[2]), S(rest[3])};
-  S turn[4];
-  quaternion_product(back, q, turn);
-  Deflection<S> u{quaternion_log(turn), Vec3<S>::zero()};
+template <class S, class P, class R>
+Deflection<S> group_deflection(const Node<P>& node, const R* rest, const S* q) {
+  Deflection<S> u{turn_between(rest, q), Vec3<S>::zero()};
   if (node.kind == Kind::free) {
     const Vec3<S> p{q[4] - rest[4], q[5] - rest[5], q[6] - rest[6]};
     u.x = transposed(rotation(q), p);
@@ -53,7 +50,7 @@ void passive_forces(const Tree<P>& tree, const S* q, const S* v, S* out) {
     }
     for (int i = 0; i < node.nv; ++i) {
       const int k = node.v + i;
-      const S spring = stiffness[i] == P(0.0) ? S(0.0) : stiffness[i] * u[i];
+      const S spring = is_zero(stiffness[i]) ? S(0.0) : stiffness[i] * u[i];
       out[k] = -spring - tree.damping[k] * v[k] - tree.friction[k] * sign(v[k]);  // (1)
     }
   }
@@ -91,7 +88,7 @@ void passive_forces_partials(const Tree<P>& tree, const S* q, S* dq, S* dv) {
       S column[6];
       deflection_column(d, j, column);
       for (int i = 0; i < node.nv; ++i) {
-        if (stiffness[i] != P(0.0)) block[i * nv + j] = -stiffness[i] * column[i];
+        if (!is_zero(stiffness[i])) block[i * nv + j] = -stiffness[i] * column[i];
       }
     }
   }

@@ -12,6 +12,9 @@
 //   (4) momentum          R (m v + w x h), about the origin R (h x v + I w) + p x (that)
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/kinematics/bodies.hpp"
@@ -25,6 +28,7 @@ struct TorqueRegressorWork {
   BaseFrameWork<S> base;
   InverseDynamicsWork<S> motion;
   SixRows<S> wrenches;  // of one body, by its parameters
+  bool is_bounded;      // that the results are finite is certain
 
   template <class P>
   TorqueRegressorWork(const Tree<P>& tree, Arena& arena)
@@ -61,6 +65,31 @@ JOUNCE_INLINE void body_regressor(const Mat3<S>& R, const Vec3<S>& w, const Vec3
   for (int k = 0; k < 4; ++k) wrenches.set_linear(Columns<S, S>{k}, f[k]);
 }
 
+// Whether numbers are so small that sums of products of two of them are finite.
+template <class S>
+JOUNCE_INLINE bool are_small(const S* x, int n) {
+  constexpr std::int64_t limit = 0x5fb0000000000000, sign = INT64_MIN;  // 2^508
+  const auto* numbers = reinterpret_cast<const double*>(x);
+  std::int64_t bad = 0;
+  for (std::size_t k = 0; k < n * sizeof(S) / sizeof(double); ++k) {
+    std::int64_t bits;
+    std::memcpy(&bits, numbers + k, 8);
+    bad |= (bits & ~sign) > limit;
+  }
+  return bad == 0;
+}
+
+template <class S>
+JOUNCE_INLINE bool are_small(const Vec3<S>& x) {
+  return are_small(&x.x, 3);
+}
+// The wrenches of a body, whose products with places the regressor holds.
+template <class S>
+JOUNCE_INLINE bool are_small(const SixRows<S>& wrenches) {
+  return are_small(wrenches.wx, 3 * kParameters) && are_small(wrenches.vx, 4) &&
+         are_small(wrenches.vy, 4) && are_small(wrenches.vz, 4);
+}
+
 // Y: (nv, 10 n_bodies), with tau = Y pi + armature a.
 template <class S, class P>
 void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, S* Y,
@@ -68,7 +97,9 @@ void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, S
   const std::size_t step = std::size_t(kParameters) * tree.n_bodies;
   std::fill_n(Y, step * tree.nv, S(0.0));
   base_frame(tree, q, work.base);
+  work.is_bounded = true;
   for (int i = 0; i < tree.n; ++i) {
+    work.is_bounded = work.is_bounded && are_small(work.base.in_root[i].p);
     motion_from_parent(tree, i, q, work.motion);
     add_joint_motion(tree.nodes[i], v + tree.nodes[i].v, a + tree.nodes[i].v, work.motion.row[i]);
   }
@@ -83,6 +114,7 @@ void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, S
     const Mat3<S> B = acceleration_gradient(outer_square(w), alpha);
     body_regressor(R, w, alpha, body.R * (me.a + me.B * at), B, work.wrenches);
     const Vec3<S> origin = in_root.p + in_root.R * at;
+    work.is_bounded = work.is_bounded && are_small(work.wrenches) && are_small(origin);
     for (int i = own; i >= 0; i = tree.nodes[i].parent) {
       const Node<P>& node = tree.nodes[i];
       const Pose<S>& pose = work.base.in_root[i];

@@ -3,7 +3,9 @@
 #include <exception>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "jounce/batch/pool.hpp"
 #include "jounce/batch/schedule.hpp"
@@ -23,6 +25,21 @@ const Kernel* seen(const jounce_kernel* kernel) { return reinterpret_cast<const 
 const Model* seen(const jounce_model* model) { return reinterpret_cast<const Model*>(model); }
 const jounce_kernel* shown(const Kernel* kernel) { return reinterpret_cast<const jounce_kernel*>(kernel); }
 
+// Those that can be called from here: motions in time take what a call of C does not tell.
+const std::vector<const Kernel*>& callable_kernels() {
+  const auto make = [] {
+    auto* all = new std::vector<const Kernel*>;
+    for (const Kernel& kernel : kernels()) {
+      bool takes_motion = false;
+      for (const Option& option : kernel.signature->options) takes_motion |= option.kind >= Option::tableau;
+      if (!takes_motion) all->push_back(&kernel);
+    }
+    return all;
+  };
+  static const std::vector<const Kernel*>* all = make();
+  return *all;
+}
+
 bool is_order(int order) { return order >= -1 && order <= kMostOrder; }
 
 template <class Argument>
@@ -34,7 +51,7 @@ void describe(const Argument& argument, bool may_miss, const Model& model, int o
   array->optional = may_miss;
   array->is_series = argument.shape.is_series();
   array->rank = argument.shape.rank;
-  array->size = entries(argument.shape, {t.nq, t.nv, t.n_bodies, order}, dims);
+  array->size = entries(argument.shape, {t, order}, dims);
   for (int i = 0; i < array->rank; ++i) array->dims[i] = dims[i];
 }
 
@@ -60,7 +77,7 @@ const char* fill_arrays(const Signature& s, const jounce_call& from, Call& to, i
 }
 
 // The same for its options.
-const char* fill_options(const Signature& s, const Model& model, const jounce_call& from, Options& to) {
+const char* fill_options(const Signature& s, const Model& model, const jounce_call& from, Options<>& to) {
   for (const Option& option : s.options) {
     switch (option.kind) {
       case Option::mask:
@@ -78,13 +95,12 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         }
         to.representation = Representation(from.twist);
         break;
+      case Option::source: return "functions without a model cannot be asked for here";
       case Option::method:
         if (from.method < 0 || from.method >= kMethods) return "there is no such method";
         to.method = from.method;
         break;
-      case Option::tableau:
-      case Option::every:
-      case Option::hold: return "a motion in time cannot be asked for here";
+      default: return "a motion in time cannot be asked for here";
     }
   }
   return nullptr;
@@ -95,8 +111,10 @@ jounce_status status_of(const Outcome& outcome) {
     case Outcome::done: return JOUNCE_DONE;
     case Outcome::stopped: return JOUNCE_STOPPED;
     case Outcome::no_memory: return JOUNCE_NO_MEMORY;
-    default: return jounce_status(outcome.failure.kind);
+    default: break;
   }
+  const Failure::Kind kind = outcome.failure.kind;
+  return kind == Failure::demand ? JOUNCE_BAD_CALL : jounce_status(kind);
 }
 static_assert(int(Failure::not_finite) == JOUNCE_NOT_FINITE && int(Failure::quaternion) == JOUNCE_QUATERNION &&
               int(Failure::singular) == JOUNCE_SINGULAR && int(Failure::overflow) == JOUNCE_OVERFLOW);
@@ -170,12 +188,15 @@ int jounce_model_nv(const jounce_model* model) { return model ? seen(model)->tre
 int jounce_model_bodies(const jounce_model* model) { return model ? seen(model)->tree.n_bodies : 0; }
 int jounce_model_frames(const jounce_model* model) { return model ? int(seen(model)->frames.size()) : 0; }
 
-int jounce_kernel_count(void) { return int(kernels().size()); }
+int jounce_kernel_count(void) { return int(callable_kernels().size()); }
 const jounce_kernel* jounce_kernel_at(int index) {
-  return index < 0 || index >= jounce_kernel_count() ? nullptr : shown(&kernels()[index]);
+  return index < 0 || index >= jounce_kernel_count() ? nullptr : shown(callable_kernels()[index]);
 }
 const jounce_kernel* jounce_find_kernel(const char* name) {
-  return name ? shown(find_kernel(name)) : nullptr;
+  for (const Kernel* kernel : callable_kernels()) {
+    if (name && std::string_view(name) == kernel->signature->name) return shown(kernel);
+  }
+  return nullptr;
 }
 const char* jounce_kernel_name(const jounce_kernel* kernel) {
   return kernel ? seen(kernel)->signature->name : nullptr;

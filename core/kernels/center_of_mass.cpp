@@ -1,6 +1,6 @@
 // How the center of mass and the momentum about it move.
-#include "jounce/batch/states.hpp"
-#include "jounce/dynamics/center_of_mass.hpp"
+#include "jounce/batch/jvp.hpp"
+#include "jounce/kinematics/center_of_mass.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
 
@@ -81,9 +81,8 @@ struct CentroidalMomentumDerivatives {
 }  // namespace
 
 KernelList center_of_mass_kernels() {
-  return {kernel_of<CenterOfMassJacobian>, kernel_of<CenterOfMassJacobianRate>,
-          kernel_of<CenterOfMassDerivatives>, kernel_of<SubtreeCentersOfMass>,
-          kernel_of<CentroidalMomentumDerivatives>};
+  return differentiable<CenterOfMassJacobian, CenterOfMassJacobianRate, CenterOfMassDerivatives,
+                        SubtreeCentersOfMass, CentroidalMomentumDerivatives>();
 }
 
 }  // namespace jounce

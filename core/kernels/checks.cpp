@@ -16,9 +16,7 @@ struct CheckState {
                                        .outputs = {{"checked", shapes::scalar}},
                                        .internal = true};
   template <class S>
-  struct Work {
-    Work(const Tree<double>&, Arena&) {}
-  };
+  using Work = NoWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>&) {
     *x.out("checked") = S(0.0);

@@ -1,5 +1,5 @@
 // Motion on the configuration manifold.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/configuration.hpp"
 #include "jounce/kinematics/differential.hpp"
@@ -10,7 +10,7 @@ namespace {
 struct Integrate {
   static constexpr Signature signature{.name = "integrate",
                                        .inputs = {configuration("q"), {"dv", shapes::v}},
-                                       .outputs = {{"q", shapes::q}},
+                                       .outputs = {configuration_output("q")},
                                        .packs = Packs::never};
   template <class S>
   using Work = NoWork<S>;
@@ -37,7 +37,7 @@ struct Interpolate {
   static constexpr Signature signature{
       .name = "interpolate",
       .inputs = {configuration("q0"), configuration("q1"), {"s", shapes::scalar}},
-      .outputs = {{"q", shapes::q}},
+      .outputs = {configuration_output("q")},
       .packs = Packs::never};
   template <class S>
   using Work = NoWork<S>;
@@ -52,7 +52,7 @@ struct Normalize {
   static constexpr Signature signature{
       .name = "normalize",
       .inputs = {{"q", shapes::q, !optional, Reads::all, Holds::directions}},
-      .outputs = {{"q", shapes::q}},
+      .outputs = {configuration_output("q")},
       .packs = Packs::never};
   template <class S>
   using Work = NoWork<S>;
@@ -121,9 +121,8 @@ struct DifferenceDerivatives {
 }  // namespace
 
 KernelList configuration_kernels() {
-  return {kernel_of<Integrate>,       kernel_of<Difference>,           kernel_of<Interpolate>,
-          kernel_of<Normalize>,       kernel_of<CoordinateRates>,      kernel_of<IntegrateDerivatives>,
-          kernel_of<IntegrateBlocks>, kernel_of<DifferenceDerivatives>};
+  return differentiable<Integrate, Difference, Interpolate, Normalize, CoordinateRates,
+                        IntegrateDerivatives, DifferenceDerivatives>({kernel_of<IntegrateBlocks>});
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Inverse, forward and hybrid dynamics, bias and gravity forces.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/articulated.hpp"
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/kernels/list.hpp"
@@ -88,8 +88,8 @@ struct HybridDynamics {
 }  // namespace
 
 KernelList dynamics_kernels() {
-  return {kernel_of<InverseDynamics>, kernel_of<BiasForces>, kernel_of<GravityForces>,
-          kernel_of<ForwardDynamics>, kernel_of<HybridDynamics>};
+  return often_differentiable<InverseDynamics, BiasForces, GravityForces, ForwardDynamics,
+                              HybridDynamics>();
 }
 
 }  // namespace jounce

@@ -14,7 +14,7 @@ KernelList group_functions();
 KernelList quaternion_functions();
 KernelList twist_functions();
 
-// All of them; the slot of each is its position.
+// All of them.
 JOUNCE_EXPORT const KernelList& elementwise_functions();
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Energies, momenta and the center of mass.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/energy.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
@@ -58,8 +58,8 @@ struct Momentum {
 }  // namespace
 
 KernelList energy_kernels() {
-  return {kernel_of<KineticEnergy>, kernel_of<PotentialEnergy>, kernel_of<CenterOfMass>,
-          kernel_of<Momentum<false>>, kernel_of<Momentum<true>>};
+  return differentiable<KineticEnergy, PotentialEnergy, CenterOfMass, Momentum<false>,
+                        Momentum<true>>();
 }
 
 }  // namespace jounce

@@ -1,7 +1,7 @@
 // Derivatives of twist, acceleration and Jacobian of a frame.
 #include "jounce/partials/frame_partials.hpp"
 
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
@@ -51,16 +51,21 @@ struct JacobianDerivatives {
   using Work = FramePartialsWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    const auto partials = kOrder == 1 ? jacobian_partials<S, double> : jacobian_second_partials<S, double>;
-    partials(x.tree, x.options.frame, x.options.representation, x.in("q"), x.out("derivatives"), work);
+    if constexpr (kOrder == 1) {
+      jacobian_partials(x.tree, x.options.frame, x.options.representation, x.in("q"),
+                        x.out("derivatives"), work);
+    } else {
+      jacobian_second_partials(x.tree, x.options.frame, x.options.representation, x.in("q"),
+                               x.out("derivatives"), work);
+    }
   }
 };
 
 }  // namespace
 
 KernelList frame_partials_kernels() {
-  return {kernel_of<BodyTwistDerivatives>, kernel_of<BodyAccelerationDerivatives>,
-          kernel_of<JacobianDerivatives<1>>, kernel_of<JacobianDerivatives<2>>};
+  return differentiable<BodyTwistDerivatives, BodyAccelerationDerivatives, JacobianDerivatives<1>,
+                        JacobianDerivatives<2>>();
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Time derivatives of poses, twists and Jacobians of frames.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/series/jacobian_series.hpp"
 #include "jounce/series/motion_series.hpp"
@@ -51,7 +51,7 @@ struct JacobianSeries {
 }  // namespace
 
 KernelList frame_series_kernels() {
-  return {kernel_of<BodyPoseSeries>, kernel_of<BodyMotionSeries>, kernel_of<JacobianSeries>};
+  return differentiable<BodyPoseSeries, BodyMotionSeries, JacobianSeries>();
 }
 
 }  // namespace jounce

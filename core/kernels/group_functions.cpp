@@ -19,8 +19,8 @@ constexpr Shape linear_map = kPose ? shapes::six_by_six : shapes::rotation;
 // A twist, whose linear part is zero on SO(3).
 template <bool kPose, class S>
 JOUNCE_INLINE Motion<S> twist_from(const S* x) {
-  if constexpr (kPose) return {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-  return {{x[0], x[1], x[2]}, Vec3<S>::zero()};
+  if constexpr (kPose) return motion_from(x);
+  return {vector_from(x), Vec3<S>::zero()};
 }
 
 // Maps that treat both halves of a twist alike; on SO(3) the first one alone.

@@ -1,5 +1,5 @@
 // Poses, twists, accelerations and Jacobians of bodies.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/bodies.hpp"
 #include "jounce/kinematics/jacobian.hpp"
@@ -134,9 +134,8 @@ struct JacobianRate {
 }  // namespace
 
 KernelList kinematics_kernels() {
-  return {kernel_of<BodyPoses>, kernel_of<BodyTwists>, kernel_of<BodyAccelerations>,
-          kernel_of<BodyPose>,  kernel_of<BodyTwist>,  kernel_of<BodyAcceleration>,
-          kernel_of<Jacobian>,  kernel_of<JacobianRate>, kernel_of<BiasAcceleration>};
+  return differentiable<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, BodyTwist,
+                        BodyAcceleration, Jacobian, JacobianRate, BiasAcceleration>();
 }
 
 }  // namespace jounce

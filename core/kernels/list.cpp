@@ -4,15 +4,21 @@ namespace jounce {
 namespace {
 
 KernelList all_kernels() {
+  return numbered({kinematics_kernels(), dynamics_kernels(), energy_kernels(), matrix_kernels(),
+                   series_kernels(), frame_series_kernels(), partials_kernels(),
+                   mass_partials_kernels(), frame_partials_kernels(), configuration_kernels(),
+                   wrench_kernels(), center_of_mass_kernels(), check_kernels(), simulation_kernels(),
+                   rollout_adjoint_kernels(), passive_kernels(), inverse_kinematics_kernels(),
+                   regressor_kernels(), hessian_kernels(), series_partials_kernels(),
+                   adaptive_kernels(),
+                   constraint_kernels()});
+}
+
+}  // namespace
+
+KernelList numbered(std::initializer_list<KernelList> parts) {
   KernelList all;
-  for (const KernelList& part : {kinematics_kernels(), dynamics_kernels(), energy_kernels(),
-                                 matrix_kernels(), series_kernels(), frame_series_kernels(),
-                                 partials_kernels(), mass_partials_kernels(),
-                                 frame_partials_kernels(), configuration_kernels(),
-                                 wrench_kernels(), center_of_mass_kernels(), check_kernels(),
-                                 simulation_kernels(), passive_kernels(),
-                                 inverse_kinematics_kernels(), regressor_kernels(),
-                                 constraint_kernels()}) {
+  for (const KernelList& part : parts) {
     for (Kernel kernel : part) {
       kernel.slot = int(all.size());
       all.push_back(kernel);
@@ -20,8 +26,6 @@ KernelList all_kernels() {
   }
   return all;
 }
-
-}  // namespace
 
 const KernelList& kernels() {
   // Never destroyed: a thread may still compute when the process ends.

@@ -1,6 +1,7 @@
 // The kernels, in one list for every front end. To add one, see docs/add-a-kernel.md.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@ KernelList dynamics_kernels();
 KernelList energy_kernels();
 KernelList matrix_kernels();
 KernelList regressor_kernels();
+KernelList adaptive_kernels();
 KernelList kinematics_kernels();
 KernelList configuration_kernels();
 KernelList wrench_kernels();
@@ -25,11 +27,17 @@ KernelList mass_partials_kernels();
 KernelList frame_partials_kernels();
 KernelList check_kernels();
 KernelList simulation_kernels();
+KernelList rollout_adjoint_kernels();
 KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
+KernelList hessian_kernels();
+KernelList series_partials_kernels();
 KernelList constraint_kernels();
 
-// All of them; the slot of each is its position.
+// Parts of a list together; the slot of each kernel is its position.
+KernelList numbered(std::initializer_list<KernelList> parts);
+
+// All of them.
 JOUNCE_EXPORT const KernelList& kernels();
 
 // Null if there is none of this name.

@@ -1,7 +1,7 @@
 // Derivatives of the mass matrix and of its inverse; Christoffel symbols.
 #include "jounce/partials/mass_partials.hpp"
 
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
@@ -49,8 +49,7 @@ struct InverseMassMatrixDerivatives {
 }  // namespace
 
 KernelList mass_partials_kernels() {
-  return {kernel_of<MassMatrixDerivatives>, kernel_of<ChristoffelSymbols>,
-          kernel_of<InverseMassMatrixDerivatives>};
+  return differentiable<MassMatrixDerivatives, ChristoffelSymbols, InverseMassMatrixDerivatives>();
 }
 
 }  // namespace jounce

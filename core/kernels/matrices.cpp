@@ -1,5 +1,5 @@
 // The mass matrix, its inverse, the centroidal momentum matrix.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/dynamics/momentum.hpp"
@@ -62,8 +62,8 @@ struct CentroidalMomentumMatrixRate {
 }  // namespace
 
 KernelList matrix_kernels() {
-  return {kernel_of<MassMatrix>, kernel_of<InverseMassMatrix>, kernel_of<CentroidalMomentumMatrix>,
-          kernel_of<CentroidalMomentumMatrixRate>};
+  return differentiable<MassMatrix, InverseMassMatrix, CentroidalMomentumMatrix,
+                        CentroidalMomentumMatrixRate>();
 }
 
 }  // namespace jounce

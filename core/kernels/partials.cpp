@@ -1,5 +1,5 @@
 // Partial derivatives of inverse, forward and hybrid dynamics; the Coriolis matrix.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/partials/forward_partials.hpp"
 #include "jounce/partials/hybrid_partials.hpp"
@@ -94,9 +94,9 @@ struct CoriolisMatrix {
 }  // namespace
 
 KernelList partials_kernels() {
-  return {kernel_of<InverseDynamicsDerivatives>, kernel_of<ForwardDynamicsDerivatives<false>>,
-          kernel_of<ForwardDynamicsDerivatives<true>>, kernel_of<HybridDynamicsDerivatives>,
-          kernel_of<CoriolisMatrix>};
+  return differentiable<InverseDynamicsDerivatives, ForwardDynamicsDerivatives<false>,
+                        ForwardDynamicsDerivatives<true>, HybridDynamicsDerivatives,
+                        CoriolisMatrix>();
 }
 
 }  // namespace jounce

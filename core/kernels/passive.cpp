@@ -1,5 +1,5 @@
 // Forces of springs, damping and friction in the joints, and their derivatives.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/passive.hpp"
 #include "jounce/kernels/list.hpp"
 
@@ -35,6 +35,8 @@ struct PassiveForcesDerivatives {
 
 }  // namespace
 
-KernelList passive_kernels() { return {kernel_of<PassiveForces>, kernel_of<PassiveForcesDerivatives>}; }
+KernelList passive_kernels() {
+  return differentiable<PassiveForces, PassiveForcesDerivatives>();
+}
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Linear maps from the inertial parameters.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/regressors.hpp"
 #include "jounce/kernels/list.hpp"
 
@@ -59,8 +59,8 @@ struct MomentumRegressor {
 }  // namespace
 
 KernelList regressor_kernels() {
-  return {kernel_of<TorqueRegressor>, kernel_of<KineticEnergyRegressor>,
-          kernel_of<PotentialEnergyRegressor>, kernel_of<MomentumRegressor>};
+  return differentiable<TorqueRegressor, KineticEnergyRegressor, PotentialEnergyRegressor,
+                        MomentumRegressor>();
 }
 
 }  // namespace jounce

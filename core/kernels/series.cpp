@@ -1,5 +1,5 @@
 // Time derivatives of inverse, forward and hybrid dynamics.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/series/series.hpp"
 #include "jounce/series/series_solve.hpp"
@@ -62,8 +62,7 @@ struct HybridDynamicsSeries {
 }  // namespace
 
 KernelList series_kernels() {
-  return {kernel_of<InverseDynamicsSeries>, kernel_of<ForwardDynamicsSeries>,
-          kernel_of<HybridDynamicsSeries>};
+  return differentiable<InverseDynamicsSeries, ForwardDynamicsSeries, HybridDynamicsSeries>();
 }
 
 }  // namespace jounce

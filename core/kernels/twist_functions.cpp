@@ -7,11 +7,6 @@
 namespace jounce {
 namespace {
 
-template <class S>
-JOUNCE_INLINE Motion<S> motion_from(const S* x) {
-  return {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-}
-
 constexpr Demand kPoseDemand{"T", demands::last_row};
 
 struct Convert {
@@ -45,8 +40,7 @@ struct ConvertWrench {
   static int run(const X& x, Work<S>&) {
     if (!has_last_row(x.in("T"))) return 0;
     const Axes from = axes_of(x.options.source), to = axes_of(x.options.representation);
-    const Motion<S> w = motion_from(x.in("w"));
-    const Force<S> y = converted(pose_from(x.in("T")), from, to, Force<S>{w.w, w.v});
+    const Force<S> y = converted(pose_from(x.in("T")), from, to, force_from(x.in("w")));
     store(y.n, x.out("w"));
     store(y.f, x.out("w") + 3);
     return -1;

@@ -1,5 +1,5 @@
 // Wrenches on bodies: through their joints, and at frames.
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/joint_wrenches.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/jacobian.hpp"
@@ -40,6 +40,8 @@ struct FrameWrench {
 
 }  // namespace
 
-KernelList wrench_kernels() { return {kernel_of<JointWrenches>, kernel_of<FrameWrench>}; }
+KernelList wrench_kernels() {
+  return differentiable<JointWrenches, FrameWrench>();
+}
 
 }  // namespace jounce

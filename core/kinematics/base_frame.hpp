@@ -62,13 +62,7 @@ template <class S, class P>
 JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
   base_poses(tree, q, work, [&](int i, const Mat3<S>& R) JOUNCE_INLINED {
     const RigidInertia<P>& own = tree.nodes[i].inertia;
-    if (tree.nodes[i].parent < 0) {
-      const Sym3<P>& I = own.I;
-      work.inertia[i] = {S(own.m), Vec3<S>::zero() + own.h,
-                         {S(I.xx), S(I.xy), S(I.yy), S(I.xz), S(I.yz), S(I.zz)}};
-    } else {
-      work.inertia[i] = {S(own.m), R * own.h, rotated(R, own.I)};
-    }
+    work.inertia[i] = {S(own.m), R * own.h, rotated(R, own.I)};
   });
 }
 

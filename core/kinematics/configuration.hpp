@@ -9,53 +9,49 @@
 namespace jounce {
 
 // Coordinates of one joint, moved.
-inline void integrate(const Node<double>& node, const double* from, const double* d, double* to) {
-  if (node.nv == 1) {
+template <class S, class P>
+JOUNCE_INLINE void integrate(const Node<P>& node, const S* from, const S* d, S* to) {
+  if (node.nv == 1) [[likely]] {
     to[0] = from[0] + d[0];
     return;
   }
-  double turn[4], turned[4];
-  const Vec3<double> w{d[0], d[1], d[2]};
-  quaternion_exp(w, turn);
-  quaternion_product(from, turn, turned);
-  normalize_quaternion(turned);
+  const Vec3<S> w = vector_from(d);
   if (node.kind == Kind::free) {
-    const Vec3<double> p{from[4], from[5], from[6]};
-    store(p + rotation(from) * translation(w, {d[3], d[4], d[5]}), to + 4);
+    store(vector_from(from + 4) + rotation(from) * translation(w, vector_from(d + 3)), to + 4);
   }
-  for (int k = 0; k < 4; ++k) to[k] = turned[k];
+  turn_quaternion(from, w, to);
 }
 
 // The tangent vector of one joint.
-inline void difference(const Node<double>& node, const double* from, const double* to, double* d) {
-  if (node.nv == 1) {
+template <class S, class P>
+JOUNCE_INLINE void difference(const Node<P>& node, const S* from, const S* to, S* d) {
+  if (node.nv == 1) [[likely]] {
     d[0] = to[0] - from[0];
     return;
   }
-  const double back[] = {-from[0], -from[1], -from[2], from[3]};
-  double turn[4];
-  quaternion_product(back, to, turn);
-  const Vec3<double> w = quaternion_log(turn);
+  const Vec3<S> w = turn_between(from, to);
   if (node.kind == Kind::free) {
-    const Vec3<double> p{to[4] - from[4], to[5] - from[5], to[6] - from[6]};
+    const Vec3<S> p = vector_from(to + 4) - vector_from(from + 4);
     store(inverse_translation(w, transposed(rotation(from), p)), d + 3);
   }
   store(w, d);
 }
 
-inline void integrate(const Tree<double>& tree, const double* q, const double* dv, double* out) {
-  for (const Node<double>& node : tree.nodes) integrate(node, q + node.q, dv + node.v, out + node.q);
+template <class S, class P>
+void integrate(const Tree<P>& tree, const S* q, const S* dv, S* out) {
+  for (const Node<P>& node : tree.nodes) integrate(node, q + node.q, dv + node.v, out + node.q);
 }
 
-inline void difference(const Tree<double>& tree, const double* q0, const double* q1, double* out) {
-  for (const Node<double>& node : tree.nodes) difference(node, q0 + node.q, q1 + node.q, out + node.v);
+template <class S, class P>
+void difference(const Tree<P>& tree, const S* q0, const S* q1, S* out) {
+  for (const Node<P>& node : tree.nodes) difference(node, q0 + node.q, q1 + node.q, out + node.v);
 }
 
 // q0 moved by the part s of the tangent vector that leads to q1.
-inline void interpolate(const Tree<double>& tree, const double* q0, const double* q1, double s,
-                        double* out) {
-  for (const Node<double>& node : tree.nodes) {
-    double d[6];
+template <class S, class P>
+void interpolate(const Tree<P>& tree, const S* q0, const S* q1, const S& s, S* out) {
+  for (const Node<P>& node : tree.nodes) {
+    S d[6];
     difference(node, q0 + node.q, q1 + node.q, d);
     for (int k = 0; k < node.nv; ++k) d[k] *= s;
     integrate(node, q0 + node.q, d, out + node.q);

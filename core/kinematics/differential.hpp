@@ -16,68 +16,74 @@ namespace jounce {
 // in the first n of 6 rows. Elsewhere the matrix is zero.
 enum class Layout { diagonal, packed };
 
+template <class S>
 class BlockMatrix {
  public:
-  BlockMatrix(const Tree<double>& tree, Layout layout, double* entries)
+  template <class P>
+  BlockMatrix(const Tree<P>& tree, Layout layout, S* entries)
       : nv_(tree.nv), diagonal_(layout == Layout::diagonal), entries_(entries) {
-    std::fill_n(entries, std::size_t(diagonal_ ? nv_ : 6) * nv_, 0.0);
+    std::fill_n(entries, std::size_t(diagonal_ ? nv_ : 6) * nv_, S(0.0));
   }
   // The map times a sign.
-  void set(const Node<double>& node, const BlockMap& map, double sign = 1.0) {
-    const Vec3<double> d[] = {map.D.x, map.D.y, map.D.z}, l[] = {map.L.x, map.L.y, map.L.z};
+  template <class P>
+  void set(const Node<P>& node, const Blocks<S>& map, double sign = 1.0) {
+    const Vec3<S> d[] = {map.D.x, map.D.y, map.D.z}, l[] = {map.L.x, map.L.y, map.L.z};
     for (int k = 0; k < node.nv; ++k) {
-      double* column = at(node) + k;
+      S* column = at(node) + k;
       if (k < 3) store(d[k] * sign, column, nv_);
       if (node.nv > 3) store((k < 3 ? l[k] : d[k - 3]) * sign, column + 3 * std::size_t(nv_), nv_);
     }
   }
-  void set(const Node<double>& node, double x) { *at(node) = x; }
+  template <class P>
+  void set(const Node<P>& node, double x) { *at(node) = S(x); }
 
  private:
-  double* at(const Node<double>& node) const {
+  template <class P>
+  S* at(const Node<P>& node) const {
     return entries_ + node.v + (diagonal_ ? std::size_t(node.v) * nv_ : 0);
   }
   int nv_;
   bool diagonal_;
-  double* entries_;
+  S* entries_;
 };
 
 namespace detail {
 // The linear part of a joint's tangent vector; zero where it only turns.
-inline Vec3<double> linear_part(const Node<double>& node, const double* u) {
-  return node.kind == Kind::free ? Vec3<double>{u[3], u[4], u[5]} : Vec3<double>::zero();
+template <class S, class P>
+Vec3<S> linear_part(const Node<P>& node, const S* u) {
+  return node.kind == Kind::free ? Vec3<S>{u[3], u[4], u[5]} : Vec3<S>::zero();
 }
 }  // namespace detail
 
-inline void integrate_derivatives(const Tree<double>& tree, Layout layout, const double* dv,
-                                  double* by_q, double* by_dv) {
-  BlockMatrix start(tree, layout, by_q), step(tree, layout, by_dv);
-  for (const Node<double>& node : tree.nodes) {
-    const double* u = dv + node.v;
+template <class S, class P>
+void integrate_derivatives(const Tree<P>& tree, Layout layout, const S* dv, S* by_q, S* by_dv) {
+  BlockMatrix<S> start(tree, layout, by_q), step(tree, layout, by_dv);
+  for (const Node<P>& node : tree.nodes) {
+    const S* u = dv + node.v;
     if (node.nv == 1) {
       start.set(node, 1.0);
       step.set(node, 1.0);
       continue;
     }
-    const Vec3<double> w{-u[0], -u[1], -u[2]}, v = -detail::linear_part(node, u);
-    const BlockMap dexp = right_dexp(w, v);
+    const Vec3<S> w{-u[0], -u[1], -u[2]}, v = -detail::linear_part(node, u);
+    const Blocks<S> dexp = right_dexp(w, v);
     step.set(node, dexp);
     start.set(node, adjoint_of_exp(w, v, dexp));
   }
 }
 
-inline void difference_derivatives(const Tree<double>& tree, const double* q0, const double* q1,
-                                   double* by_q0, double* by_q1) {
-  BlockMatrix start(tree, Layout::diagonal, by_q0), end(tree, Layout::diagonal, by_q1);
-  for (const Node<double>& node : tree.nodes) {
+template <class S, class P>
+void difference_derivatives(const Tree<P>& tree, const S* q0, const S* q1, S* by_q0, S* by_q1) {
+  BlockMatrix<S> start(tree, Layout::diagonal, by_q0), end(tree, Layout::diagonal, by_q1);
+  for (const Node<P>& node : tree.nodes) {
     if (node.nv == 1) {
       start.set(node, -1.0);
       end.set(node, 1.0);
       continue;
     }
-    double u[6];
+    S u[6];
     difference(node, q0 + node.q, q1 + node.q, u);
-    const Vec3<double> w{u[0], u[1], u[2]}, v = detail::linear_part(node, u);
+    const Vec3<S> w{u[0], u[1], u[2]}, v = detail::linear_part(node, u);
     start.set(node, inverse_right_dexp(w, v), -1.0);
     end.set(node, inverse_right_dexp(-w, -v));
   }

@@ -9,12 +9,13 @@
 //   (3) u = -J^T (J J^T + mu)^-1 e,
 // is cut to the limits, and taken if the residual falls. How mu changes follows the ratio of that to
 // what the linear model predicts (Nielsen, Damping parameter in Marquardt's method, 1999).
+// A joint that follows another one has no rate of its own: its columns join those of its leader.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "jounce/kinematics/bodies.hpp"
+#include "jounce/kinematics/center_of_mass.hpp"
 #include "jounce/kinematics/configuration.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 
@@ -24,7 +25,7 @@ namespace jounce {
 struct Task {
   enum Kind { center_of_mass = -2, pose = 0, position = 1 };
   Kind kind;
-  FrameAt frame;
+  FrameAt<> frame;
   Pose<double> target;
   const double* weights;  // (6) angular, linear
 
@@ -46,6 +47,7 @@ inline Task task_at(int n, const double* nodes, const double* frames, const doub
 // What stops the search.
 struct SearchLimits {
   const double *lower, *upper;  // (nq), of joints of one rate
+  const double* couplings;      // (nv, 3) leading rate, multiplier and offset of each, or null
   double tolerance;             // of the residual's length
   int iterations;               // at most
 };
@@ -54,17 +56,17 @@ struct InverseKinematicsWork {
   int tasks, nv;
   FrameWork<double> frame;
   BodiesWork<double> bodies;
+  CenterOfMassWork<double> center;
   Task* task;
   double *columns;                            // (6, nv) body-fixed Jacobian of one frame
   double *J, *e, *J_trial, *e_trial;          // (rows, nv), (rows), and where a step would lead
   double *K, *diagonal, *pivot, *y;           // (rows, rows), then (rows)
   double *q, *trial, *u;                      // (nq), (nq), (nv)
   double* slope;                              // (nv) of half the squared residual
-  Vec3<double>* moment;                       // (n) of the nodes' subtrees
-  double* mass;                               // (n)
 
   InverseKinematicsWork(const Tree<double>& tree, int order, Arena& arena)
-      : tasks(order + 1), nv(tree.nv), frame(tree, arena), bodies(tree, arena) {
+      : tasks(order + 1), nv(tree.nv), frame(tree, arena), bodies(tree, arena),
+        center(tree, arena) {
     const std::size_t rows = 6 * std::size_t(tasks);
     task = arena.take<Task>(tasks);
     columns = arena.take<double>(6 * std::size_t(nv));
@@ -80,8 +82,6 @@ struct InverseKinematicsWork {
     trial = arena.take<double>(tree.nq);
     u = arena.take<double>(nv);
     slope = arena.take<double>(nv);
-    moment = arena.take<Vec3<double>>(tree.n);
-    mass = arena.take<double>(tree.n);
   }
   int rows() const {
     int sum = 0;
@@ -110,43 +110,16 @@ inline Vec3<double> frame_residual(const Task& task, const Pose<double>& world, 
   return w;
 }
 
-// Masses and first moments of all subtrees, about the origins of their nodes, along world axes.
-inline void subtree_moments(const Tree<double>& tree, InverseKinematicsWork& work) {
-  const auto* row = work.bodies.row;
-  for (int i = 0; i < tree.n; ++i) {
-    work.mass[i] = tree.nodes[i].inertia.m;
-    work.moment[i] = row[i].world.R * tree.nodes[i].inertia.h;
-  }
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const int p = tree.nodes[i].parent;
-    if (p < 0) continue;
-    work.mass[p] += work.mass[i];
-    work.moment[p] += work.moment[i] + (row[i].world.p - row[p].world.p) * work.mass[i];
-  }
-}
-
 // Residual and Jacobian of the center of mass.
 inline void center_of_mass_task(const Tree<double>& tree, const Task& task, const double* q, double* e,
                                 double* J, InverseKinematicsWork& work) {
   const double* none = nullptr;
-  bodies_outward(tree, q, none, none, work.bodies);
-  subtree_moments(tree, work);
-  double mass = 0.0;
-  Vec3<double> moment = Vec3<double>::zero();
-  for (int i = 0; i < tree.n; i = tree.nodes[i].end) {
-    mass += work.mass[i];
-    moment += work.moment[i] + (work.bodies.row[i].world.p - task.target.p) * work.mass[i];
-  }
-  const double over = mass > 0.0 ? 1.0 / mass : 0.0;
-  store_weighted(moment * over, task.weights + 3, e, 1);
-  for (int i = 0; i < tree.n; ++i) {
-    const Node<double>& node = tree.nodes[i];
-    const Mat3<double>& R = work.bodies.row[i].world.R;
-    for (int k = 0; k < node.nv; ++k) {
-      const Motion<double> s = screw<double>(node, k);
-      const Vec3<double> column = R * s.v * work.mass[i] + cross(R * s.w, work.moment[i]);
-      store_weighted(column * over, task.weights + 3, J + node.v + k, tree.nv);
-    }
+  double center[3];
+  center_of_mass(tree, q, center, work.bodies);
+  store_weighted(vector_from(center) - task.target.p, task.weights + 3, e, 1);
+  center_of_mass_motion(tree, -1, q, none, J, (double*)nullptr, (double*)nullptr, work.center);
+  for (int k = 0; k < 3; ++k) {
+    for (int j = 0; j < tree.nv; ++j) J[std::size_t(k) * tree.nv + j] *= task.weights[3 + k];
   }
 }
 
@@ -174,9 +147,26 @@ inline void frame_task(const Tree<double>& tree, const Task& task, const double*
   }
 }
 
+// Which rate a rate follows: itself, if it is free to move.
+inline int leader_of(int nv, const double* couplings, int j) {
+  return std::clamp(int(couplings[3 * j]), 0, nv - 1);
+}
+
+// The columns of rates that follow others join those of their leaders.
+inline void join_columns(int rows, int nv, const double* couplings, double* J) {
+  for (int j = 0; couplings && j < nv; ++j) {
+    const int leader = leader_of(nv, couplings, j);
+    for (int i = 0; leader != j && i < rows; ++i) {
+      double* row = J + std::size_t(i) * nv;
+      row[leader] += couplings[3 * j + 1] * row[j];
+      row[j] = 0.0;
+    }
+  }
+}
+
 // All residuals and their Jacobian; returns the squared length.
-inline double residuals(const Tree<double>& tree, const double* q, double* e, double* J,
-                        InverseKinematicsWork& work) {
+inline double residuals(const Tree<double>& tree, const SearchLimits& limits, const double* q,
+                        double* e, double* J, InverseKinematicsWork& work) {
   int row = 0;
   for (int k = 0; k < work.tasks; ++k) {
     const Task& task = work.task[k];
@@ -184,6 +174,7 @@ inline double residuals(const Tree<double>& tree, const double* q, double* e, do
     one(tree, task, q, e + row, J + std::size_t(row) * tree.nv, work);
     row += task.rows();
   }
+  join_columns(row, tree.nv, limits.couplings, J);
   double sum = 0.0;
   for (int i = 0; i < row; ++i) sum += e[i] * e[i];
   return sum;
@@ -275,9 +266,18 @@ inline double predicted_fall(double mu, const InverseKinematicsWork& work) {
   return fall;
 }
 
-inline void cut_to_limits(const Tree<double>& tree, const SearchLimits& limits, double* q) {
+// Then what follows others goes where they lead it.
+inline void cut_to_limits(const Tree<double>& tree, const SearchLimits& limits,
+                          InverseKinematicsWork& work, double* q) {
   for (const Node<double>& node : tree.nodes) {
     if (node.nv == 1) q[node.q] = std::clamp(q[node.q], limits.lower[node.q], limits.upper[node.q]);
+  }
+  if (!limits.couplings) return;
+  for (const Node<double>& node : tree.nodes) work.columns[node.v] = q[node.q];
+  for (const Node<double>& node : tree.nodes) {
+    const double* own = limits.couplings + 3 * std::size_t(node.v);
+    const int leader = leader_of(tree.nv, limits.couplings, node.v);
+    if (node.nv == 1 && leader != node.v) q[node.q] = own[1] * work.columns[leader] + own[2];
   }
 }
 
@@ -288,8 +288,8 @@ inline void find_configuration(const Tree<double>& tree, const SearchLimits& lim
   constexpr double kLeast = 1e-12, kMost = 1e9, kStill = 1e-15, kFlat = 1e-12;
   const int rows = work.rows();
   const double enough = limits.tolerance * limits.tolerance;
-  cut_to_limits(tree, limits, work.q);
-  double cost = residuals(tree, work.q, work.e, work.J, work), scale = 0.0;
+  cut_to_limits(tree, limits, work, work.q);
+  double cost = residuals(tree, limits, work.q, work.e, work.J, work), scale = 0.0;
   double damping = 1e-3, growth = 2.0;
   bool fresh = true;
   int k = 0;
@@ -302,8 +302,8 @@ inline void find_configuration(const Tree<double>& tree, const SearchLimits& lim
     const double mu = damping * scale;
     if (damped_step(rows, mu, work) < kStill || damping > kMost) break;
     integrate(tree, work.q, work.u, work.trial);
-    cut_to_limits(tree, limits, work.trial);
-    const double next = residuals(tree, work.trial, work.e_trial, work.J_trial, work);
+    cut_to_limits(tree, limits, work, work.trial);
+    const double next = residuals(tree, limits, work.trial, work.e_trial, work.J_trial, work);
     fresh = next < cost;
     if (!fresh) {
       damping = std::max(damping, 1e-6) * growth;

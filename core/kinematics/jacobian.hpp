@@ -14,9 +14,10 @@
 namespace jounce {
 
 // A frame fixed to a node (-1: to the world), with its pose in the node's frame.
+template <class P = double>
 struct FrameAt {
   int node = -1;
-  Pose<double> pose{Mat3<double>::identity(), Vec3<double>::zero()};
+  Pose<P> pose{Mat3<P>::identity(), Vec3<P>::zero()};
 };
 
 template <class S>
@@ -37,16 +38,16 @@ struct JacobianRateWork : FrameWork<S> {
       : FrameWork<S>(tree, arena), J(arena.take<S>(6 * std::size_t(tree.nv))) {}
 };
 
-template <class S>
-JOUNCE_INLINE Pose<S> widened(const Pose<double>& t) {
+template <class S, class P>
+JOUNCE_INLINE Pose<S> widened(const Pose<P>& t) {
   const Vec3<S> o = Vec3<S>::zero();
   return {{o + t.R.x, o + t.R.y, o + t.R.z}, o + t.p};
 }
 
 // Calls visit(node, T) for each ancestor below `stop`, the nearest first; T is the frame's pose in the
 // node. Returns the frame's pose in `stop` (-1: the world).
-template <class S, class P, class Visit>
-JOUNCE_INLINE Pose<S> walk_to_ancestor(const Tree<P>& tree, const FrameAt& frame, int stop, const S* q,
+template <class S, class P, class F, class Visit>
+JOUNCE_INLINE Pose<S> walk_to_ancestor(const Tree<P>& tree, const FrameAt<F>& frame, int stop, const S* q,
                                        const Angles<S>& angles, Visit&& visit) {
   Pose<S> T = widened<S>(frame.pose);
   for (int i = frame.node; i != stop; i = tree.nodes[i].parent) {
@@ -59,7 +60,7 @@ JOUNCE_INLINE Pose<S> walk_to_ancestor(const Tree<P>& tree, const FrameAt& frame
 
 // The same for all ancestors; returns the frame's pose in the world.
 template <class S, class P, class Visit>
-JOUNCE_INLINE Pose<S> walk_to_root(const Tree<P>& tree, const FrameAt& frame, const S* q,
+JOUNCE_INLINE Pose<S> walk_to_root(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                    FrameWork<S>& work, Visit&& visit) {
   work.angles.compute(tree, q);
   return walk_to_ancestor(tree, frame, -1, q, work.angles, visit);
@@ -73,13 +74,13 @@ JOUNCE_INLINE Motion<S> screw(const Node<P>& node, int k) {
 }
 
 template <class S, class P>
-void frame_pose(const Tree<P>& tree, const FrameAt& frame, const S* q, S* pose,
+void frame_pose(const Tree<P>& tree, const FrameAt<P>& frame, const S* q, S* pose,
                 FrameWork<S>& work) {
   store(walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {}), pose);
 }
 
 template <class S, class P>
-void frame_twist(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void frame_twist(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                  const S* q, const S* v, S* out, FrameWork<S>& work) {
   Motion<S> twist = Motion<S>::zero();
   const Pose<S> world =
@@ -93,7 +94,7 @@ void frame_twist(const Tree<P>& tree, const FrameAt& frame, Representation repre
 
 // The derivative of the twist's components: J a + dJ v. Without a, which may be null, the latter.
 template <class S, class P>
-void frame_acceleration(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void frame_acceleration(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                         const S* q, const S* v, const S* a, S* out, FrameWork<S>& work) {
   Motion<S> twist = Motion<S>::zero(), acceleration = twist;
   const Pose<S> world =
@@ -112,18 +113,17 @@ void frame_acceleration(const Tree<P>& tree, const FrameAt& frame, Representatio
 // A wrench at the frame, in a representation there, as one on the body that carries it, in and about
 // that body's frame.
 template <class S, class P>
-void frame_wrench(const Tree<P>& tree, const FrameAt& frame, Representation representation, const S* q,
+void frame_wrench(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation, const S* q,
                   const S* x, S* out, FrameWork<S>& work) {
   const Pose<S> world = walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {});
-  const Force<S> given{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, given));
+  Force<S> own = to_parent(frame.pose, body_wrench(representation, world, force_from(x)));
   if (frame.node >= 0) own = to_parent(tree.nodes[frame.node].alignment, own);
   store(Motion<S>{own.n, own.f}, out);
 }
 
 // J and dJ are 6 x nv, row-major; dJ needs v, and may be null.
 template <class S, class P>
-void jacobian(const Tree<P>& tree, const FrameAt& frame, Representation representation, const S* q,
+void jacobian(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation, const S* q,
               const S* v, S* J, S* dJ, FrameWork<S>& work) {
   const int nv = tree.nv;
   std::fill_n(J, 6 * std::size_t(nv), S(0.0));

@@ -64,7 +64,6 @@ template <class S>
 struct Blocks {
   Mat3<S> D, L;
 };
-using BlockMap = Blocks<double>;
 
 // 1 + f(t) ad(x) + g(t) ad(x)^2 at x = (w, v), t = w.w, with df and dg the derivatives of f and g by t.
 // There ad(w, v) is hat(w + eps v) with a dual unit eps, so that L is the derivative of D along v.

@@ -40,6 +40,25 @@ JOUNCE_INLINE void normalize_quaternion(S* q) {
   for (int k = 0; k < 4; ++k) q[k] *= s;
 }
 
+// `from`, turned by a rotation vector along its own axes; `to` may be the same.
+template <class S>
+JOUNCE_INLINE void turn_quaternion(const S* from, const Vec3<S>& w, S* to) {
+  S turn[4], turned[4];
+  quaternion_exp(w, turn);
+  quaternion_product(from, turn, turned);
+  normalize_quaternion(turned);
+  for (int k = 0; k < 4; ++k) to[k] = turned[k];
+}
+
+// The rotation vector that turns `from` to `to`, of length at most pi.
+template <class S, class F>
+JOUNCE_INLINE Vec3<S> turn_between(const F* from, const S* to) {
+  const S back[] = {S(-from[0]), S(-from[1]), S(-from[2]), S(from[3])};
+  S turn[4];
+  quaternion_product(back, to, turn);
+  return quaternion_log(turn);
+}
+
 // Divides by the largest entry, so that squares neither underflow nor overflow; false if it is zero.
 template <class S>
 JOUNCE_INLINE bool scale_quaternion(S* q) {

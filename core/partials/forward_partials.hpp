@@ -78,6 +78,24 @@ JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, Gathe
   });
 }
 
+// Whether products with M^-1 are faster than solves.
+template <class P>
+bool has_few_related(const Tree<P>& tree) {
+  return tree.mean_related <= kProductRates && tree.nv <= kMostRelated;
+}
+
+// X becomes -N X, N = M^-1, for X with the sparsity of the tree: by products or by solves.
+template <class S, class P>
+JOUNCE_INLINE void negative_apply(const Tree<P>& tree, bool products, const S* N, S* X,
+                                  InverseMassMatrixWork<S>& inverse, GatheredColumns<S>& gathered,
+                                  ColumnBlock<S>& block) {
+  if (products) {
+    negative_product(tree, N, X, gathered);
+  } else {
+    negative_solve(tree, N, X, tree.nv, inverse, block);
+  }
+}
+
 }  // namespace partials
 
 template <class S>
@@ -113,14 +131,11 @@ int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const 
   for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
   partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);  // M^-1 (tau - bias)
   partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
-  const bool sparse = method == PartialsMethod::automatic ? tree.mean_related <= kProductRates
-                                                          : method == PartialsMethod::products;
+  const bool products = method == PartialsMethod::automatic
+                            ? partials::has_few_related(tree)
+                            : method == PartialsMethod::products && tree.nv <= kMostRelated;
   for (S* X : {dq, dv}) {
-    if (sparse && tree.nv <= kMostRelated) {
-      partials::negative_product(tree, dtau, X, work.gathered);
-    } else {
-      partials::negative_solve(tree, dtau, X, tree.nv, work.inverse, work.block);
-    }
+    partials::negative_apply(tree, products, dtau, X, work.inverse, work.gathered, work.block);
   }
   return -1;
 }

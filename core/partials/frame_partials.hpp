@@ -56,7 +56,7 @@ JOUNCE_INLINE Motion<S> scaled(const Motion<S>& a, const S& s) {
 
 // The columns, and the frame's pose.
 template <class S, class P>
-JOUNCE_INLINE void frame_columns(const Tree<P>& tree, const FrameAt& frame, const S* q,
+JOUNCE_INLINE void frame_columns(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                  FramePartialsWork<S>& work) {
   work.count = 0;
   for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) work.count += tree.nodes[i].nv;
@@ -104,7 +104,7 @@ JOUNCE_INLINE Motion<S> acceleration_term(const typename FramePartialsWork<S>::C
 
 // dq and dv are 6 x nv, row-major.
 template <class S, class P>
-void frame_twist_partials(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void frame_twist_partials(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                           const S* q, const S* v, S* dq, S* dv, FramePartialsWork<S>& work) {
   const int nv = tree.nv;
   for (S* x : {dq, dv}) std::fill_n(x, 6 * std::size_t(nv), S(0.0));
@@ -119,7 +119,7 @@ void frame_twist_partials(const Tree<P>& tree, const FrameAt& frame, Representat
 
 // dq, dv and da are 6 x nv, row-major; of the derivative of the twist's components.
 template <class S, class P>
-void frame_acceleration_partials(const Tree<P>& tree, const FrameAt& frame,
+void frame_acceleration_partials(const Tree<P>& tree, const FrameAt<P>& frame,
                                  Representation representation, const S* q, const S* v, const S* a,
                                  S* dq, S* dv, S* da, FramePartialsWork<S>& work) {
   using namespace partials;
@@ -152,7 +152,7 @@ void frame_acceleration_partials(const Tree<P>& tree, const FrameAt& frame,
 
 // Entry [., j, k] of the 6 x nv x nv array is D_k J_j.
 template <class S, class P>
-void jacobian_partials(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void jacobian_partials(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                        const S* q, S* dJ, FramePartialsWork<S>& work) {
   const std::size_t nv = tree.nv;
   std::fill_n(dJ, 6 * nv * nv, S(0.0));
@@ -170,7 +170,7 @@ void jacobian_partials(const Tree<P>& tree, const FrameAt& frame, Representation
 
 // Entry [., j, k, l] of the 6 x nv x nv x nv array is D_l D_k J_j: equations (1) and (4) twice.
 template <class S, class P>
-void jacobian_second_partials(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void jacobian_second_partials(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                               const S* q, S* ddJ, FramePartialsWork<S>& work) {
   using namespace partials;
   const std::size_t nv = tree.nv;

@@ -65,6 +65,13 @@ JOUNCE_INLINE Force<S> twice_B(const Sym3<S>& Y, const Force<S>& momentum, const
   return {Y * w - cross(momentum.n, w), cross(momentum.f, w) * -2.0};
 }
 
+// 2 B^T x, which has no force part.
+template <class S>
+JOUNCE_INLINE Vec3<S> twice_B_transposed(const Sym3<S>& Y, const Force<S>& momentum,
+                                         const Motion<S>& x) {
+  return Y * x.w + cross(momentum.n, x.w) + cross(momentum.f, x.v) * 2.0;
+}
+
 // Gravity along the axes of a root.
 template <class S, class P>
 JOUNCE_INLINE Vec3<S> root_gravity(const Tree<P>& tree, const Node<P>& node, const S* q,
@@ -164,12 +171,10 @@ JOUNCE_INLINE void keep_wrenches(const typename PartialsWork<S>::Row& me, const 
   Force<S> t3 = twice_B(me.Y, me.momentum, rate.psi.w);
   t3 += me.I * rate.psi2;
   t3 += dual_bracket(rate.s, me.f);
-  const Vec3<S> t4 = me.Y * rate.s.w + cross(me.momentum.n, rate.s.w) +
-                     cross(me.momentum.f, rate.s.v) * 2.0;
   store(t1, work.t1, c);
   store(t2, work.t2, c);
   store(t3, work.t3, c);
-  work.t4.set(c, t4);
+  work.t4.set(c, twice_B_transposed(me.Y, me.momentum, rate.s));
   work.origin.set(c, p);
 }
 

@@ -210,6 +210,20 @@ JOUNCE_INLINE void all_triples(const Tree<P>& tree, const S* q, const Sink& sink
   }
 }
 
+// Calls visit(x, y, l, sign) for the rates of a node that do not commute: [x, y] = sign * rate l.
+template <class P, class Visit>
+JOUNCE_INLINE void for_brackets(const Node<P>& node, Visit&& visit) {
+  if (!is_group(node.kind)) return;
+  // rotations x, y of a cycle x, y, l: [x, y] = l; of a rotation and a slide, likewise a slide
+  for (int k = 0; k < 3; ++k) {
+    const int x = node.v + k, y = node.v + (k + 1) % 3, l = node.v + (k + 2) % 3;
+    visit(x, y, l, 1.0);
+    if (node.kind != Kind::free) continue;
+    visit(x, y + 3, l + 3, 1.0);
+    visit(y, x + 3, l + 3, -1.0);
+  }
+}
+
 // The last three terms of equation (4) for two rates x, y of one node with [x, y] = sign * rate l.
 template <class S, class P>
 JOUNCE_INLINE void add_bracket(const Tree<P>& tree, int x, int y, int l, double sign,
@@ -240,15 +254,9 @@ void christoffel_symbols(const Tree<P>& tree, const S* q, S* symbols, MassPartia
   const partials::ChristoffelSink<S> sink{{symbols, std::size_t(tree.nv)}};
   partials::all_triples(tree, q, sink, work);
   for (const Node<P>& node : tree.nodes) {
-    if (!is_group(node.kind)) continue;
-    // rotations x, y of a cycle x, y, l: [x, y] = l; of a rotation and a slide, likewise a slide
-    for (int k = 0; k < 3; ++k) {
-      const int x = node.v + k, y = node.v + (k + 1) % 3, l = node.v + (k + 2) % 3;
-      partials::add_bracket(tree, x, y, l, 1.0, sink, work.M);
-      if (node.kind != Kind::free) continue;
-      partials::add_bracket(tree, x, y + 3, l + 3, 1.0, sink, work.M);
-      partials::add_bracket(tree, y, x + 3, l + 3, -1.0, sink, work.M);
-    }
+    partials::for_brackets(node, [&](int x, int y, int l, double sign) JOUNCE_INLINED {
+      partials::add_bracket(tree, x, y, l, sign, sink, work.M);
+    });
   }
 }
 
@@ -294,18 +302,14 @@ JOUNCE_INLINE void negative_swap(const Cube<S>& x) {
 template <class S, class P>
 int inverse_mass_matrix_partials(const Tree<P>& tree, const S* q, S* dN, InverseMassPartialsWork<S>& work) {
   const std::size_t nv = tree.nv;
-  const bool sparse = tree.mean_related <= kProductRates && tree.nv <= kMostRelated;
+  const bool products = partials::has_few_related(tree);
   const int singular = inverse_mass_matrix(tree, q, work.N, work.inverse);
   if (singular >= 0) return singular;
   mass_matrix_partials(tree, q, dN, work.mass);
   for (const bool second : {false, true}) {
     for (std::size_t i = 0; i < nv; ++i) {
       S* rows = dN + i * nv * nv;
-      if (sparse) {
-        partials::negative_product(tree, work.N, rows, work.gathered);
-      } else {
-        partials::negative_solve(tree, work.N, rows, tree.nv, work.inverse, work.block);
-      }
+      partials::negative_apply(tree, products, work.N, rows, work.inverse, work.gathered, work.block);
     }
     if (!second) partials::negative_swap(partials::Cube<S>{dN, nv});
   }

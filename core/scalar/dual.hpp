@@ -22,9 +22,17 @@ struct Dual {
     return {q, (a.d - q * b.d) / b.x};
   }
   friend JOUNCE_INLINE Dual operator-(Dual a) { return {-a.x, -a.d}; }
+  // Constants have no tangent to multiply with.
+  friend JOUNCE_INLINE Dual operator*(Dual a, double b) { return {a.x * b, a.d * b}; }
+  friend JOUNCE_INLINE Dual operator*(double a, Dual b) { return {a * b.x, a * b.d}; }
+  friend JOUNCE_INLINE Dual operator+(Dual a, double b) { return {a.x + b, a.d}; }
+  friend JOUNCE_INLINE Dual operator+(double a, Dual b) { return {a + b.x, b.d}; }
+  friend JOUNCE_INLINE Dual operator-(Dual a, double b) { return {a.x - b, a.d}; }
+  friend JOUNCE_INLINE Dual operator-(double a, Dual b) { return {a - b.x, -b.d}; }
   friend JOUNCE_INLINE auto operator<(Dual a, Dual b) { return a.x < b.x; }
   friend JOUNCE_INLINE auto operator<=(Dual a, Dual b) { return a.x <= b.x; }
   friend JOUNCE_INLINE auto operator>(Dual a, Dual b) { return a.x > b.x; }
+  friend JOUNCE_INLINE auto operator>=(Dual a, Dual b) { return a.x >= b.x; }
   JOUNCE_INLINE Dual& operator+=(Dual b) { return *this = *this + b; }
   JOUNCE_INLINE Dual& operator-=(Dual b) { return *this = *this - b; }
   JOUNCE_INLINE Dual& operator*=(Dual b) { return *this = *this * b; }
@@ -37,6 +45,7 @@ struct Dual {
     S root = sqrt(a.x);
     return {root, a.d / (root + root)};
   }
+  friend JOUNCE_INLINE bool is_zero(Dual a) { return is_zero(a.x) && is_zero(a.d); }
   friend JOUNCE_INLINE auto value(Dual a) { return value(a.x); }
 };
 

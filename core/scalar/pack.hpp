@@ -76,6 +76,7 @@ struct Pack {
     for (int i = 0; i < W; ++i) r.v[i] = std::sqrt(a.v[i]);
     return r;
   }
+  friend JOUNCE_INLINE bool is_zero(Pack a) { return !any((a < Pack(0.0)) | (a > Pack(0.0))); }
   friend JOUNCE_INLINE Pack value(Pack a) { return a; }
   friend JOUNCE_INLINE double lane(const Pack& a, int i) { return a.v[i]; }
   friend JOUNCE_INLINE void set_lane(Pack& a, int i, double y) { a.v[i] = y; }

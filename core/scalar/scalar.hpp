@@ -23,6 +23,9 @@ JOUNCE_INLINE bool all(bool mask) { return mask; }
 // The value without its tangent, for decisions (comparisons, thresholds).
 JOUNCE_INLINE double value(double x) { return x; }
 
+// Whether a constant is zero, with its tangent, so that what it multiplies may be left out.
+JOUNCE_INLINE bool is_zero(double x) { return x == 0.0; }
+
 JOUNCE_INLINE double lane(double x, int) { return x; }
 JOUNCE_INLINE void set_lane(double& x, int, double y) { x = y; }
 

@@ -31,7 +31,7 @@ JOUNCE_INLINE void keep_axes(const Node<P>& node, MotionSeriesWork<S>& work) {
 }
 
 template <class S, class P>
-JOUNCE_INLINE void axes_in_world(const Tree<P>& tree, const FrameAt& frame, const S* q,
+JOUNCE_INLINE void axes_in_world(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                  const S* motion, MotionSeriesWork<S>& work) {
   walk_outward(tree, frame, q, motion, work, [&](auto kind, const auto& s, const Vec3<S>*) {
     keep_axes<decltype(kind)::value>(s.node, work);
@@ -40,7 +40,7 @@ JOUNCE_INLINE void axes_in_world(const Tree<P>& tree, const FrameAt& frame, cons
 
 // Equation (2); b of the root is not needed.
 template <class S, class P>
-JOUNCE_INLINE void axes_in_frame(const Tree<P>& tree, const FrameAt& frame, const S* q,
+JOUNCE_INLINE void axes_in_frame(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                  const S* motion, MotionSeriesWork<S>& work) {
   const int rows = work.rows;
   const Vec3<S> zero = Vec3<S>::zero();
@@ -101,7 +101,7 @@ JOUNCE_INLINE void store_columns(const Node<P>& node, int nv, Halves halves, S* 
 
 // Levers to the frame's origin: they grow from the frame to the root.
 template <class S, class P>
-JOUNCE_INLINE void columns_at_frame(const Tree<P>& tree, const FrameAt& frame, Halves halves, S* J,
+JOUNCE_INLINE void columns_at_frame(const Tree<P>& tree, const FrameAt<P>& frame, Halves halves, S* J,
                                     MotionSeriesWork<S>& work) {
   for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) {
     const Node<P>& node = tree.nodes[i];
@@ -131,7 +131,7 @@ JOUNCE_INLINE void columns_at_world(const Tree<P>& tree, int length, S* J,
 
 // jacobians: (r+3, 6, nv), the Jacobian and its derivatives up to order r+2.
 template <class S, class P>
-void jacobian_series(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void jacobian_series(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                      const S* q, const S* motion, S* jacobians, MotionSeriesWork<S>& work) {
   using namespace series;
   const int rows = work.rows;

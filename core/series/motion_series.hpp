@@ -63,7 +63,7 @@ JOUNCE_INLINE void begin(const Tree<P>& tree, const S* q, MotionSeriesWork<S>& w
 
 // Fills the path to a frame and returns its length.
 template <class S, class P>
-JOUNCE_INLINE int find_path(const Tree<P>& tree, const FrameAt& frame, MotionSeriesWork<S>& work) {
+JOUNCE_INLINE int find_path(const Tree<P>& tree, const FrameAt<P>& frame, MotionSeriesWork<S>& work) {
   for (int i = frame.node; i >= 0; i = tree.nodes[i].parent) work.path[tree.nodes[i].depth] = i;
   return frame.node >= 0 ? tree.nodes[frame.node].depth + 1 : 0;
 }
@@ -104,7 +104,7 @@ JOUNCE_INLINE void carry_twist(const JointSeries<S, P>& s, int rows, Motion<S>* 
 
 // Body-fixed twist of the frame, equation (1), in x, which is zero before; rows-1 coefficients.
 template <class S, class P>
-JOUNCE_INLINE void body_twist_series(const Tree<P>& tree, const FrameAt& frame, const S* q,
+JOUNCE_INLINE void body_twist_series(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                      const S* motion, Motion<S>* x, MotionSeriesWork<S>& work) {
   const int length = find_path(tree, frame, work), count = work.rows - 1;
   for (int d = 0; d < length; ++d) {
@@ -157,7 +157,7 @@ JOUNCE_INLINE Vec3<S> moved_origin(const JointSeries<S, P>& s, int k, int terms,
 // Equation (2). Calls visit(kind, joint, b) at each node, with its R in the workspace; in the end
 // that of the last node stays there.
 template <class S, class P, class Visit>
-JOUNCE_INLINE void walk_outward(const Tree<P>& tree, const FrameAt& frame, const S* q,
+JOUNCE_INLINE void walk_outward(const Tree<P>& tree, const FrameAt<P>& frame, const S* q,
                                 const S* motion, MotionSeriesWork<S>& work, Visit&& visit) {
   const int length = find_path(tree, frame, work), rows = work.rows;
   const Vec3<S> zero = Vec3<S>::zero();
@@ -230,8 +230,8 @@ JOUNCE_INLINE void add_joint_twist(const JointSeries<S, P>& s, bool spatial, Mot
 }
 
 // The frame's origin in the world, from that of its node.
-template <class S>
-JOUNCE_INLINE Vec3<S> frame_origin(const FrameAt& frame, int k, const MotionSeriesWork<S>& work) {
+template <class S, class P>
+JOUNCE_INLINE Vec3<S> frame_origin(const FrameAt<P>& frame, int k, const MotionSeriesWork<S>& work) {
   return work.point[k] + work.R[k] * frame.pose.p;
 }
 
@@ -239,7 +239,7 @@ JOUNCE_INLINE Vec3<S> frame_origin(const FrameAt& frame, int k, const MotionSeri
 
 // poses: (r+3, 4, 4), the pose and its derivatives up to order r+2.
 template <class S, class P>
-void pose_series(const Tree<P>& tree, const FrameAt& frame, const S* q, const S* motion, S* poses,
+void pose_series(const Tree<P>& tree, const FrameAt<P>& frame, const S* q, const S* motion, S* poses,
                  MotionSeriesWork<S>& work) {
   using namespace series;
   const int rows = work.rows;
@@ -259,7 +259,7 @@ void pose_series(const Tree<P>& tree, const FrameAt& frame, const S* q, const S*
 
 // twists: (r+2, 6), the twist and the derivatives of its components up to order r+1.
 template <class S, class P>
-void twist_series(const Tree<P>& tree, const FrameAt& frame, Representation representation,
+void twist_series(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                   const S* q, const S* motion, S* twists, MotionSeriesWork<S>& work) {
   using namespace series;
   const bool body = representation == Representation::body;

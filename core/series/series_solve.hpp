@@ -140,25 +140,16 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
 
 }  // namespace series
 
-// v: (nv); a: (r+1, nv), read where prescribed, may be null if nothing is; tau: (r+1, nv), read
-// elsewhere; f_ext: (r+1, n_bodies, 6) or null. Outputs (r+1, nv): derivatives of v from the first
-// on, and of tau (may be null). Returns a singular node or -1.
-template <class S, class P, class Mask>
-int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, const S* a,
-                 const S* tau, const S* f_ext, S* a_out, S* tau_out, SeriesSolveWork<S>& work) {
+// Coefficients of the accelerations, where those of the rates (row 0, and whatever is prescribed) are
+// set and all else in `rate` is zero. `forces(k)` is called before order k and sets row k of `force`.
+// Returns a singular node or -1.
+template <class S, class P, class Mask, class Forces>
+int solve_coefficients(const Tree<P>& tree, Mask prescribed, const S* q, const S* f_ext,
+                       Forces&& forces, SeriesSolveWork<S>& work) {
   using namespace series;
   SeriesWork<S>& w = work.series;
-  const int r = w.r, nv = tree.nv;
   const std::size_t wrenches = 6 * std::size_t(tree.n_bodies);
   w.angles.compute(tree, q);
-  to_coefficients(tau, r + 1, nv, work.force);
-  for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
-  for (int k = 0; k <= r; ++k) {
-    for (int i = 0; i < nv; ++i) {
-      S& next = w.rate[(k + 1) * nv + i];
-      next = prescribed(i) ? a[k * nv + i] * kFactorial.inverse[k + 1] : S(0.0);
-    }
-  }
   const int singular = factor(tree, q, prescribed, work);
   for (int i = 0; i < tree.n; ++i) {
     const SeriesNode<S, P> s(tree, w, i);
@@ -168,10 +159,33 @@ int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, c
       angular_velocity<K>(s, 0);
     });
   }
-  for (int k = 0; k <= r; ++k) {
+  for (int k = 0; k <= w.r; ++k) {
+    forces(k);
     bias_outward(tree, k, f_ext ? f_ext + k * wrenches : nullptr, w);
     solve_inward(tree, k, prescribed, work);
     solve_outward(tree, k, prescribed, work);
+  }
+  return singular;
+}
+
+// v: (nv); a: (r+1, nv), read where prescribed, may be null if nothing is; tau: (r+1, nv), read
+// elsewhere; f_ext: (r+1, n_bodies, 6) or null. Outputs (r+1, nv): derivatives of v from the first
+// on, and of tau (may be null). Returns a singular node or -1.
+template <class S, class P, class Mask>
+int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, const S* a,
+                 const S* tau, const S* f_ext, S* a_out, S* tau_out, SeriesSolveWork<S>& work) {
+  SeriesWork<S>& w = work.series;
+  const int r = w.r, nv = tree.nv;
+  series::to_coefficients(tau, r + 1, nv, work.force);
+  for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
+  for (int k = 0; k <= r; ++k) {
+    for (int i = 0; i < nv; ++i) {
+      S& next = w.rate[(k + 1) * nv + i];
+      next = prescribed(i) ? a[k * nv + i] * kFactorial.inverse[k + 1] : S(0.0);
+    }
+  }
+  const int singular = solve_coefficients(tree, prescribed, q, f_ext, [](int) {}, work);
+  for (int k = 0; k <= r; ++k) {
     for (int i = 0; i < nv; ++i) {  // what was given comes back as it was
       const int at = k * nv + i;
       const bool given = prescribed(i);

@@ -12,18 +12,13 @@
 
 namespace jounce {
 
-template <class S>
-JOUNCE_INLINE Vec3<S> load3(const S* x) {
-  return {x[0], x[1], x[2]};
-}
-
 // Equation (1).
 template <class S, class P>
 void to_parent_axes(const Tree<P>& tree, const S* q, const S* v, S* s) {
   for (int k = 0; k < tree.nv; ++k) s[k] = v[k];
   for (const Node<P>& node : tree.nodes) {
     if (node.kind != Kind::free) continue;
-    store(rotation(q + node.q) * load3(v + node.v + 3), s + node.v + 3);
+    store(rotation(q + node.q) * vector_from(v + node.v + 3), s + node.v + 3);
   }
 }
 template <class S, class P>
@@ -31,7 +26,7 @@ void to_body_axes(const Tree<P>& tree, const S* q, const S* s, S* v) {
   for (int k = 0; k < tree.nv; ++k) v[k] = s[k];
   for (const Node<P>& node : tree.nodes) {
     if (node.kind != Kind::free) continue;
-    store(transposed(rotation(q + node.q), load3(s + node.v + 3)), v + node.v + 3);
+    store(transposed(rotation(q + node.q), vector_from(s + node.v + 3)), v + node.v + 3);
   }
 }
 
@@ -42,26 +37,37 @@ void acceleration_to_parent_axes(const Tree<P>& tree, const S* q, const S* v, S*
     if (node.kind != Kind::free) continue;
     const S* x = v + node.v;
     S* own = a + node.v + 3;
-    store(rotation(q + node.q) * (load3(own) + cross(load3(x), load3(x + 3))), own);
+    store(rotation(q + node.q) * (vector_from(own) + cross(vector_from(x), vector_from(x + 3))), own);
   }
+}
+
+// And s' becomes v'.
+template <class S, class P>
+void acceleration_to_body_axes(const Tree<P>& tree, const S* q, const S* v, S* a) {
+  for (const Node<P>& node : tree.nodes) {
+    if (node.kind != Kind::free) continue;
+    const S* x = v + node.v;
+    S* own = a + node.v + 3;
+    store(transposed(rotation(q + node.q), vector_from(own)) - cross(vector_from(x), vector_from(x + 3)), own);
+  }
+}
+
+// Equation (2) for one node; `end` may be `from`.
+template <class S, class P>
+JOUNCE_INLINE void move_coordinates(const Node<P>& node, const S* from, const S* d, S* end) {
+  if (node.nv == 1) {
+    end[0] = from[0] + d[0];
+    return;
+  }
+  turn_quaternion(from, vector_from(d), end);
+  for (int k = 4; node.kind == Kind::free && k < 7; ++k) end[k] = from[k] + d[k - 1];
 }
 
 // Equation (2); `to` may be q.
 template <class S, class P>
 void move_coordinates(const Tree<P>& tree, const S* q, const S* u, S* to) {
   for (const Node<P>& node : tree.nodes) {
-    const S *from = q + node.q, *d = u + node.v;
-    S* end = to + node.q;
-    if (node.nv == 1) {
-      end[0] = from[0] + d[0];
-      continue;
-    }
-    S turn[4], turned[4];
-    quaternion_exp(load3(d), turn);
-    quaternion_product(from, turn, turned);
-    normalize_quaternion(turned);
-    for (int k = 0; k < 4; ++k) end[k] = turned[k];
-    for (int k = 4; node.kind == Kind::free && k < 7; ++k) end[k] = from[k] + d[k - 1];
+    move_coordinates(node, q + node.q, u + node.v, to + node.q);
   }
 }
 
@@ -71,8 +77,7 @@ void pull_back(const Tree<P>& tree, const S* xi, S* rates) {
   for (const Node<P>& node : tree.nodes) {
     if (!is_group(node.kind)) continue;
     S* own = rates + node.v;
-    const Vec3<S> x = load3(xi + node.v), w = load3(own), xw = cross(x, w);
-    store(w + xw * 0.5 + cross(x, xw) * Cotangent<S>(dot(x, x)).e, own);
+    store(inverse_translation(-vector_from(xi + node.v), vector_from(own)), own);
   }
 }
 

@@ -1,35 +1,60 @@
-// Many steps of an explicit method, forces per step, each k-th state stored.
+// Many steps of a method, forces per step, each k-th state stored.
 //
 // The lanes of a pack are states of a batch, and one that diverges must not stop the others. A lane
 // fails when its next state is not finite or its inertia is singular. What is stored of it from then
 // on is NaN, and it goes on as a copy of a lane that lives, so that it disturbs none.
+//
+// A stepper is a method: the rates s that it carries beside q, found from v by `enter` and v from them
+// by `leave`, and one step of both.
 #pragma once
 
 #include <limits>
 #include <type_traits>
 
-#include "jounce/simulation/forces.hpp"
 #include "jounce/simulation/step.hpp"
 
 namespace jounce {
 
 struct RolloutPlan {
-  const Tableau& method;
   std::ptrdiff_t stored, every;  // states after the first, steps between them
   bool linear;                   // forces between two rows
+  const unsigned char* prescribed;
+  bool passive;
+};
+
+// Methods of a tableau.
+struct ExplicitStepper {
+  const Tableau& method;
+  template <class S>
+  using Work = StepWork<S>;
+
+  template <class S, class P>
+  void enter(const Tree<P>& tree, const S* q, const S* v, S* s, Work<S>&) const {
+    to_parent_axes(tree, q, v, s);
+  }
+  template <class S, class P>
+  int step(const Tree<P>& tree, const S& dt, const HeldForces<S>& forces, S* q, S* s,
+           Work<S>& work) const {
+    return explicit_step(tree, method, dt, forces, q, s, work);
+  }
+  template <class S, class P>
+  void leave(const Tree<P>& tree, const S* q, const S* s, S* v, Work<S>&) const {
+    to_body_axes(tree, q, s, v);
+  }
 };
 
 // One lane of a pack as doubles.
+template <class Stepper>
 struct LaneWork {
-  StepWork<double> step;
-  double *q, *s, *now, *next, *between;
+  typename Stepper::template Work<double> step;
+  ControlWork<double> control;
+  double *q, *s, *servo;
 
   template <class P>
-  LaneWork(const Tree<P>& tree, Arena& arena) : step(tree, arena) {
-    const std::size_t row = tree.nv + 6 * tree.n_bodies;
+  LaneWork(const Tree<P>& tree, Arena& arena) : step(tree, arena), control(tree, arena) {
     q = arena.take<double>(tree.nq);
     s = arena.take<double>(tree.nv);
-    for (double** x : {&now, &next, &between}) *x = arena.take<double>(row);
+    servo = arena.take<double>(kServoRows * tree.nv);
   }
 };
 struct NoLaneWork {
@@ -37,19 +62,18 @@ struct NoLaneWork {
   NoLaneWork(const Tree<P>&, Arena&) {}
 };
 
-template <class S>
+template <class S, class Stepper>
 struct RolloutWork {
-  StepWork<S> step;
-  std::conditional_t<(lanes<S> > 1), LaneWork, NoLaneWork> lane;
+  typename Stepper::template Work<S> step;
+  ControlWork<S> control;
+  std::conditional_t<(lanes<S> > 1), LaneWork<Stepper>, NoLaneWork> lane;
   S *q, *s, *q_before, *s_before, *q_out, *v_out;
-  S *now, *next, *between;
 
   template <class P>
-  RolloutWork(const Tree<P>& tree, Arena& arena) : step(tree, arena), lane(tree, arena) {
-    const std::size_t row = tree.nv + 6 * tree.n_bodies;
+  RolloutWork(const Tree<P>& tree, Arena& arena)
+      : step(tree, arena), control(tree, arena), lane(tree, arena) {
     for (S** x : {&q, &q_before, &q_out}) *x = arena.take<S>(tree.nq);
     for (S** x : {&s, &s_before, &v_out}) *x = arena.take<S>(tree.nv);
-    for (S** x : {&now, &next, &between}) *x = arena.take<S>(row);
   }
 };
 
@@ -83,19 +107,19 @@ struct Lanes {
   }
 };
 
-template <class S, class P, class Tape>
+template <class S, class P, class Tape, class Stepper>
 class Rollout {
  public:
-  Rollout(const Tree<P>& tree, const RolloutPlan& plan, const Tape& tape, const S& dt,
-          RolloutWork<S>& work)
-      : tree_(tree), plan_(plan), tape_(tape), dt_(dt), work_(work),
-        forces_{work.now, work.next, work.between, control_row(tree, tape.has_wrenches()),
-                plan.linear} {}
+  Rollout(const Tree<P>& tree, const RolloutPlan& plan, const Stepper& stepper, const Tape& tape,
+          const S& dt, RolloutWork<S, Stepper>& work)
+      : tree_(tree), plan_(plan), stepper_(stepper), tape_(tape), dt_(dt), work_(work),
+        forces_(held(work.control, control_row(tree, tape.has_wrenches(), tape.has_references()),
+                     tape.servo())) {}
 
   // failed_at: the step that failed, or -1.
   void run(const S* q, const S* v, S* failed_at) {
     for (int k = 0; k < tree_.nq; ++k) work_.q[k] = q[k];
-    to_parent_axes(tree_, q, v, work_.s);
+    stepper_.enter(tree_, q, v, work_.s, work_.step);
     failed_at[0] = S(-1.0);
     tape_.store(0, q, v);
     const std::ptrdiff_t steps = plan_.stored * plan_.every;
@@ -107,11 +131,17 @@ class Rollout {
   }
 
  private:
+  template <class T>
+  HeldForces<T> held(const ControlWork<T>& work, const ControlRow& row, const T* servo) const {
+    return {work.now, work.next, work.between, work.total, row, plan_.linear, plan_.prescribed,
+            servo,    plan_.passive};
+  }
+
   void step(std::ptrdiff_t t, S& failed_at) {
     load(t);
     for (int k = 0; k < tree_.nq; ++k) work_.q_before[k] = work_.q[k];
     for (int k = 0; k < tree_.nv; ++k) work_.s_before[k] = work_.s[k];
-    const int bad = explicit_step(tree_, plan_.method, dt_, forces_, work_.q, work_.s, work_.step);
+    const int bad = stepper_.step(tree_, dt_, forces_, work_.q, work_.s, work_.step);
     S sum(0.0);  // of zeros where all is finite, else NaN
     for (int k = 0; k < tree_.nq; ++k) sum += work_.q[k] - work_.q[k];
     for (int k = 0; k < tree_.nv; ++k) sum += work_.s[k] - work_.s[k];
@@ -129,14 +159,9 @@ class Rollout {
   }
 
   void load(std::ptrdiff_t t) {
-    const ControlRow& row = forces_.row;
-    for (const bool second : {false, true}) {
-      if (second && !plan_.linear) break;
-      S* to = second ? work_.next : work_.now;
-      tape_.load_forces(t + second, to);
-      if (row.wrenches) tape_.load_wrenches(t + second, to + row.nv);
-      lanes_.replace(to, row.size());
-    }
+    load_controls(tape_, t, forces_);
+    lanes_.replace(work_.control.now, forces_.row.size());
+    if (plan_.linear) lanes_.replace(work_.control.next, forces_.row.size());
   }
 
   // Whether the step of one lane, done alone, meets a singular inertia.
@@ -144,20 +169,22 @@ class Rollout {
     if constexpr (Lanes<S>::count == 1) {
       return true;
     } else {
-      LaneWork& one = work_.lane;
-      for (int k = 0; k < tree_.nq; ++k) one.q[k] = lane(work_.q_before[k], i);
-      for (int k = 0; k < tree_.nv; ++k) one.s[k] = lane(work_.s_before[k], i);
-      for (int k = 0; k < forces_.row.size(); ++k) {
-        one.now[k] = lane(work_.now[k], i);
-        if (plan_.linear) one.next[k] = lane(work_.next[k], i);
-      }
-      const HeldForces<double> forces{one.now, one.next, one.between, forces_.row, plan_.linear};
-      return explicit_step(tree_, plan_.method, lane(dt_, i), forces, one.q, one.s, one.step) >= 0;
+      auto& one = work_.lane;
+      const auto take = [i](const S* from, int n, double* to) {
+        for (int k = 0; k < n; ++k) to[k] = lane(from[k], i);
+      };
+      take(work_.q_before, tree_.nq, one.q);
+      take(work_.s_before, tree_.nv, one.s);
+      take(work_.control.now, forces_.row.size(), one.control.now);
+      if (plan_.linear) take(work_.control.next, forces_.row.size(), one.control.next);
+      if (forces_.servo) take(forces_.servo, kServoRows * tree_.nv, one.servo);
+      const auto forces = held(one.control, forces_.row, forces_.servo ? one.servo : nullptr);
+      return stepper_.step(tree_, lane(dt_, i), forces, one.q, one.s, one.step) >= 0;
     }
   }
 
   void store(std::ptrdiff_t row) {
-    to_body_axes(tree_, work_.q, work_.s, work_.v_out);
+    if (lanes_.living >= 0) stepper_.leave(tree_, work_.q, work_.s, work_.v_out, work_.step);
     lanes_.spoil(work_.v_out, tree_.nv);
     const S* q = work_.q;
     if (lanes_.any) {
@@ -170,9 +197,10 @@ class Rollout {
 
   const Tree<P>& tree_;
   const RolloutPlan& plan_;
+  const Stepper& stepper_;
   const Tape& tape_;
   S dt_;
-  RolloutWork<S>& work_;
+  RolloutWork<S, Stepper>& work_;
   HeldForces<S> forces_;
   Lanes<S> lanes_;
 };

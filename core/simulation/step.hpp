@@ -7,7 +7,7 @@
 #pragma once
 
 #include "jounce/dynamics/articulated.hpp"
-#include "jounce/simulation/rates.hpp"
+#include "jounce/simulation/forces.hpp"
 #include "jounce/simulation/tableau.hpp"
 
 namespace jounce {
@@ -46,15 +46,31 @@ JOUNCE_INLINE void add_weighted(const S* from, const S& dt, const double* w, int
   }
 }
 
-// The state (q, s) a step later, in place. `forces(time, q, v)` gives a pair of pointers to the
-// generalized forces and the external wrenches (or null) at a time within the step, from 0 to 1.
-// Returns a singular node or -1.
-template <class S, class P, class Forces>
-int explicit_step(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces, S* q,
-                  S* s, StepWork<S>& work) {
-  const int nq = tree.nq, nv = tree.nv, n = method.slopes;
+// The accelerations that forces give. Returns a singular node or -1.
+template <class S, class P>
+JOUNCE_INLINE int accelerations(const Tree<P>& tree, const S* q, const S* v, const ForcesAt<S>& at,
+                                S* a, ArticulatedWork<S>& work) {
+  if (!at.prescribed) return forward_dynamics(tree, q, v, at.tau, at.f_ext, a, work);
+  return hybrid_dynamics(tree, at.prescribed, q, v, at.a, at.tau, at.f_ext, a, (S*)nullptr, work);
+}
+
+// What a step leaves of its stages: nothing.
+template <class S>
+struct KeepNothing {
+  StepWork<S>& work;
+  ArticulatedWork<S>& dynamics(int) const { return work.dynamics; }
+  void keep(int, const S*, const S*) const {}
+};
+
+// States and slopes of all stages. `forces(tree, time, q, v)` gives what acts at a time within the
+// step, from 0 to 1. `stages.keep` sees the move and the rates of each, before these are made those of
+// xi. Returns a singular node or -1.
+template <class S, class P, class Forces, class Stages>
+int explicit_stages(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces,
+                    const S* q, const S* s, StepWork<S>& work, Stages&& stages) {
+  const int nq = tree.nq, nv = tree.nv;
   int singular = -1;
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < method.slopes; ++i) {
     S *own_q = work.q + i * nq, *own_s = work.rates + i * nv, *own_a = work.slopes + i * nv;
     if (i == 0) {
       for (int k = 0; k < nq; ++k) own_q[k] = q[k];
@@ -67,21 +83,38 @@ int explicit_step(const Tree<P>& tree, const Tableau& method, const S& dt, Force
       add_weighted(start ? work.rates + start * nv : s, dt, w, i, work.slopes, nv, own_s);
     }
     to_body_axes(tree, own_q, own_s, work.v);
-    const auto [tau, f_ext] = forces(method.time(i), own_q, work.v);
-    const int bad = forward_dynamics(tree, own_q, work.v, tau, f_ext, own_a, work.dynamics);
+    const ForcesAt<S> at = forces(tree, method.time(i), own_q, work.v);
+    const int bad = accelerations(tree, own_q, work.v, at, own_a, stages.dynamics(i));
     if (singular < 0) singular = bad;
+    stages.keep(i, work.u, own_s);
     acceleration_to_parent_axes(tree, own_q, work.v, own_a);
     if (method.munthe_kaas && i > 0) pull_back(tree, work.u, own_s);
   }
+  return singular;
+}
+
+// The move of the finish; s is there already. `work.u` becomes it.
+template <class S, class P>
+JOUNCE_INLINE void finishing_move(const Tree<P>& tree, const Tableau& method, int move, const S& dt,
+                                  const S* s, StepWork<S>& work) {
+  const double* w = method.finish(move);
+  if (!method.with_next_rates) {
+    add_weighted((const S*)nullptr, dt, w, method.slopes, work.rates, tree.nv, work.u);
+    return;
+  }
+  const S h = dt * method.share(move);
+  for (int k = 0; k < tree.nv; ++k) work.u[k] = s[k] * h;
+}
+
+// The state (q, s) a step later, in place. Returns a singular node or -1.
+template <class S, class P, class Forces>
+int explicit_step(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces, S* q,
+                  S* s, StepWork<S>& work) {
+  const int singular =
+      explicit_stages(tree, method, dt, forces, q, s, work, KeepNothing<S>{work});
   for (int move = 0; move < method.moves; ++move) {
-    const double* w = method.finish(move);
-    if (!method.with_next_rates) add_weighted((const S*)nullptr, dt, w, n, work.rates, nv, work.u);
-    add_weighted(s, dt, w, n, work.slopes, nv, s);
-    if (method.with_next_rates) {
-      double all = 0.0;
-      for (int j = 0; j < n; ++j) all += w[j];
-      for (int k = 0; k < nv; ++k) work.u[k] = s[k] * (dt * all);
-    }
+    add_weighted(s, dt, method.finish(move), method.slopes, work.slopes, tree.nv, s);
+    finishing_move(tree, method, move, dt, s, work);
     move_coordinates(tree, q, work.u, q);
   }
   return singular;

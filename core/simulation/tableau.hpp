@@ -25,6 +25,13 @@ struct Tableau {
     return rows + (slopes - 1) * (slopes + 2) + move * slopes;
   }
 
+  // Which part of the step a finishing move takes.
+  double share(int move) const {
+    double all = 0.0;
+    for (int j = 0; j < slopes; ++j) all += finish(move)[j];
+    return all;
+  }
+
   // Whether the numbers are a method; if so, reads it.
   bool read(const double* numbers, std::ptrdiff_t count) {
     constexpr int head = 4;

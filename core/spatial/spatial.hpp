@@ -36,7 +36,15 @@ JOUNCE_INLINE auto dot(const Force<A>& a, const Motion<B>& b) -> Product<A, B> {
   return dot(a.n, b.w) + dot(a.f, b.v);
 }
 
-// Writes to an array, entries `stride` apart.
+// From six numbers, and to an array, entries `stride` apart.
+template <class S>
+JOUNCE_INLINE Motion<S> motion_from(const S* x) {
+  return {vector_from(x), vector_from(x + 3)};
+}
+template <class S>
+JOUNCE_INLINE Force<S> force_from(const S* x) {
+  return {vector_from(x), vector_from(x + 3)};
+}
 template <class S>
 JOUNCE_INLINE void store(const Motion<S>& m, S* out, int stride = 1) {
   store(m.w, out, stride);
@@ -108,6 +116,12 @@ struct RigidInertia {
     return *this;
   }
 };
+
+// From ten numbers, in the order m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
+template <class S>
+JOUNCE_INLINE RigidInertia<S> inertia_from(const S* a) {
+  return {a[0], vector_from(a + 1), {a[4], a[5], a[6], a[7], a[8], a[9]}};
+}
 
 // One over the mass; one for a massless body, whose center of mass is taken where it is seen from.
 template <class S>

@@ -7,8 +7,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "jounce/spatial/spatial.hpp"
@@ -53,20 +55,24 @@ struct Node {
 constexpr int kMostRelated = 1024;  // rates up to which `related` is kept
 constexpr int related_words(int nv) { return (nv + 63) / 64; }
 
+// A tree of doubles owns its arrays; one of other scalars is made for a call, in its workspace.
+template <class P, class T>
+using Row = std::conditional_t<std::is_same_v<P, double>, std::vector<T>, std::span<const T>>;
+
 template <class P = double>
 struct Tree {
   int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
   int n_moving = 0;
   int heaviest = 0;              // root of the tree with the largest mass
-  std::vector<Node<P>> nodes;
-  std::vector<P> armature;       // (nv)
-  std::vector<P> stiffness, damping, friction;  // (nv) of the joints, see dynamics/passive.hpp
-  std::vector<P> springref;      // (nq) where the springs rest
-  std::vector<int> angle_q;      // coordinates that are angles
-  std::vector<int> quaternions;  // first coordinate of each quaternion
-  std::vector<int> body_node;    // (n_bodies)
+  Row<P, Node<P>> nodes;
+  Row<P, P> armature;       // (nv)
+  Row<P, P> stiffness, damping, friction;  // (nv) of the joints, see dynamics/passive.hpp
+  Row<P, P> springref;      // (nq) where the springs rest
+  Row<P, int> angle_q;      // coordinates that are angles
+  Row<P, int> quaternions;  // first coordinate of each quaternion
+  Row<P, int> body_node;    // (n_bodies)
   // (nv) for each rate, which rates belong to its node, its ancestors and its subtree, as bits
-  std::vector<std::uint64_t> related;
+  Row<P, std::uint64_t> related;
   double mean_related = 0;       // how many these are in the mean
   bool sparse = false;           // these are few: most entries of M are zero
   Vec3<P> gravity;               // acceleration of gravity in the world
@@ -93,9 +99,7 @@ inline bool is_identity(const Pose<double>& t) {
 }
 // The inertia in the frame `to`, which is given in the inertia's own frame.
 inline RigidInertia<double> seen_from(const Pose<double>& to, const double* parameters) {
-  const double* a = parameters;
-  RigidInertia<double> j{a[0], {a[1], a[2], a[3]}, {a[4], a[5], a[6], a[7], a[8], a[9]}};
-  j = shifted(-to.p, j);
+  const RigidInertia<double> j = shifted(-to.p, inertia_from(parameters));
   const Mat3<double> r = transpose(to.R);
   return {j.m, r * j.h, rotated(r, j.I)};
 }
@@ -201,7 +205,7 @@ inline std::vector<double> rest_position(const double* q, const Tree<double>& t)
   std::vector<double> rest = numbers_or_zeros(q, t.nq);
   for (int start : t.quaternions) {
     double* x = rest.data() + start;
-    const double norm = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+    const double norm = quaternion_norm(x);
     for (int k = 0; k < 4; ++k) x[k] = norm > 0.0 ? x[k] / norm : k == 3 ? 1.0 : 0.0;
   }
   return rest;

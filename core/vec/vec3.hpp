@@ -45,6 +45,10 @@ JOUNCE_INLINE auto cross(const Vec3<A>& a, const Vec3<B>& b) -> Vec3<Product<A, 
 
 // Writes to an array, entries `stride` apart.
 template <class S>
+JOUNCE_INLINE Vec3<S> vector_from(const S* x) {
+  return {x[0], x[1], x[2]};
+}
+template <class S>
 JOUNCE_INLINE void store(const Vec3<S>& x, S* out, int stride = 1) {
   out[0] = x.x; out[stride] = x.y; out[2 * stride] = x.z;
 }

@@ -15,6 +15,7 @@ __all__ = [
     "ArgumentTypeError",
     "DivergenceError",
     "Error",
+    "LayoutWarning",
     "MissingExtraError",
     "MissingFileError",
     "ModelError",
@@ -78,6 +79,10 @@ class MissingExtraError(Error, ImportError):
 
 class ModelWarning(UserWarning):
     """A model that loads but holds something no real robot can have."""
+
+
+class LayoutWarning(UserWarning):
+    """A state that is valid but looks as if it were written in the layout of another library."""
 
 
 WORLD_IS_NO_BODY = (

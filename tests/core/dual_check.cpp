@@ -193,7 +193,7 @@ void compare_series(const State& s) {
 // Poses and twists of a frame: their tangents are the columns of its Jacobian.
 void compare_motion(const State& s) {
   const int nv = s.nv, r = s.r;
-  const FrameAt frame{s.tree.n - 1, {Mat3<double>::identity(), {0.1, -0.2, 0.3}}};
+  const FrameAt<> frame{s.tree.n - 1, {Mat3<double>::identity(), {0.1, -0.2, 0.3}}};
   Room<MotionSeriesWork<double>, int> plain(s.tree, r);
   Room<MotionSeriesWork<D>, int> dual(s.tree, r);
   std::vector<double> J((r + 3) * 6 * nv);

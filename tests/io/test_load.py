@@ -78,9 +78,13 @@ def test_mimic_is_for_urdf_and_xacro_only(tmp_path):
     path.write_text(MJCF)
     with pytest.raises(ValueError, match=r"mimic='locked' is for URDF and xacro files.*robot\.xml"):
         load(path, mimic="locked")
-    with pytest.raises(ValueError, match="mimic must be 'independent' or 'locked', got 'off'"):
+    with pytest.raises(
+        ValueError, match="mimic must be 'independent' or 'locked' or 'coupled', got 'off'"
+    ):
         load(path, mimic="off")
-    with pytest.raises(ValueError, match="mimic must be 'independent' or 'locked', got 'off'"):
+    with pytest.raises(
+        ValueError, match="mimic must be 'independent' or 'locked' or 'coupled', got 'off'"
+    ):
         load(ARM, mimic="off")
     pytest.importorskip("mujoco")
     assert load(path, mimic="independent").joint_names == load(path).joint_names == ("j",)

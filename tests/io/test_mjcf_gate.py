@@ -72,7 +72,9 @@ def test_errors_in_included_files_name_that_file_and_its_line(save):
     save("parts/tool.xml", "<x>\n" + mjcf('<geom size=".1"/>')[8:-9] + "</x>")
     assert jc.load(main).joint_names == ("j",)
     save("parts/tool.xml", "<x>\n<y></x>")
-    with pytest.raises(ModelError, match=r"arm\.xml:3: <include>: cannot .*tool\.xml:2: not well"):
+    with pytest.raises(
+        ModelError, match=r"arm\.xml:3: <include>: cannot .*tool\.xml:2: <y>: not well"
+    ):
         jc.load(main)
 
 
@@ -186,12 +188,20 @@ def test_size_is_limited_before_the_file_is_read(save):
 
 def test_text_that_is_not_what_it_says_is_refused_and_other_encodings_are_read(save):
     good = mjcf('<geom name="é" size=".1"/>')
-    with pytest.raises(ModelError, match=r"m\.xml:4: not well-formed XML"):
+    with pytest.raises(ModelError, match=r"m\.xml:4: <geom>: not well-formed XML"):
         jc.load(save("m.xml", good.encode("latin-1")))
     declared = '<?xml version="1.0" encoding="iso-8859-1"?>' + good
     assert jc.load(save("m.xml", declared.encode("latin-1"))).nv == 1
     assert jc.load(save("m.xml", good.replace("é", "a").encode("utf-16"))).nv == 1
     assert jc.load(save("m.xml", good.replace("<geom", "<!-- a -- b --><geom"))).nv == 1
+
+
+@pytest.mark.parametrize("levels", [1200, 100_000])
+def test_deep_nesting_is_refused_at_its_line(levels, save):
+    text = "<mujoco><worldbody>\n" + "<body>\n" * levels + "</body>" * levels
+    path = save("m.xml", text + "</worldbody></mujoco>")
+    with pytest.raises(ModelError, match=r"m\.xml:1000: <body>: elements are nested more"):
+        jc.load(path)
 
 
 def test_numbers_that_become_too_large_are_refused_at_the_body(save):

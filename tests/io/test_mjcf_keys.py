@@ -49,6 +49,19 @@ def test_a_base_that_is_let_go_stands_where_the_file_puts_it():
             np.testing.assert_allclose(here, there, rtol=0, atol=1e-14)
 
 
+def test_a_half_turn_of_a_keyframe_or_a_converter_is_meant():
+    """Nobody warns of it as of another library's identity."""
+    text = TEXT.format("<freejoint/>", "0 0 1 0 1 0 0 ").replace(' euler="10 20 30"', "")
+    model = jc.load_mjcf(text.replace(' pos="0 0 1"', "", 1))
+    there = Converter(model, mujoco.MjModel.from_xml_string(text))
+    qpos = there.to_q(model.poses["home"])
+    np.testing.assert_array_equal(qpos[:7], [0, 0, 1, 0, 1, 0, 0])
+    for q in (model.poses["home"], there.from_q(qpos)):
+        jc.mass_matrix(model, q)
+    with pytest.warns(jc.LayoutWarning):
+        jc.mass_matrix(model, [1, 0, 0, 0, *qpos[:3], *q[7:]])
+
+
 @pytest.mark.filterwarnings("ignore::jounce.errors.ModelWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_poses_of_all_joint_types_come_back_from_a_saved_file(seed, tmp_path):

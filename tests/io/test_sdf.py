@@ -180,7 +180,7 @@ def test_a_screw_advances_by_its_pitch_per_turn():
 def test_a_ball_turns_about_its_joint():
     where = pose("0 0 1 0 0 0")
     model = jc.load_sdf(sdf(link("b"), joint("j", "ball", "world", "b", where)))
-    half = jc.body_pose(model, [1, 0, 0, 0], "b")
+    half = jc.body_pose(model, [1, 0, 0, -0.0], "b")
     np.testing.assert_allclose(half[:3, 3], [0, 0, 2], atol=1e-15)
 
 

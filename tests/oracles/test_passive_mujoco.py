@@ -42,14 +42,8 @@ SPRINGS = """
 @pytest.fixture(scope="module")
 def both():
     theirs = mujoco.MjModel.from_xml_string(SPRINGS)
-    with pytest.warns(jc.ModelWarning):
-        ours = jc.load_mjcf(SPRINGS)
-    convert = Converter(ours, theirs)
-    stiffness = np.zeros(ours.nv)
-    for k, name in enumerate(("root", "hinge", "slide", "ball")):
-        stiffness[ours.v_slice(name)] = theirs.jnt_stiffness[k]
-    rest = convert.from_q(theirs.qpos_spring)
-    return ours.replace(stiffness=stiffness, springref=rest), theirs, convert
+    ours = jc.load_mjcf(SPRINGS, strict=True)
+    return ours, theirs, Converter(ours, theirs)
 
 
 def test_springs_and_damping_are_those_of_mujoco(both):

@@ -100,8 +100,12 @@ def forget_since(mark: int) -> None:
 
 
 def exact(array: np.ndarray) -> np.ndarray:
-    """The doubles of an array as 60-digit numbers."""
-    return np.vectorize(lambda x: Decimal(float(x)), otypes=[object])(np.asarray(array, float))
+    """The doubles of an array as 60-digit numbers, which may be some already."""
+
+    def number(x: float | Decimal) -> Decimal:
+        return x if isinstance(x, Decimal) else Decimal(float(x))
+
+    return np.vectorize(number, otypes=[object])(array)
 
 
 def exact_pose(T: np.ndarray) -> np.ndarray:
@@ -408,18 +412,18 @@ def solve(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def scaled(rows: list[np.ndarray], first: int) -> np.ndarray:
-    """Derivatives from Taylor coefficients, as doubles."""
-    return rounded(np.array([row * math.factorial(k + first) for k, row in enumerate(rows)]))
+    """Derivatives from Taylor coefficients."""
+    return np.array([row * math.factorial(k + first) for k, row in enumerate(rows)])
 
 
-def inverse_series(model: Model, q, motion, f_ext=None) -> np.ndarray:
+def inverse_series(model: Model, q, motion, f_ext=None, finish=rounded) -> np.ndarray:
     """Forces (r+1, nv) of a motion (r+2, nv), correctly rounded."""
     with many_digits():
         robot = Robot(model, q, coefficients(motion), f_ext)
-        return scaled([robot.tau(k) for k in range(len(motion) - 1)], 0)
+        return finish(scaled([robot.tau(k) for k in range(len(motion) - 1)], 0))
 
 
-def hybrid_series(model: Model, q, v, acc, tau, prescribed, f_ext=None):
+def hybrid_series(model: Model, q, v, acc, tau, prescribed, f_ext=None, finish=rounded):
     """Accelerations and forces (r+1, nv) where the mask tells which are given."""
     with many_digits():
         free = np.flatnonzero(~np.asarray(prescribed))
@@ -440,7 +444,7 @@ def hybrid_series(model: Model, q, v, acc, tau, prescribed, f_ext=None):
                 rates[k + 1] = given[k + 1].copy()
                 rates[k + 1][free] = solve(M, lack) / (k + 1)
             out.append(robot.tau(k))
-        return scaled(rates[1:], 1), scaled(out, 0)
+        return finish(scaled(rates[1:], 1)), finish(scaled(out, 0))
 
 
 def forward_series(model: Model, q, v, tau, f_ext=None) -> np.ndarray:
@@ -467,8 +471,8 @@ def pose_and_twist_series(model: Model, q, motion, body: int):
             "mixed": (spin, velocity),
         }
         orders = range(len(motion))
-        return scaled([T[k] for k in range(len(motion) + 1)], 0), {
-            name: scaled([np.concatenate([w[k], v[k]]) for k in orders], 0)
+        return rounded(scaled([T[k] for k in range(len(motion) + 1)], 0)), {
+            name: rounded(scaled([np.concatenate([w[k], v[k]]) for k in orders], 0))
             for name, (w, v) in twists.items()
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ FLOOR = 1e-12
 
 ABOVE = {"dopri5": 1.3, "dop853": 0.5}
 """By how much the measured order may be higher. The coefficients of the leading error of dopri5 are
-made small: before rounding errors appear, the next power is what is seen."""
+made small: before rounding errors appear, the next power is what is seen; see the test after."""
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -86,3 +87,69 @@ def test_the_error_falls_with_the_order(name, method):
     below, above = (0.1 if order <= 5 else 0.5), ABOVE.get(method, 0.1)
     assert any(order - below < x < order + above for x in orders[-2:]), orders
     assert orders[-1] > order - below
+
+
+STEPS = {"tumbling": 4, "tree": 8, "aerial": 8}
+"""So many that higher powers play no part, so few that rounding does not."""
+
+
+def without_next_powers(name, steps):
+    """What is left of the error C5 h^5 + C6 h^6 + C7 h^7 + ... without the second and the third."""
+    model = robot(name)[0]
+
+    def signed(count):
+        end, rates = travel(name, "dopri5", count)
+        known = exact(name)
+        return np.concatenate([jc.difference(model, known[0], end), rates - known[1]])
+
+    def sixth(count):
+        return 64 * signed(2 * count) - signed(count)
+
+    return np.linalg.norm(128 * sixth(2 * steps) - sixth(steps))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_dopri5_has_order_five_once_the_next_powers_are_taken_away(name):
+    errors = [without_next_powers(name, steps) for steps in (STEPS[name], 2 * STEPS[name])]
+    assert abs(np.log2(errors[0] / errors[1]) - 5) < 0.1, errors
+
+
+def taylor(name, order, steps):
+    model, q, v = robot(name)
+    tau = 0.1 * np.ones(model.nv)
+    for _ in range(steps):
+        q, v = jc.step(model, q, v, tau, TIME[name] / steps, method="taylor", order=order)
+    dq = jc.difference(model, exact(name)[0], q)
+    return np.linalg.norm(np.concatenate([dq, v - exact(name)[1]]))
+
+
+PAIRS = {
+    ("tumbling", 4): (64, 128),
+    ("tumbling", 8): (6, 8),
+    ("tumbling", 12): (3, 4),
+    ("tree", 4): (64, 128),
+    ("tree", 8): (16, 24),
+    ("tree", 12): (8, 10),
+    ("aerial", 4): (64, 128),
+    ("aerial", 8): (32, 48),
+    ("aerial", 12): (10, 14),
+}
+"""Two numbers of steps with errors above rounding and below where higher powers count."""
+
+
+@pytest.mark.parametrize(("name", "order"), PAIRS)
+def test_taylor_steps_have_their_order(name, order):
+    few, many = PAIRS[name, order]
+    errors = [taylor(name, order, steps) for steps in (few, many)]
+    measured = np.log(errors[0] / errors[1]) / np.log(many / few)
+    assert abs(measured - order) < {4: 0.1, 8: 0.5, 12: 1.0}[order], (measured, errors)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_error_of_a_fixed_step_falls_with_the_order_to_rounding(name):
+    """Geometrically: the step is within the radius of convergence."""
+    steps = {"tumbling": 4, "tree": 16, "aerial": 16}[name]
+    errors = [taylor(name, order, steps) for order in (4, 8, 12, 20, 30)]
+    for before, after in pairwise(errors[:3]):
+        assert after < 0.05 * before, errors
+    assert max(errors[-2:]) < FLOOR, errors

@@ -10,7 +10,7 @@ import jounce as jc
 from jounce.simulation.adaptive import EMBEDDED
 
 TIMES = np.linspace(0.0, 0.3, 16)
-ADAPTIVE = tuple(EMBEDDED)
+ADAPTIVE = (*EMBEDDED, "taylor")
 
 
 def moving(model, *lead, seed=0):
@@ -228,6 +228,18 @@ BAD = {
         "control must return an array of shape",
     ),
     "NaN force": (lambda: run(control=lambda t, q, v: Z + np.nan), "must return finite forces"),
+    "ragged times": (lambda: run([[1], [1, 2]]), r"finite times of shape \(T,\), got \[\[1\]"),
+    "hidden times": (lambda: run(np.ma.array([0, 1], mask=[0, 1])), "no masked entries"),
+    "ragged rows": (lambda: run(control=[[1], [1, 2]]), "control must be a function"),
+    "complex rows": (lambda: run(control=np.zeros((16, 2), complex)), "must be real numbers"),
+    "complex force": (
+        lambda: run(control=lambda t, q, v: Z + 1j),
+        "return forces: they must be real",
+    ),
+    "axes": (
+        lambda: jc.simulate(jc.models.chain(1), [[0]] * 3, [0], TIMES, np.zeros((2, 16, 1))),
+        r"leading axes \(2,\) of control do not broadcast with \(3,\)",
+    ),
     "slice": (lambda: run()[3], "indexed by slices"),
     "outside": (lambda: run().at([7.0]), "t must be times"),
 }
@@ -238,6 +250,11 @@ def test_a_mistake_is_said_clearly(mistake):
     call, message = BAD[mistake]
     with pytest.raises(jc.ArgumentError, match=message):
         call()
+
+
+def test_rows_for_no_joint_are_taken():
+    motion = jc.simulate(jc.ModelBuilder().build(), [[]] * 3, [], TIMES, np.zeros((3, 16, 0)))
+    assert motion.q.shape == (3, 16, 0)
 
 
 def test_an_exception_of_the_control_comes_through():

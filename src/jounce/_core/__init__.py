@@ -15,7 +15,7 @@ import platform
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from jounce import errors
 
 __all__ = [
     "MOST_THREADS",
+    "Compiled",
     "Tree",
+    "compiled",
     "core_info",
     "doubtful_inertias",
     "elementwise",
@@ -116,6 +118,25 @@ else:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Compiled(NamedTuple):
+    """What a function of Python is in the core."""
+
+    name: str
+    result: type[tuple[Any, ...]] | None
+    """The named tuple that it returns, if it does."""
+
+
+_compiled: dict[Any, Compiled] = {}
+
+
+def compiled(function: Any) -> Compiled | None:
+    """Say which kernel a function is, or None."""
+    try:
+        return _compiled.get(function)
+    except TypeError:  # it cannot be a key
+        return None
+
+
 def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     """Replace a documented Python signature, which has no body, by the kernel of the same name.
 
@@ -128,7 +149,9 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     """
     name = function.__name__
     _compare(function, _module.signature(name), ["model"], getattr(result, "_fields", None))
-    return cast(F, _module.bind(name, _text(function), function.__module__, result))
+    bound = _module.bind(name, name, _text(function), function.__module__, result)
+    _compiled[bound] = Compiled(name, result)
+    return cast(F, bound)
 
 
 def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F]:
@@ -154,32 +177,43 @@ def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F
 def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function of complex numbers, in NumPy, the arguments of the compiled one."""
     signature = inspect.signature(function)
+    name = function.__name__
 
     def computed(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         out = given.pop("out", None)
         given.pop("threads", None)
+        _check_complex_out(out)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 result = compute(**given)
+            if not np.isfinite(result).all():
+                raise errors.ArgumentError(f"the result of {name}() is not finite")
+            if out is None:
+                return result
+            if out.shape != result.shape:
+                raise errors.ArgumentError(f"out must have shape {result.shape}, got {out.shape}")
         except ValueError as error:
+            if out is not None:
+                out.fill(np.nan)
             if isinstance(error, errors.Error):
                 raise
-            raise errors.ArgumentError(f"{function.__name__}(): {error}") from error
-        if not np.isfinite(result).all():
-            raise errors.ArgumentError(f"the result of {function.__name__}() is not finite")
-        if out is None:
-            return result
-        right = isinstance(out, np.ndarray) and out.flags.writeable
-        if not right or out.dtype != result.dtype or out.shape != result.shape:
-            raise errors.ArgumentError(
-                f"out must be a writable {result.dtype} array of shape {result.shape} for complex "
-                "arguments"
-            )
+            raise errors.ArgumentError(f"{name}(): {error}") from error
         out[...] = result
         return out
 
     return computed
+
+
+def _check_complex_out(out: Any) -> None:
+    """Refuse what cannot take complex numbers, as the compiled functions refuse theirs."""
+    if out is None:
+        return
+    right = isinstance(out, np.ndarray) and out.dtype == np.complex128
+    if not (right and out.flags.c_contiguous and out.flags.writeable):
+        raise errors.ArgumentError(
+            "out must be a writable, contiguous complex128 array for complex arguments"
+        )
 
 
 def _text(function: Callable[..., Any]) -> str:
@@ -228,9 +262,13 @@ def _compare(
         raise ImportError(f"{name} returns {fields}, but its kernel {outputs}")
 
 
-def raw(name: str) -> Any:
-    """Return a kernel as it is, for functions that prepare its arguments in Python."""
-    return _module.bind(name, f"Kernel behind jounce.{name}.", __name__)
+def raw(kernel: str, function: str | None = None) -> Any:
+    """Return a kernel as it is, for a function that prepares its arguments in Python.
+
+    Messages name the function, which people know, where it is not the kernel's own name.
+    """
+    shown = function or kernel
+    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__)
 
 
 def kernel_names() -> tuple[str, ...]:
@@ -238,8 +276,8 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(_module.kernel_names())
 
 
-def signature(name: str) -> dict[str, list[str]]:
-    """What a kernel takes and gives, by name: inputs, options, outputs."""
+def signature(name: str) -> dict[str, Any]:
+    """What a kernel takes and gives, by name: inputs, options, outputs, and what axes count."""
     return dict(_module.signature(name))
 
 

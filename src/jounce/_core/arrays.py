@@ -6,7 +6,7 @@ import numpy as np
 
 from jounce.errors import ArgumentError
 
-__all__ = ["refuse_masked"]
+__all__ = ["refuse_complex", "refuse_masked"]
 
 
 def refuse_masked(name: str, value: object) -> None:
@@ -21,3 +21,13 @@ def refuse_masked(name: str, value: object) -> None:
             f"{name} must have no masked entries, got {count} of {value.size}; "
             "fill them (numpy.ma.filled) or leave them out"
         )
+
+
+def refuse_complex(name: str, value: object) -> None:
+    """Refuse an array of complex numbers, of which NumPy would keep the real parts.
+
+    Raises:
+        ArgumentError: the numbers are complex.
+    """
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
+        raise ArgumentError(f"{name} must be real numbers, got {value.dtype}")

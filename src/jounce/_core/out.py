@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import index
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -21,7 +22,14 @@ from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, Error
 
-__all__ = ["Given", "Shape", "deliver", "deliver_all"]
+__all__ = [
+    "Given",
+    "Shape",
+    "deliver",
+    "deliver_all",
+    "require_out",
+    "untouched_if_failing",
+]
 
 Shape = tuple[int, ...]
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -145,6 +153,8 @@ def _deliver(
         size = 8.0 * sum(math.prod(shape) for shape in shapes)
         memory.require(given.function, size, size)
     else:
+        if not isinstance(out, tuple) or len(out) != len(shapes):
+            raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
         _require_all(out, shapes)
     call = _Call(compute, given, lead, own)
     return cast(T, call.run() if out is None else _guarded(call, out))
@@ -219,7 +229,8 @@ class _Call(NamedTuple):
             here = [int(n) for n in match[1].split(",")][: len(lead)]
             return self._place(start + int(np.ravel_multi_index(here, lead)) if here else start)
 
-        text = re.sub(r"result of \w+\(\)", f"result of {self.given.function}()", str(error))
+        named = r"^\w+\(\)|(?<=result of )\w+\(\)|(?<=input of )\w+\(\)"
+        text = re.sub(named, f"{self.given.function}()", str(error))
         text = re.sub(r" in state \[([\d, ]+)\] of the batch", place, text)
         return error if text == str(error) else type(error)(text)
 
@@ -237,23 +248,42 @@ def _as(kind: Any, arrays: tuple[Array, ...] | None) -> Any:
 def _guarded(call: _Call, out: tuple[Array, ...]) -> Any:
     """Compute into out; if that fails, nothing is left half-done."""
     given = call.given
+    with untouched_if_failing(out, given.arrays, given.threads) as before:
+        arrays = {**given.arrays, **before}
+        apart = Given(given.function, given.model, given.threads, **arrays)
+        kind = type(call._replace(given=apart).run(out))
+    return _as(kind, out)
+
+
+@contextmanager
+def untouched_if_failing(out: Any, arrays: Mapping[str, Any], threads: int) -> Iterator[Any]:
+    """If the inside fails, out holds NaN, and arguments that share its memory are as before.
+
+    Gives copies of these arguments, by name.
+    """
+    places = [x for x in (out if isinstance(out, tuple) else (out,)) if isinstance(x, np.ndarray)]
     shared = {
         name: (x, x.copy())
-        for name, x in given.arrays.items()
-        if isinstance(x, np.ndarray) and any(np.may_share_memory(x, array) for array in out)
+        for name, x in arrays.items()
+        if isinstance(x, np.ndarray) and any(np.may_share_memory(x, array) for array in places)
     }
-    arrays = {**given.arrays, **{name: before for name, (_, before) in shared.items()}}
-    apart = Given(given.function, given.model, given.threads, **arrays)
     try:
-        kind = type(call._replace(given=apart).run(out))
+        yield {name: before for name, (_, before) in shared.items()}
     except BaseException:
-        for array in out:
-            spoil(array, given.threads)
+        for array in places:
+            if array.dtype == np.float64 and array.flags.carray:
+                spoil(array, threads)
         for x, before in shared.values():
             if x.flags.writeable:
                 x[...] = before
         raise
-    return _as(kind, out)
+
+
+def require_out(out: Any, shapes: list[Shape]) -> None:
+    """Refuse what is no array, or no tuple of arrays, of these shapes."""
+    if len(shapes) > 1 and not (isinstance(out, tuple) and len(out) == len(shapes)):
+        raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
+    _require_all(out if len(shapes) > 1 else (out,), shapes)
 
 
 def _require_all(out: tuple[Array, ...], shapes: list[Shape]) -> None:

@@ -5,6 +5,7 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 matrices are (nv, nv) and nothing is singular anywhere.
 """
 
+from jounce.derivatives import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.derivatives.bodies import (
     BodyAccelerationDerivatives,
     BodyTwistDerivatives,
@@ -24,33 +25,78 @@ from jounce.derivatives.dynamics import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )
+from jounce.derivatives.hessians import (
+    ForwardDynamicsHessian,
+    InverseDynamicsHessian,
+    InverseDynamicsSecondDerivatives,
+    forward_dynamics_hessian,
+    inverse_dynamics_hessian,
+    inverse_dynamics_second_derivatives,
+)
 from jounce.derivatives.hybrid import HybridDynamicsDerivatives, hybrid_dynamics_derivatives
 from jounce.derivatives.jacobians import jacobian_derivatives
+from jounce.derivatives.jvp import Jvp, jvp
 from jounce.derivatives.linearization import ConstrainedLinearization, Linearization, linearize
+from jounce.derivatives.parameters import parameter_derivatives
 from jounce.derivatives.passive import PassiveForcesDerivatives, passive_forces_derivatives
+from jounce.derivatives.series import (
+    ForwardDynamicsSeriesDerivatives,
+    HybridDynamicsSeriesDerivatives,
+    InverseDynamicsSeriesDerivatives,
+    forward_dynamics_series_derivatives,
+    hybrid_dynamics_series_derivatives,
+    inverse_dynamics_series_derivatives,
+)
+from jounce.derivatives.vjp import (
+    ForwardDynamicsVjp,
+    InverseDynamicsVjp,
+    KineticEnergyVjp,
+    PotentialEnergyVjp,
+    vjp,
+)
 
 __all__ = [
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
     "ConstrainedLinearization",
     "ForwardDynamicsDerivatives",
+    "ForwardDynamicsHessian",
+    "ForwardDynamicsSeriesDerivatives",
+    "ForwardDynamicsVjp",
     "HybridDynamicsDerivatives",
+    "HybridDynamicsSeriesDerivatives",
     "InverseDynamicsDerivatives",
+    "InverseDynamicsHessian",
+    "InverseDynamicsSecondDerivatives",
+    "InverseDynamicsSeriesDerivatives",
+    "InverseDynamicsVjp",
+    "Jvp",
     "KineticEnergyDerivatives",
+    "KineticEnergyVjp",
     "Linearization",
     "PassiveForcesDerivatives",
+    "PotentialEnergyVjp",
     "body_acceleration_derivatives",
     "body_twist_derivatives",
     "christoffel_symbols",
     "forward_dynamics_derivatives",
+    "forward_dynamics_hessian",
+    "forward_dynamics_series_derivatives",
     "hybrid_dynamics_derivatives",
+    "hybrid_dynamics_series_derivatives",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_hessian",
+    "inverse_dynamics_second_derivatives",
+    "inverse_dynamics_series_derivatives",
     "inverse_mass_matrix_derivatives",
     "jacobian_derivatives",
+    "jvp",
     "kinetic_energy_derivatives",
     "linearize",
     "mass_matrix_derivatives",
+    "parameter_derivatives",
     "passive_forces_derivatives",
+    "vjp",
 ]
 
 

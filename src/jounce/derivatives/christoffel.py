@@ -15,6 +15,7 @@ from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import coriolis_matrix, mass_matrix
 from jounce.model import Model
+from jounce.model.coupled import CoupledModel
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks, rate_nodes
 
@@ -159,6 +160,10 @@ def kinetic_energy_derivatives(
 def _kinetic_energy(
     model: Model, q: ArrayLike, v: ArrayLike, threads: int
 ) -> KineticEnergyDerivatives:
+    if isinstance(model, CoupledModel):
+        rates = np.asarray(v, float) @ model.coupling.T
+        found = _kinetic_energy(model.expanded, model.expand(q), rates, threads)
+        return KineticEnergyDerivatives(*map(model.contract, found))
     C = coriolis_matrix(model, q, v, threads=threads)
     rates = np.asarray(v, float)
     momentum = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]

@@ -14,20 +14,27 @@ from jounce import lie
 from jounce._core import raw
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce.derivatives.jvp import let_differentiate
 from jounce.errors import ArgumentError
 from jounce.kinematics import jacobian
 from jounce.lie.twists import require_representation
 from jounce.model import Model
+from jounce.model.coupled import CoupledModel
+from jounce.model.model import require_model
 from jounce.model.rates import path_rates, rate_nodes
 
 __all__ = ["jacobian_derivatives"]
 
 _COMPILED: dict[int, Callable[..., Array]] = {
     0: jacobian,
-    1: raw("jacobian_first_derivatives"),
-    2: raw("jacobian_second_derivatives"),
+    1: raw("jacobian_first_derivatives", "jacobian_derivatives"),
+    2: raw("jacobian_second_derivatives", "jacobian_derivatives"),
 }
 """By order; those above follow from the Jacobian."""
+_BY_DUALS = {
+    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives"),
+    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives"),
+}
 _PORTION = 2**16
 """Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""
 
@@ -83,14 +90,37 @@ def jacobian_derivatives(
     if order in _COMPILED:
         return _COMPILED[order](model, q, body, twist, out=out, threads=threads)
     require_representation(twist)
-    path = path_rates(model, body)
+    require_model(model)
+    whole = model.expanded
+    path = path_rates(whole, body)
 
     def compute(q: ArrayLike) -> Array:
+        if isinstance(model, CoupledModel):
+            partials = _partials(whole, model.expand(q), body, path, order, twist, threads)
+            return model.contract(partials, range(-order - 1, 0))
         return _partials(model, q, body, path, order, twist, threads)
 
     own = (6, *(model.nv,) * (order + 1))
     given = Given("jacobian_derivatives", model, threads, q=q)
     return deliver(compute, out, own, given)
+
+
+def _run_jvp(model: Model, order: int = 1, **given: Any) -> Any:
+    if order not in _BY_DUALS:
+        raise ArgumentError(
+            f"jvp() of jacobian_derivatives takes the orders 1 and 2, got {order!r}"
+        )
+    return _BY_DUALS[order](model, **given)
+
+
+let_differentiate(
+    jacobian_derivatives,
+    "q body order twist",
+    "jacobian_first_derivatives",
+    None,
+    dict,
+    _run_jvp,
+)
 
 
 def _partials(

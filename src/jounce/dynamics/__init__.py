@@ -10,6 +10,7 @@ with the bias forces b holding Coriolis, centrifugal and gravity terms. Joint da
 friction are not part of them, see `passive_forces`.
 """
 
+from jounce.dynamics import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.dynamics.base_parameters import BaseParameters, base_parameters
 from jounce.dynamics.centroidal import (
     CentroidalMomentumDerivatives,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 
@@ -46,6 +46,7 @@ def checked_batch(
 
 def checked(name: str, value: ArrayLike, size: int, owner: str = "") -> Array:
     refuse_masked(name, value)
+    refuse_complex(name, value)
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

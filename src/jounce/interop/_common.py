@@ -16,6 +16,7 @@ from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentTypeError, ModelError
 from jounce.interop._checks import Layout, checked, checked_batch, normalized, units
+from jounce.lie.quaternions import meant
 from jounce.model.model import Model, require_model
 
 __all__ = [
@@ -121,7 +122,7 @@ class Group:
         """Reorder the coordinates."""
         out = np.empty_like(other)
         out[..., self._q_order] = other
-        return out
+        return meant(out)
 
     def rates(self, own: Array) -> Array:
         """Rotations on the diagonal, rows in the other library's order."""
@@ -373,5 +374,10 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 def require_models(model: object, other: object, kind: str, attribute: str) -> None:
     """Refuse what is not the two models, in this order; the other library is not imported."""
     require_model(model)
+    if isinstance(model, Model) and model.expanded is not model:
+        raise ModelError(
+            "states are converted between models whose joints are not coupled: take "
+            "model.expanded, with model.expand(q) and model.coupling @ v"
+        )
     if not hasattr(other, attribute):
         raise ArgumentTypeError(f"expected a {kind} as second argument, got {type(other).__name__}")

@@ -69,6 +69,10 @@ ELSEWHERE = {
     "torque_regressor": "regressor computejointtorqueregressor",
     "kinetic_energy_regressor": "computekineticenergyregressor",
     "potential_energy_regressor": "computepotentialenergyregressor",
+    "jvp": "jacfwd pushforward directional_derivative forward_mode tangents",
+    "vjp": "jacrev pullback reverse_mode gradient backward",
+    "parameter_derivatives": "sensitivity sensitivities parameter_sensitivity",
+    "inertia.log_cholesky": "logcholesky todynamicparameters",
     "linearize": "calclinearization linearise",
     "linearize_step": "mjd_transitionfd discretize",
     "step": "mj_step timestep",
@@ -116,7 +120,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer jvp vjp sweep"
+_PLANNED = "view viewer sweep"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

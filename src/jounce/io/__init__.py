@@ -51,7 +51,8 @@ def load(
         path: the file.
         base: "fixed" (the root is fixed to the world), "free" (it moves freely, by a joint
             named "root_joint"), or another joint type ("planar"), or a `Joint`.
-        mimic: "independent" or "locked", see `jounce.load_urdf`; MJCF takes the default only.
+        mimic: "independent", "locked" or "coupled", see `jounce.load_urdf`. SDF has no "locked";
+            MJCF takes the default only, and `Model.coupled` couples what a file says of jounce's.
         strict: refuse whatever is doubtful, see `jounce.load_urdf` and `jounce.load_mjcf`.
         gravity: acceleration of gravity, m/s^2; by default what the file says, or
             (0, 0, -9.81).
@@ -70,7 +71,8 @@ def load(
         ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
     """
     model = _load(path, base, mimic, strict, gravity, arguments, max_bytes, folder)
-    return model if srdf is None else with_srdf(model, srdf, strict, max_bytes)
+    model = model if srdf is None else with_srdf(model.expanded, srdf, strict, max_bytes)
+    return model.coupled() if mimic == "coupled" else model
 
 
 def _load(
@@ -105,6 +107,11 @@ def _load(
             source, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder
         )
     if root == "sdf" and suffix != ".urdf":
+        if mimic == "locked":
+            raise ArgumentError(
+                f"mimic='locked' is for URDF and xacro files, but {os.fspath(path)!r} is SDF: "
+                "model.lock({joint: position}) locks its joints"
+            )
         return sdf.from_source(
             source, base, strict=strict, gravity=gravity, max_bytes=max_bytes, folder=folder
         )

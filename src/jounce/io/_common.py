@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-MIMIC_CHOICES = ("independent", "locked")
+MIMIC_CHOICES = ("independent", "locked", "coupled")
 
 
 def displacement(

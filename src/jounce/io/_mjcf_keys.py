@@ -10,6 +10,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.io._mjcf_extension import Extension
+from jounce.lie.quaternions import meant
 from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.poses import neutral_coordinates
@@ -71,11 +72,11 @@ def _pose(qpos: Array) -> Array:
 def _quaternion(wxyz: Array) -> Array:
     """Unit quaternion (x, y, z, w); like MuJoCo, the identity for zero."""
     norm = np.linalg.norm(wxyz)
-    return np.roll(wxyz, -1) / norm if norm > 1e-10 else np.array([0.0, 0.0, 0.0, 1.0])
+    return meant(np.roll(wxyz, -1) / norm) if norm > 1e-10 else np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def _free(pose: Array) -> Array:
-    return np.concatenate([lie.matrix_to_quat(pose[:3, :3]), pose[:3, 3]])
+    return meant(np.concatenate([lie.matrix_to_quat(pose[:3, :3]), pose[:3, 3]]))
 
 
 def _coordinates(joint: Joint, qpos: Array, parts: int, rest: Array) -> Array:

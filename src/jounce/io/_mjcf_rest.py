@@ -76,16 +76,20 @@ def rotor_terms(compiled: Any) -> tuple[Array, Array]:
 def joint_spring(compiled: Any, k: int) -> dict[str, Any]:
     """Return the linear spring of a joint as fields of `Joint`: `stiffness` and `springref`.
 
-    The force is -stiffness (q - springref); a ball joint's springref is a quaternion
-    (x, y, z, w), as in our q. Free joints and joints without a spring have none.
+    The force is -stiffness (q - springref); a ball joint's springref is a quaternion (x, y, z, w),
+    a free one's that and a position, as in our q. Joints without a spring have none.
     """
     kind, start = int(compiled.jnt_type[k]), int(compiled.jnt_qposadr[k])
     stiffness = float(np.ravel(compiled.jnt_stiffness[k])[0])
-    if kind == _FREE or stiffness == 0 or int(compiled.opt.disableflags) & _NO_SPRING:
+    if stiffness == 0 or int(compiled.opt.disableflags) & _NO_SPRING:
         return {}
-    if kind == _BALL:
-        rest = np.roll(compiled.qpos_spring[start : start + 4], -1)
-        return {"stiffness": stiffness, "springref": tuple(map(float, rest))}
+    if kind in (_FREE, _BALL):
+        turn = start + 3 if kind == _FREE else start
+        rest = np.roll(compiled.qpos_spring[turn : turn + 4], -1).tolist()
+        return {
+            "stiffness": stiffness,
+            "springref": (*rest, *compiled.qpos_spring[start:turn].tolist()),
+        }
     return {"stiffness": stiffness, "springref": float(compiled.qpos_spring[start])}
 
 
@@ -102,11 +106,10 @@ def _on_simple_joint(compiled: Any, actuator: int) -> bool:
 
 
 def _nonlinear_springs(compiled: Any) -> Mask:
-    """Springs with further coefficients (newer versions of MuJoCo), and those of free joints."""
-    free = np.asarray(compiled.jnt_type) == _FREE
-    springs = np.asarray(_any(compiled, "jnt_stiffness", "jnt_stiffnesspoly"), bool)
-    further = np.asarray(_any(compiled, "jnt_stiffnesspoly"), bool)
-    return np.asarray(further | (free & springs))
+    """Springs with further coefficients, which newer versions of MuJoCo have."""
+    if not hasattr(compiled, "jnt_stiffnesspoly"):
+        return np.zeros(len(compiled.jnt_type), bool)
+    return _any(compiled, "jnt_stiffnesspoly")
 
 
 def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> list[str]:

@@ -11,7 +11,14 @@ import numpy as np
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model import inertia
-from jounce.model.joints import ELEMENTARY, RATE_FIELDS, Joint, Mimic, elementary_joints
+from jounce.model.joints import (
+    COORDINATE_FIELDS,
+    ELEMENTARY,
+    RATE_FIELDS,
+    Joint,
+    Mimic,
+    elementary_joints,
+)
 
 __all__ = [
     "Part",
@@ -54,14 +61,15 @@ def split(joint: Joint, taken: set[str], whole: Sequence[str] = ()) -> list[Part
     The new names are added to those taken.
     """
     elements = elementary_joints(joint)
-    fields = (*RATE_FIELDS, "lower", "upper")
+    fields = (*RATE_FIELDS, *COORDINATE_FIELDS)
     if joint.type in (*_SIMPLE, *whole):
         values = {field: _values(joint, field) for field in fields}
         return [Part(joint.name, joint.type, joint.axis, joint.anchor, values, joint.mimic)]
     if joint.type == "helical":
         values = {field: _values(joint, field) for field in fields}
         advance: dict[str, tuple[float, ...]] = {"lower": (-math.inf,), "upper": (math.inf,)}
-        advance |= dict.fromkeys(("armature", "damping", "friction"), (0.0,))
+        nothing = ("armature", "damping", "friction", "stiffness", "springref")
+        advance |= dict.fromkeys(nothing, (0.0,))
         advance |= dict.fromkeys(("velocity_limit", "effort_limit"), (math.inf,))
         name, follows = fresh(f"{joint.name}_advance", taken), Mimic(joint.name, joint.pitch)
         return [

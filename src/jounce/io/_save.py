@@ -77,6 +77,7 @@ def save(
     ('joint0', 'joint1')
     """
     require_model(model)
+    model = model.expanded
     kind = _format(target, format)
     _check_names(model)
     _check_mimics(model)

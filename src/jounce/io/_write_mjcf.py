@@ -28,7 +28,8 @@ __all__ = ["mjcf_element"]
 _WORDS = {"free": "free", "spherical": "ball", "prismatic": "slide"}
 _RATES = {"free": 6, "spherical": 3}
 _DYNAMICS = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
-_UNSEEN = (*_DYNAMICS, "mimic")
+_SPRING = {"stiffness": "stiffness", "springref": "springref"}
+_UNSEEN = (*_DYNAMICS, "stiffness", "springref")
 """What MuJoCo would move by, if it could read it from the extension."""
 
 DEEPEST = MOST_LEVELS - 2
@@ -123,7 +124,7 @@ class _Writer:
         """Three slides and a ball: MuJoCo knows free joints at the root only."""
         self.remarks.append(f"slides and a ball stand for the free joint {joint.name!r}")
         values = split(joint, set())[0].limits
-        zero = dict.fromkeys(_DYNAMICS, (0.0,))
+        zero = dict.fromkeys((*_DYNAMICS, *_SPRING), (0.0,))
         endless = dict.fromkeys(("velocity_limit", "effort_limit", "upper"), (math.inf,))
         values = {**values, **zero, **endless, "lower": (-math.inf,)}
         slides = [
@@ -165,6 +166,24 @@ class _Writer:
                     f"a hinge, a slide and a constraint between them stand for the helical joint "
                     f"{joint.name!r}"
                 )
+        self._mimics()
+
+    def _mimics(self) -> None:
+        """Joints that follow others, by constraints too."""
+        first = {joint.name: parts[0].name for joint, parts, _ in self.joints}
+        follow = []
+        for joint in self.model.joints:
+            if joint.mimic is None:
+                continue
+            section = _section(self.root, "equality")
+            equality = ET.SubElement(section, "joint", name=f"{EQUALITY}mimic_{joint.name}")
+            equality.set("joint1", first[joint.name])
+            equality.set("joint2", first[joint.mimic.joint])
+            polynomial = [joint.mimic.offset, joint.mimic.multiplier, 0.0, 0.0, 0.0]
+            equality.set("polycoef", numbers(polynomial))
+            follow.append(joint.name)
+        if follow:
+            self.remarks.append(f"soft constraints stand for what {listed(follow)} follow")
 
     def _actuators(self) -> None:
         """A motor for each rate of a driven joint."""
@@ -236,7 +255,9 @@ def _joint(part: Part) -> ET.Element:
         element.set("pos", numbers(part.anchor))
     if part.kind not in ("free", "spherical"):
         element.set("axis", numbers(part.axis))
-    for field, word in _DYNAMICS.items():
+    for field, word in (_DYNAMICS | _SPRING).items():
+        if part.kind == "spherical" and field == "springref":
+            continue  # MuJoCo's balls rest at the neutral orientation
         if getattr(read, field):
             element.set(word, repr(getattr(read, field)))
     if (read.lower, read.upper) != (-math.inf, math.inf):
@@ -249,14 +270,16 @@ def _joint(part: Part) -> ET.Element:
 def _as_read(part: Part, some_driven: bool, driven: bool) -> Joint:
     """What a reader makes of a joint from MJCF's own words.
 
-    Armature and friction of a free joint act in world axes there; ranges and clamps are for
-    hinges and slides, and must not be empty.
+    Armature and friction of a free joint act in world axes there; springs of balls rest at the
+    neutral orientation; ranges and clamps are for hinges and slides, and must not be empty.
     """
     known: dict[str, Any] = {"anchor": (0.0, 0.0, 0.0) if part.kind == "free" else part.anchor}
     for field in ("damping",) if part.kind == "free" else _DYNAMICS:
         value = part.value(field)
         if value is not None:
             known[field] = value
+    if part.kind != "free":
+        known |= _spring_as_read(part)
     if part.kind not in ("free", "spherical"):
         lower, upper = part.limits["lower"][0], part.limits["upper"][0]
         if lower < upper and (lower, upper) != (-math.inf, math.inf):
@@ -267,6 +290,16 @@ def _as_read(part: Part, some_driven: bool, driven: bool) -> Joint:
     kind = "revolute" if part.kind == "continuous" else part.kind
     known["actuated"] = driven if some_driven else None
     return Joint(kind, part.name, axis=part.axis, **known)
+
+
+def _spring_as_read(part: Part) -> dict[str, Any]:
+    stiffness, rest = part.value("stiffness"), part.limits["springref"]
+    if not stiffness:
+        return {}
+    if part.kind == "spherical":
+        neutral = rest in ((0.0,), (0.0, 0.0, 0.0, 1.0))
+        return {"stiffness": stiffness, "springref": (0.0, 0.0, 0.0, 1.0)} if neutral else {}
+    return {"stiffness": stiffness, "springref": rest[0]}
 
 
 def _check_chains(model: Model, written: Sequence[Sequence[_Written]]) -> None:

@@ -7,6 +7,7 @@ that names the file, the line and the element.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ T = TypeVar("T")
 Element = Any
 """An element of lxml, which is imported only when a file is read."""
 
+_TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 _IN_NUMBERS = "+-.0123456789eE \t\r\n"
 
 LARGEST = 1e50
@@ -63,7 +65,7 @@ def parse(source: Source, strict: bool = False) -> Document:
     if faults and all(_kind(fault) in _HARMLESS for fault in faults):
         root, faults = _tree(etree, source, huge_tree=True, recover=True)
     elif root is None:
-        raise _malformed(source.name, faults)
+        raise _malformed(source.name, data, faults)
     internal = root.getroottree().docinfo.internalDTD
     if internal is not None and not doctype:
         raise ModelError(f"{source.name}:1: <!DOCTYPE>: not allowed in model files")
@@ -136,11 +138,23 @@ def _refuse_deep(source: Source) -> None:
             raise
 
 
-def _malformed(name: str, faults: list[Any]) -> ModelError:
+def _malformed(name: str, data: bytes, faults: list[Any]) -> ModelError:
     first = next((fault for fault in faults if _kind(fault) not in _HARMLESS), faults[0])
-    line = getattr(first, "line", None) or getattr(first, "lineno", None) or 1
+    line = max(getattr(first, "line", None) or getattr(first, "lineno", None) or 1, 1)
     message = getattr(first, "message", None) or str(first)
-    return ModelError(f"{name}:{max(line, 1)}: not well-formed XML: {message.strip()}")
+    tag = _last_tag(data, line, getattr(first, "column", 0))
+    return ModelError(f"{name}:{line}: {tag}not well-formed XML: {message.strip()}")
+
+
+def _last_tag(data: bytes, line: int, column: int) -> str:
+    """Name the last element that begins before a place, which is the one to look at."""
+    lines = data.split(b"\n", line)
+    before = sum(len(text) + 1 for text in lines[: line - 1])
+    position = before + (column or len(b"".join(lines[line - 1 : line])))
+    while (position := data.rfind(b"<", 0, position)) >= 0:
+        if match := _TAG.match(data, position):
+            return f"<{match[1].decode('utf-8', 'replace')}>: "
+    return ""
 
 
 def _without_namespace(root: Element) -> Element:

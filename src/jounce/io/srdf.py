@@ -13,6 +13,7 @@ from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.io._common import warn
 from jounce.io._source import MAX_BYTES, read_source
 from jounce.io._xml import Document, Element, parse
+from jounce.lie.quaternions import meant
 from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.poses import neutral_coordinates
@@ -127,6 +128,7 @@ class _Reader:
                 raise self.doc.error(element, f"expected a unit quaternion, got norm {norm:g}")
             if abs(norm - 1.0) > 1e-15:  # a unit stays as it is
                 q[:4] = lie.quat_normalize(q[:4])
+            q = meant(q)
         return q
 
 

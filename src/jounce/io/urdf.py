@@ -60,7 +60,8 @@ def load_urdf(
             connects it likewise.
         mimic: "independent": a joint with `<mimic>` is a joint like any other, and
             ``model.joints[k].mimic`` says what it follows. "locked": it is fixed where it is
-            while the joint that it follows is at zero.
+            while the joint that it follows is at zero. "coupled": it follows, so that rates and
+            coordinates are those of the other joints, see `Model.coupled`.
         strict: refuse what is otherwise a warning (inertias that no body can have, mimic joints
             without a leader), unknown elements and attributes, and whatever the specification
             requires but robots in use leave out (limits, a robot's name).
@@ -93,7 +94,7 @@ def from_source(
         doc = parse(source, strict)
         model = read_model(doc, root, mimic == "locked", gravity)
     warn_of_findings(source.name, doc.findings)
-    return model
+    return model.coupled() if mimic == "coupled" else model
 
 
 def read_model(

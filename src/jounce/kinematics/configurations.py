@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 
 import numpy as np
 
 from jounce import lie
-from jounce._core import kernel
+from jounce._core import kernel, memory
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics.bodies import body_pose
+from jounce.lie.quaternions import meant
 from jounce.model.joints import ELEMENTARY, Joint
 from jounce.model.model import Model, require_model
 
@@ -27,6 +29,9 @@ __all__ = [
 ]
 
 
+_MOST_AXES = 30  # NumPy's own limit is a little higher, and depends on its version
+
+
 def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
     """Configuration with zero angles and displacements and identity quaternions, (*shape, nq).
 
@@ -39,10 +44,11 @@ def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
 
     Raises:
         ArgumentError: a negative shape.
+        TooLargeError: there is less memory than that.
         ArgumentTypeError: `model` is no model, or the shape is not made of integers.
     """
     require_model(model)
-    q = np.zeros((*_lead(shape), model.nq))
+    q = np.zeros((*_lead("neutral", model, shape), model.nq))
     q[..., _quaternions(model) + 3] = 1.0
     return q
 
@@ -67,16 +73,13 @@ def random_configuration(
 
     Raises:
         ArgumentError: a negative shape or seed.
+        TooLargeError: there is less memory than that.
         ArgumentTypeError: `model` is no model, `rng` is no generator or seed, or the shape is not
             made of integers.
     """
     require_model(model)
-    if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
-        raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
-    if isinstance(rng, (int, np.integer)) and rng < 0:
-        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
-    generator = np.random.default_rng(rng)
-    lead = _lead(shape)
+    generator = generator_of(rng)
+    lead = _lead("random_configuration", model, shape)
     low, width = _ranges(model)
     q: Array = generator.random((*lead, model.nq))
     q *= width
@@ -87,6 +90,20 @@ def random_configuration(
         x /= np.sqrt(np.einsum("...i,...i", x, x))[..., None]
         q[..., starts[:, None] + np.arange(4)] = x
     return q
+
+
+def generator_of(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """The generator itself, or one with this seed.
+
+    Raises:
+        ArgumentError: a negative seed.
+        ArgumentTypeError: it is no generator or seed.
+    """
+    if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
+        raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
+    if isinstance(rng, (int, np.integer)) and rng < 0:
+        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
+    return np.random.default_rng(rng)
 
 
 def configuration(
@@ -124,6 +141,8 @@ def configuration(
     parts = {} if base is None else {0: _base_coordinates(model, base)}
     for name, value in (joints or {}).items():
         at = model.q_slice(name)
+        if at.start == at.stop:
+            raise ArgumentError(f"joints[{name!r}]: this joint follows another one")
         if at.start in parts:
             raise ArgumentError(f"joints[{name!r}] is given twice, or by base, too")
         parts[at.start] = _joint_coordinates(name, value, at.stop - at.start)
@@ -148,8 +167,7 @@ def _base_coordinates(model: Model, base: ArrayLike) -> Array:
             f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {T!r}"
         )
     T = lie.inverse(body_pose(model, neutral(model), 0)) @ T
-    x: Array = np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1)
-    return x
+    return meant(np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1))
 
 
 def _is_free(joints: Sequence[Joint]) -> bool:
@@ -175,19 +193,24 @@ def _real(name: str, value: ArrayLike) -> Array:
     return array.astype(float)
 
 
-def _lead(shape: int | Sequence[int]) -> tuple[int, ...]:
+def _lead(function: str, model: Model, shape: int | Sequence[int]) -> tuple[int, ...]:
     try:
         lead = tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
     except TypeError:
         raise ArgumentTypeError(f"shape must be one or several integers, got {shape!r}") from None
     if any(n < 0 for n in lead):
         raise ArgumentError(f"shape must not be negative, got {shape!r}")
+    if len(lead) > _MOST_AXES:
+        raise ArgumentError(f"shape must have at most {_MOST_AXES} axes, got {len(lead)}")
+    if 0 not in lead:
+        size = 8.0 * max(model.nq, 1) * math.prod(map(float, lead))
+        memory.require(function, size, size)
     return lead
 
 
 def _ranges(model: Model) -> tuple[Array, Array]:
     """Lower bounds and widths of the coordinates that `random_configuration` draws."""
-    nodes, lower, upper = model.nodes, model.lower, model.upper
+    nodes, lower, upper = model.coordinates, model.lower, model.upper
     reach = np.ones(model.nq)
     reach[nodes.q_index[_TURNS[nodes.kind]]] = np.pi
     with np.errstate(invalid="ignore", over="ignore"):
@@ -330,5 +353,6 @@ def coordinate_rates(
 
 def _quaternions(model: Model) -> Index:
     """Where the quaternions of spherical and free joints begin in q."""
-    starts: Index = model.nodes.q_index[_IS_GROUP[model.nodes.kind]]
+    nodes = model.coordinates
+    starts: Index = nodes.q_index[_IS_GROUP[nodes.kind]]
     return starts

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jounce import _core
+from jounce._core.coupled import coupled
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
-from jounce.kinematics.configurations import random_configuration
+from jounce.kinematics.configurations import generator_of, random_configuration
 from jounce.lie._checks import group_element
+from jounce.model._checks import check_flag
 from jounce.model.model import Model, node_of, require_model
+
+if TYPE_CHECKING:
+    from jounce.model.coupled import CoupledModel
 
 __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics", "placed_frame"]
 
 CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
 
-_search: Callable[..., Any] = _core.raw("search_configuration")
+_search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
+_check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit
@@ -106,16 +112,16 @@ def inverse_kinematics(
     require_model(model)
     tasks = _tasks(model, targets, {} if weights is None else weights)
     settings = np.array([_positive("tolerance", tolerance), _count("iterations", iterations)])
-    lower, upper = _limits(model, limits)
-    fixed = (tasks.weights, tasks.nodes, tasks.frames, lower, upper, settings)
+    fixed = (tasks.weights, tasks.nodes, tasks.frames, _bounds(model, limits), settings)
     found = _search(model, q0, tasks.targets, *fixed, threads=threads)
     q, error = found[0], np.asarray(found[1])
-    for _ in range(_count("restarts", restarts)):
+    more = int(_count("restarts", restarts))
+    generator = generator_of(rng) if more else None
+    for _ in range(more):
         left = error > tolerance
         if not left.any():
             break
-        rng = np.random.default_rng(rng) if not isinstance(rng, np.random.Generator) else rng
-        start = random_configuration(model, rng, int(left.sum()))
+        start = random_configuration(model, generator, int(left.sum()))
         goal = np.broadcast_to(tasks.targets, (*error.shape, *tasks.targets.shape[-3:]))[left]
         again, rest, _ = _search(model, start, goal, *fixed, threads=threads)
         better = rest < error[left]
@@ -126,6 +132,20 @@ def inverse_kinematics(
             q, error = again[0], rest[0]
     error = np.asarray(error)
     return InverseKinematics(q, error <= tolerance, error[()])
+
+
+@coupled("search_configuration")
+def _search_coupled(
+    model: CoupledModel, q0: Array, bounds: Array, *, threads: int, **tasks: Array
+) -> tuple[Array, ...]:
+    """Search with all joints of the expanded model, of which some follow others."""
+    _check_state(model.independent, q0, threads=threads)
+    own = model.independent_coordinates
+    whole = np.full((2, model.expanded.nq), [[-_FAR], [_FAR]])
+    whole[:, own] = bounds
+    tasks.update(bounds=whole, couplings=model.couplings)
+    found = _search(model.expanded, model.expand(q0), **tasks, threads=threads)
+    return found[0][..., own], *found[1:]
 
 
 class _Tasks(NamedTuple):
@@ -209,10 +229,10 @@ def _is_pose(T: Array) -> bool:
 
 def placed_frame(model: Model, key: str | int) -> tuple[int, Array]:
     """The node that carries a frame, and the frame's pose in the node's own frame."""
-    node, pose = node_of(model, key), model.frame(key).placement
+    node, pose = node_of(model.expanded, key), model.frame(key).placement
     if node < 0:
         return node, pose
-    A = model.nodes.alignment[node]
+    A = model.expanded.nodes.alignment[node]
     placed = np.zeros((4, 4))
     placed[:3] = A[:3, :3].T @ pose[:3]
     placed[:3, 3] -= A[:3, :3].T @ A[:3, 3]
@@ -232,10 +252,14 @@ def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
     return out
 
 
-def _limits(model: Model, hold: bool) -> tuple[Array, Array]:
-    if not hold:
-        return np.full(model.nq, -_FAR), np.full(model.nq, _FAR)
-    return np.maximum(model.lower, -_FAR), np.minimum(model.upper, _FAR)
+def _bounds(model: Model, hold: bool) -> Array:
+    """Lower and upper limits, (2, nq)."""
+    check_flag("limits", hold)
+    bounds = np.full((2, model.nq), [[-_FAR], [_FAR]])
+    if hold:
+        bounds[0] = np.maximum(model.lower, -_FAR)
+        bounds[1] = np.minimum(model.upper, _FAR)
+    return bounds
 
 
 def _numbers(name: str, value: ArrayLike) -> Array:

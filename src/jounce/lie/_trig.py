@@ -44,6 +44,7 @@ _ZETA_MINUS_ONE = (  # zeta(2m) - 1 for m = 1, 2, ...
 )
 _COTANGENT = [2.0 * zeta / _FOUR_PI_SQUARED ** (m + 1) for m, zeta in enumerate(_ZETA_MINUS_ONE)]
 _COTANGENT_PRIME = [m * coefficient for m, coefficient in enumerate(_COTANGENT)][1:]
+_COTANGENT_SECOND = [m * coefficient for m, coefficient in enumerate(_COTANGENT_PRIME)][1:]
 
 
 def stumpff(s: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, AnyArray, AnyArray]:
@@ -88,6 +89,23 @@ def cotangent(s: AnyArray) -> tuple[AnyArray, AnyArray]:
     """
     e, e_prime = _piecewise(s, _cotangent_series, _cotangent_closed)
     return e, e_prime
+
+
+def cotangent_second(s: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """The coefficient e(s) of `cotangent` with its first two derivatives.
+
+    Above the switch the second follows from s e' = 1/8 - 3 e / 2 + s e^2 / 2, differentiated.
+    """
+    e, e_prime = cotangent(s)
+
+    def closed(s: AnyArray) -> tuple[AnyArray, ...]:
+        e, e_prime = _cotangent_closed(s)
+        return ((e**2 / 2 + (s * e - 5 / 2) * e_prime) / s,)
+
+    def series(s: AnyArray) -> tuple[AnyArray, ...]:
+        return (4 / (_FOUR_PI_SQUARED - s) ** 3 + _horner(_COTANGENT_SECOND, s),)
+
+    return e, e_prime, _piecewise(s, series, closed)[0]
 
 
 def _cotangent_series(s: AnyArray) -> tuple[AnyArray, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from jounce._core import elementwise
 from jounce._types import AnyArray, Array, ArrayLike
 from jounce.lie import _complex
@@ -106,3 +108,12 @@ def quat_normalize(q: ArrayLike, *, out: AnyArray | None = None, threads: int = 
     Returns:
         (..., 4).
     """
+
+
+def meant(q: Array) -> Array:
+    """Coordinates that begin with a quaternion, whose half turns are meant: they have w = -0.0.
+
+    Those with 0.0 may be the identity of another library, of which calls warn.
+    """
+    q[..., 3] = np.where(q[..., 3] == 0.0, -0.0, q[..., 3])
+    return q

@@ -6,6 +6,7 @@ from jounce.model.inertia import MassProperties
 from jounce.model.joints import Joint, Mimic
 from jounce.model.model import Model
 from jounce.model.nodes import Frame
+from jounce.model.parameters import Parameter, Parameters, parameters
 
 __all__ = [
     "Frame",
@@ -14,8 +15,11 @@ __all__ = [
     "Mimic",
     "Model",
     "ModelBuilder",
+    "Parameter",
+    "Parameters",
     "inertia",
     "models",
+    "parameters",
 ]
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import (
     WORLD_IS_NO_BODY,
@@ -48,6 +48,7 @@ def numbers(
 ) -> Array:
     """An array of this shape, or an error that names the argument."""
     refuse_masked(name, value)
+    refuse_complex(name, value)
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):

@@ -98,7 +98,8 @@ class Edits:
         The other one's world is placed at a frame of this one; what was fixed to it is carried
         along, mass included. All joints of both stay, those of the other one behind those that
         this one has on the same body. Gravity and name are this one's. A pose that both have is
-        the pose of both; in one that only one of them has, the other is neutral.
+        the pose of both; in one that only one of them has, the other is neutral. If one of them is
+        coupled, so is the result.
 
         Args:
             other: the robot to mount, for example a gripper.
@@ -111,7 +112,38 @@ class Edits:
         """
         from jounce.model import editing
 
-        return editing.attach(self._own(), other, at, prefix)
+        made = editing.attach(self._own(), other, at, prefix)
+        return made if other.expanded is other else made.coupled()
+
+    def coupled(self) -> Model:
+        """Return the robot whose mimic joints follow their leaders; itself if there are none.
+
+        Its rates u are those of the joints that follow none, and all rates are ``v = G u`` with the
+        constant matrix ``model.coupling``: its equations of motion are
+
+            G^T M G u' + G^T b(q, G u) = tau
+
+        with M and b of this model at ``q = model.expand(q_u)``. A joint that follows another keeps
+        its name and has empty slices. ``model.expanded`` is this model again.
+
+        Raises:
+            ModelError: mimic joints follow each other in a cycle, or one of them or its leader has
+                more than one coordinate.
+
+        >>> import jounce as jc
+        >>> builder = jc.ModelBuilder()
+        >>> _ = builder.add_body("left", joint="prismatic", joint_name="close", mass=0.1)
+        >>> follow = jc.Mimic("close", -1.0)
+        >>> _ = builder.add_body("right", joint="prismatic", mimic=follow, mass=0.1)
+        >>> gripper = builder.build().coupled()
+        >>> gripper.nv, gripper.v_slice("right_joint")
+        (1, slice(1, 1, None))
+        >>> jc.mass_matrix(gripper, [0.02])
+        array([[0.2]])
+        """
+        from jounce.model import coupled
+
+        return coupled.coupled(self._own())
 
     def subtree(self, body: str | int) -> Model:
         """Return a body with all that it carries, as a robot of its own.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
 from jounce.model.joints import Joint
@@ -98,6 +98,7 @@ def _plain(kind: str, name: str, what: str, value: Any) -> Any:
         except (TypeError, ValueError, OverflowError):
             pass  # nested, or wrong
     refuse_masked(f"{kind} {name!r}: {what}", value)
+    refuse_complex(f"{kind} {name!r}: {what}", value)
     try:
         return np.asarray(value, float).tolist()
     except (TypeError, ValueError, OverflowError):

@@ -70,7 +70,8 @@ class ModelBuilder:
         Args:
             model: its bodies, joints, inertias, frames, visuals and poses are taken over, so that
                 ``ModelBuilder(model).build() == model``. Bodies can be added to its bodies and to
-                its frames; in its poses the joints of these are neutral.
+                its frames; in its poses the joints of these are neutral. The joints of a coupled
+                model are independent until `Model.coupled` couples those of the new one.
             gravity: (3,) acceleration of gravity, m/s^2; by default the model's, else
                 (0, 0, -9.81).
             name: name of the robot; by default the model's, else "robot".
@@ -83,6 +84,7 @@ class ModelBuilder:
         self._fixed_inertia: Array = np.zeros(10)
         if model is not None:
             require_model(model)
+            model = model.expanded
             self._start_from(model)
             gravity = model.gravity if gravity is None else gravity
             name = model.name if name is None else name

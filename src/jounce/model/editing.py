@@ -162,6 +162,7 @@ def with_payload(
 def attach(model: Model, other: Model, at: str | int | None, prefix: str) -> Model:
     """See `Model.attach`."""
     require_model(other)
+    other = other.expanded
     if not isinstance(prefix, str):
         raise ArgumentError(f"prefix must be a string, got {prefix!r}")
     place = _frame_name(model, at)

@@ -15,21 +15,41 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import _core, lie
-from jounce._types import AnyArray, Array, ArrayLike
+from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelWarning
 from jounce.lie import _checks
+from jounce.model.pseudo_inertia import (
+    COLUMNS,
+    ROWS,
+    distance,
+    from_log_cholesky,
+    from_pseudo_inertia,
+    is_possible,
+    log_cholesky,
+    log_cholesky_derivatives,
+    nearest,
+    pseudo_inertia,
+    real,
+    rotational,
+)
 
 __all__ = [
     "MassProperties",
     "about_com",
+    "distance",
     "from_com",
+    "from_log_cholesky",
+    "from_pseudo_inertia",
+    "is_possible",
+    "log_cholesky",
+    "log_cholesky_derivatives",
     "matrix",
+    "nearest",
     "pseudo_inertia",
     "rotational",
     "transform",
     "violation",
     "violations",
-    "warn_of_violations",
 ]
 
 
@@ -41,33 +61,13 @@ _SMALLEST_RADIUS = 1e-6
 """Radius of gyration, m, below which moments are the rounding of a point mass."""
 
 _COMPUTABLE = 1e150
-_ROWS = (0, 0, 1, 0, 1, 2)
-_COLUMNS = (0, 1, 1, 2, 2, 2)
-
-
-def rotational(parameters: ArrayLike) -> Array:
-    """Return the 3x3 rotational inertia about the frame's origin, kg m^2."""
-    p = _checks.array("parameters", parameters, (10,))
-    out = np.empty((*p.shape[:-1], 3, 3), p.dtype)
-    for k, (i, j) in enumerate(zip(_ROWS, _COLUMNS, strict=True)):
-        out[..., i, j] = p[..., 4 + k]
-        out[..., j, i] = p[..., 4 + k]
-    return out
 
 
 def _pack(mass: Array, first_moment: Array, rotational_inertia: Array) -> Array:
-    upper = rotational_inertia[..., _ROWS, _COLUMNS]
+    upper = rotational_inertia[..., ROWS, COLUMNS]
     lead = upper.shape[:-1]
     m = np.broadcast_to(mass[..., None], (*lead, 1))
     return np.concatenate([m, np.broadcast_to(first_moment, (*lead, 3)), upper], axis=-1)
-
-
-def _real(name: str, value: ArrayLike, *trailing: int) -> Array:
-    """Convert to an array of real numbers with these trailing axes."""
-    array: AnyArray = _checks.array(name, value, trailing)
-    if np.iscomplexobj(array):
-        raise ArgumentError(f"{name}: expected real numbers, got {array.dtype}")
-    return array
 
 
 def _require_leads(**arrays: tuple[Array, int]) -> None:
@@ -85,7 +85,7 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
 
     Identity: ``rotational(from_com(m, c, I)) == I - m hat(c) hat(c)`` (Huygens-Steiner).
     """
-    m, c, i = _real("mass", mass), _real("com", com, 3), _real("inertia", inertia, 3, 3)
+    m, c, i = real("mass", mass), real("com", com, 3), real("inertia", inertia, 3, 3)
     _require_leads(mass=(m, 0), com=(c, 1), inertia=(i, 2))
     h = lie.hat(c)
     return _pack(m, m[..., None] * c, i - m[..., None, None] * (h @ h))
@@ -107,7 +107,7 @@ def about_com(parameters: ArrayLike) -> MassProperties:
 
     A massless body has its center of mass at the origin.
     """
-    p = _real("parameters", parameters, 10)
+    p = real("parameters", parameters, 10)
     m = p[..., 0]
     c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
     h = lie.hat(c)
@@ -138,7 +138,7 @@ def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
 
     Identity: ``matrix(transform(p, T)) == Ad(T^-1).T @ matrix(p) @ Ad(T^-1)``.
     """
-    p, t = _real("parameters", parameters, 10), _real("pose", pose, 4, 4)
+    p, t = real("parameters", parameters, 10), real("pose", pose, 4, 4)
     _require_leads(parameters=(p, 1), pose=(t, 2))
     r, d, m = t[..., :3, :3], t[..., :3, 3], p[..., 0]
     h = np.einsum("...ij,...j->...i", r, p[..., 1:4])
@@ -148,23 +148,6 @@ def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
     return _pack(m, h + m[..., None] * d, moved)
 
 
-def pseudo_inertia(parameters: ArrayLike) -> Array:
-    """Return the 4x4 pseudo inertia, positive semidefinite exactly for bodies that can exist.
-
-    ``[[S, m c], [m c^T, m]]`` with ``S = trace(I)/2 - I`` the second moments of mass
-    (Binet's inertia of mueller, eq. 87).
-    """
-    p = _real("parameters", parameters, 10)
-    rot = rotational(p)
-    out = np.empty((*p.shape[:-1], 4, 4))
-    half_trace = 0.5 * np.trace(rot, axis1=-2, axis2=-1)
-    out[..., :3, :3] = half_trace[..., None, None] * np.eye(3) - rot
-    out[..., :3, 3] = p[..., 1:4]
-    out[..., 3, :3] = p[..., 1:4]
-    out[..., 3, 3] = p[..., 0]
-    return out
-
-
 def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
     """Say why no rigid body can have these ten parameters, or return None if one can.
 
@@ -172,8 +155,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
     because model files carry rounded numbers; so are moments whose radius of gyration is below a
     micrometer.
     """
-    p = _real("parameters", parameters, 10)
-    relative = _real("tolerance", tolerance)
+    p = real("parameters", parameters, 10)
+    relative = real("tolerance", tolerance)
     if p.ndim != 1 or relative.ndim:
         raise ArgumentError(
             f"expected the ten parameters of one body and one tolerance, got shapes {p.shape} and "
@@ -198,7 +181,7 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
 
 def violations(parameters: ArrayLike) -> dict[int, str]:
     """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
-    p = _real("parameters", parameters, 10).reshape(-1, 10)
+    p = real("parameters", parameters, 10).reshape(-1, 10)
     suspects = _core.doubtful_inertias(np.ascontiguousarray(p, float))
     found = ((k, violation(p[k])) for k in suspects)
     return {k: why for k, why in found if why is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from jounce.model import inertia as inertia_
 from jounce.model._checks import bool_mask, find_index, name_list, numbers, unique_index
 from jounce.model._edits import Edits
 from jounce.model._links import checked_pose
+from jounce.model._named import Named, named
 from jounce.model._parts import check_inertias, check_parts
 from jounce.model._repr import describe
 from jounce.model.joints import (
@@ -117,7 +118,7 @@ class Model(_core.Tree, Edits):
     _offsets: Integers
     _body_index: dict[str, int]
     _joint_index: dict[str, int]
-    _named: _Named
+    _named: Named
     _skeleton: tuple[Body, ...]
 
     def __init__(
@@ -155,7 +156,7 @@ class Model(_core.Tree, Edits):
         self._set("poses", checked_poses(poses or {}, nodes))
         self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
         self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
-        self._set("_named", _named(self))
+        self._set("_named", named(self))
         self._make_tree()
 
     @cached_property
@@ -212,6 +213,16 @@ class Model(_core.Tree, Edits):
     def n_bodies(self) -> int:
         """Number of bodies."""
         return len(self.body_names)
+
+    @property
+    def expanded(self) -> Model:
+        """The model with all joints independent: itself, unless it is a coupled one."""
+        return self
+
+    @property
+    def coordinates(self) -> Nodes:
+        """The elementary joints that coordinates and rates belong to: `nodes`, if not coupled."""
+        return self.nodes
 
     def q_slice(self, joint: str | int) -> slice:
         """Where the coordinates of a joint sit in q."""
@@ -412,7 +423,7 @@ class Model(_core.Tree, Edits):
         """Whether both are the same robot, number by number; see the class."""
         if self is other:
             return True
-        if not isinstance(other, Model):
+        if not isinstance(other, Model) or other.expanded is not other:
             return NotImplemented
         return self._key() == other._key() and all(
             map(np.array_equal, self._numbers(), other._numbers())
@@ -443,15 +454,20 @@ class Model(_core.Tree, Edits):
 
     def __repr__(self) -> str:
         """Show sizes, conventions and the tree."""
-        if "nodes" not in self.__dict__:
+        if not _is_ready(self):
             return "Model (not initialized)"
         return describe(self)
 
 
 def require_model(model: object) -> None:
     """Raise the TypeError that the kernels raise, unless it is a model."""
-    if not isinstance(model, Model) or "nodes" not in model.__dict__:
+    if not isinstance(model, Model) or not _is_ready(model):
         raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+
+
+def _is_ready(model: Model) -> bool:
+    """Whether its initialization has ended well."""
+    return "poses" in model.__dict__
 
 
 def node_of(model: Model, body: str | int) -> int:
@@ -459,22 +475,3 @@ def node_of(model: Model, body: str | int) -> int:
     require_model(model)
     at = model.frame(body).body
     return int(np.flatnonzero(model.nodes.body == at)[0]) if at >= 0 else -1
-
-
-class _Named(NamedTuple):
-    """What the core knows by name: joints of nodes, and frames, those of the bodies first."""
-
-    joints: list[str]
-    frames: dict[str, int]
-    body: Index
-    pose: Array
-
-
-def _named(model: Model) -> _Named:
-    joints = [model.joint_names[k] for k in model.nodes.joint.tolist()]
-    index = {name: k for k, name in enumerate(model.body_names)}
-    extra = [(name, frame) for name, frame in model.frames.items() if name not in index]
-    index.update((name, model.n_bodies + k) for k, (name, _) in enumerate(extra))
-    body = np.array([frame.body for _, frame in extra], np.int32)
-    pose = np.array([frame.placement for _, frame in extra], float).reshape(-1, 4, 4)
-    return _Named(joints, index, body, pose)

@@ -46,7 +46,7 @@ class GroupBlock(NamedTuple):
 
 def group_blocks(model: Model) -> list[GroupBlock]:
     """All spherical and free joints, whose rates are no derivatives of coordinates."""
-    nodes = model.nodes
+    nodes = model.coordinates
     groups = np.flatnonzero(nodes.kind >= _FIRST_GROUP)
     starts, sizes = nodes.v_index[groups], SIZES[nodes.kind[groups], 1]
     return [GroupBlock(slice(int(s), int(s + n))) for s, n in zip(starts, sizes, strict=True)]

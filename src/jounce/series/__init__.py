@@ -9,6 +9,7 @@ other step is a product of series; the cost grows with the square of the order a
 the number of bodies. Paper: ali, Algorithms 1 to 4 (there with spatial twists).
 """
 
+from jounce.series import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.series.accuracy import forward_dynamics_series_error
 from jounce.series.dynamics import (
     HybridDynamicsSeries,

@@ -1,19 +1,26 @@
 """Motion in time: steps on the group, rollouts, simulations, and exact derivatives of steps."""
 
-from jounce.simulation.linearization import LinearizedStep, linearize_step
+from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
+from jounce.simulation.adjoint import RolloutGradient, rollout_vjp
+from jounce.simulation.control import Control
+from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
 from jounce.simulation.motion import MotionCheck, SimulatedMotion
 from jounce.simulation.simulate import simulate
 from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
 
 __all__ = [
+    "Control",
     "LinearizedStep",
     "MarkedRollout",
     "MotionCheck",
     "Rollout",
+    "RolloutGradient",
+    "SecondOrderStep",
     "SimulatedMotion",
     "Step",
     "linearize_step",
     "rollout",
+    "rollout_vjp",
     "simulate",
     "step",
 ]

@@ -7,15 +7,16 @@ that at the start of the next step; xi' is not, since the next step has other co
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from jounce._types import Array, Mask
-from jounce.errors import DivergenceError
 from jounce.simulation import tableaux
+from jounce.simulation.compiled import diverged
 from jounce.simulation.field import Field, Moving
-from jounce.simulation.methods import METHODS
+from jounce.simulation.methods import METHODS, MOST_SLOPES
 
 __all__ = [
     "EMBEDDED",
@@ -27,6 +28,7 @@ __all__ = [
     "attempt",
     "first_step",
     "next_step",
+    "packed",
     "require_progress",
 ]
 
@@ -64,6 +66,19 @@ EMBEDDED = {
 """Adaptive methods by name."""
 
 
+@cache
+def packed(name: str) -> Array:
+    """Return a pair as the compiled core reads it: one row of numbers.
+
+    How many those of the method are and these, the power, how many rows of errors, slopes and the
+    interpolant follow, and these rows with as many weights as there is room for.
+    """
+    pair, method = EMBEDDED[name], METHODS[name].packed()
+    groups = pair.error, pair.more, pair.dense
+    rows = [(*row, *[0.0] * (MOST_SLOPES - len(row))) for group in groups for row in group]
+    return np.concatenate([[len(method), *method, pair.power, *map(len, groups)], *rows])
+
+
 class Trial(NamedTuple):
     """A step that was tried: its ends, its slopes, and its error in units of what is allowed."""
 
@@ -76,7 +91,7 @@ class Trial(NamedTuple):
 
 def scales(field: Field, at: Moving, rtol: float, atol: float) -> Array:
     """Allowed errors of (xi, s): relative to coordinates and rates, absolute for rotations."""
-    model, nodes = field.model, field.model.nodes
+    model, nodes = field.model, field.model.coordinates
     size = np.ones((len(at.q), 2 * model.nv))
     straight = np.ones(model.nv, bool)
     for rates in field.rotating:
@@ -169,12 +184,7 @@ def require_progress(at: Moving, h: Array, places: Mask) -> None:
     short = h[:, 0] <= 16 * np.spacing(np.abs(at.t[:, 0]))
     stuck = np.flatnonzero(short & places)
     if len(stuck):
-        k = int(stuck[0])
-        raise DivergenceError(
-            f"the motion of state {k} cannot be followed beyond t = {at.t[k, 0]:.9g} s: the step "
-            "that the tolerances ask for is below rounding errors; the motion diverges there, the "
-            "control jumps again and again, or rtol and atol are too small"
-        )
+        raise diverged(int(stuck[0]), float(at.t[stuck[0], 0]))
 
 
 def _terms(weights: tuple[float, ...], slopes: list[Slope]) -> list[tuple[float, Slope]]:

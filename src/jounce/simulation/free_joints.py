@@ -29,7 +29,7 @@ __all__ = ["FreeJoint", "free_joints"]
 
 def free_joints(model: Model) -> list[FreeJoint]:
     """All free joints of a model."""
-    nodes = model.nodes
+    nodes = model.coordinates
     free = np.flatnonzero(nodes.kind == ELEMENTARY.index("free"))
     return [FreeJoint(int(nodes.q_index[i]), int(nodes.v_index[i])) for i in free]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from jounce._core.out import Given, deliver_all
+from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
@@ -18,9 +18,10 @@ from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
+from jounce.simulation.second_order import check_springs, step_hessian
 from jounce.simulation.tangents import States, TangentFlow
 
-__all__ = ["LinearizedStep", "linearize_step"]
+__all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
 
 _PORTION = 2**19
 """Bytes of the derivatives of those states of a batch that are worked on at once."""
@@ -39,6 +40,23 @@ class LinearizedStep(NamedTuple):
     """(..., nv) next rates."""
 
 
+class SecondOrderStep(NamedTuple):
+    """One step with first and, contracted with weights, second derivatives."""
+
+    A: Array
+    """(..., 2 nv, 2 nv), as in `LinearizedStep`."""
+    B: Array
+    """(..., 2 nv, number of inputs)."""
+    q: Array
+    """(..., nq) next coordinates."""
+    v: Array
+    """(..., nv) next rates."""
+    H: Array
+    """(..., m, m) with m = 2 nv + number of inputs: the Hessian at 0 of weights @ (x, y) by changes
+    (delta q, delta v, delta u), x = difference(q, q of the changed step), y the change of v."""
+
+
+@overload
 def linearize_step(
     model: Model,
     q: ArrayLike,
@@ -51,9 +69,47 @@ def linearize_step(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     passive: bool = False,
-    out: tuple[Array, Array, Array, Array] | None = None,
+    weights: None = None,
+    out: tuple[Array, ...] | None = None,
     threads: int = 1,
-) -> LinearizedStep:
+) -> LinearizedStep: ...
+
+
+@overload
+def linearize_step(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    method: str = "rkmk4",
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
+    weights: ArrayLike,
+    out: tuple[Array, ...] | None = None,
+    threads: int = 1,
+) -> SecondOrderStep: ...
+
+
+def linearize_step(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    method: str = "rkmk4",
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
+    weights: ArrayLike | None = None,
+    out: tuple[Array, ...] | None = None,
+    threads: int = 1,
+) -> LinearizedStep | SecondOrderStep:
     """One explicit step on the group and its exact derivatives (not a discretized `linearize`).
 
     The forces (and body-fixed wrenches) are constant during the step. A step is a composition of
@@ -91,16 +147,19 @@ def linearize_step(
         actuation: (nv, inputs) map from inputs to forces, as in `linearize`.
         passive: whether springs, damping and friction of the joints act beside tau, changing with
             the state during the step.
+        weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
+            differential dynamic programming multiplies them with, the gradient of the cost to go.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         Named tuple (A, B, q, v): the next state and its derivatives, batched like the arguments,
-        for example over the knots of a trajectory.
+        for example over the knots of a trajectory; with `weights` (A, B, q, v, H), where H is the
+        Hessian at 0 of weights @ (difference(q, q of the changed step), change of v).
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method.
+            method; weights with a spring in a spherical or free joint.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
@@ -108,34 +167,93 @@ def linearize_step(
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
     chosen, step = find_method(method), _time_step(dt)
+    arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
+    n = 2 * model.nv
+    shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
+    if weights is not None:
+        arrays["weights"] = _weights(model, weights)
+        shapes.append((n + inputs.number, n + inputs.number))
+        if passive:
+            check_springs(model)
 
     def compute(
-        q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None, step: Array
-    ) -> LinearizedStep:
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None,
+        step: Array,
+        weights: Array | None = None,
+    ) -> LinearizedStep | SecondOrderStep:
         lead, states = _flat_states(model, (q, v, tau, f_ext), step[..., None], passive, threads)
-        results = _step_all(model, states, inputs, chosen, passive, threads)
-        return LinearizedStep(*(x.reshape(*lead, *x.shape[1:]) for x in results))
+        if weights is not None:
+            weights = _broadcast_weights(weights, lead)
+        results = _step_all(model, states, inputs, chosen, passive, weights, threads)
+        kind = LinearizedStep if weights is None else SecondOrderStep
+        return kind(*(x.reshape(*lead, *x.shape[1:]) for x in results))
 
-    arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
-    n, given = 2 * model.nv, Given("linearize_step", model, threads, **arrays)
-    return deliver_all(compute, out, ((n, n), (n, inputs.number), (model.nq,), (model.nv,)), given)
+    given = _Given("linearize_step", model, threads, **arrays)
+    return deliver_all(compute, out, tuple(shapes), given)
+
+
+class _Given(Given):
+    """Arguments of a step."""
+
+    def own_axes(self, name: str) -> Shape:
+        return (2 * self.model.nv,) if name == "weights" else super().own_axes(name)
 
 
 def _step_all(
-    model: Model, states: States, inputs: Inputs, method: Method, passive: bool, threads: int
-) -> LinearizedStep:
-    """Step all states, a portion of them at a time."""
+    model: Model,
+    states: States,
+    inputs: Inputs,
+    method: Method,
+    passive: bool,
+    weights: Array | None,
+    threads: int,
+) -> list[Array]:
+    """Step all states, a portion of them at a time: A, B, q, v, and H if there are weights."""
     nv, m, count = model.nv, inputs.number, len(states.q)
-    shapes = ((2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,))
-    all_steps = LinearizedStep(*(np.empty((count, *shape)) for shape in shapes))
+    shapes = [(2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,)]
+    if weights is not None:
+        shapes.append((2 * nv + m, 2 * nv + m))
+    A, B, next_q, next_v, *H = (np.empty((count, *shape)) for shape in shapes)
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
         flow = TangentFlow.of(model, states.portion(some), inputs, passive, threads)
-        q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
-        all_steps.q[some], all_steps.v[some] = q, v
+        if weights is None:
+            q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
+        else:
+            q, v, dq, dv, H[0][some] = step_hessian(flow, method, weights[some])
+        next_q[some], next_v[some] = q, v
         for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
-            all_steps.A[some, rows] = d[..., : 2 * nv]
-            all_steps.B[some, rows] = d[..., 2 * nv :]
-    return all_steps
+            A[some, rows] = d[..., : 2 * nv]
+            B[some, rows] = d[..., 2 * nv :]
+    return [A, B, next_q, next_v, *H]
+
+
+def _weights(model: Model, weights: ArrayLike) -> Array:
+    try:
+        array = np.asarray(weights, float)
+        if array.shape[-1:] == (2 * model.nv,) and np.all(np.isfinite(array)):
+            return array
+    except (TypeError, ValueError):
+        pass
+    shown = f"shape {weights.shape}" if isinstance(weights, np.ndarray) else repr(weights)
+    raise ArgumentError(
+        f"weights must be finite numbers of shape (..., {2 * model.nv}), that is (..., 2 nv) of "
+        f"this model, got {shown}"
+    )
+
+
+def _broadcast_weights(weights: Array, lead: Shape) -> Array:
+    """One row for each state."""
+    n = weights.shape[-1]
+    try:
+        return np.broadcast_to(weights, (*lead, n)).reshape(-1, n)
+    except ValueError:
+        raise ArgumentError(
+            f"weights of shape {weights.shape} do not broadcast with the leading axes {lead} of "
+            "the other arguments"
+        ) from None
 
 
 def _time_step(dt: ArrayLike) -> Array:

@@ -24,7 +24,18 @@ from jounce._types import Array
 from jounce.errors import ArgumentError, close_names, did_you_mean
 from jounce.simulation import tableaux
 
-__all__ = ["METHODS", "MOST_SLOPES", "Flow", "Method", "Stage", "advance", "find_method"]
+__all__ = [
+    "GEOMETRIC",
+    "METHODS",
+    "MOST_SLOPES",
+    "Flow",
+    "Geometric",
+    "Method",
+    "Stage",
+    "advance",
+    "find_method",
+    "find_stepper",
+]
 
 Weights = tuple[float, ...]
 State = TypeVar("State")
@@ -148,7 +159,40 @@ METHODS = {
         ),
     )
 }
-"""All methods by name."""
+"""All explicit methods by name."""
+
+
+class Geometric(NamedTuple):
+    """A method that carries momenta instead of rates; the core alone knows how."""
+
+    name: str
+    order: int
+    citation: str
+    kernel: str
+    tableau: Method | None = None
+    """By which the equations of the momenta are stepped."""
+
+
+GEOMETRIC = {
+    method.name: method
+    for method in (
+        Geometric(
+            "variational",
+            order=2,
+            citation="Moser, Veselov, Comm. Math. Phys. 139 (1991); Lee, Liu, Park, Srinivasa, "
+            "A Linear-Time Variational Integrator for Multibody Systems (2016)",
+            kernel="variational_rollout",
+        ),
+        Geometric(
+            "momentum",
+            order=4,
+            citation="mueller, eq. 79; Kutta 1901; Munthe-Kaas 1999",
+            kernel="momentum_rollout",
+            tableau=METHODS["rkmk4"],
+        ),
+    )
+}
+"""Methods that keep the momentum, by name."""
 
 
 class Flow(Protocol[State, Slope]):
@@ -192,13 +236,28 @@ def _terms(weights: Weights, slopes: list[Slope]) -> list[tuple[float, Slope]]:
 
 
 def find_method(name: object) -> Method:
-    """Return a method by name.
+    """Return an explicit method by name.
 
     Raises:
         ArgumentError: there is none; the message lists those that there are.
     """
-    if isinstance(name, str) and name in METHODS:
-        return METHODS[name]
-    hint = did_you_mean(map(repr, close_names(name, METHODS)))
-    known = ", ".join(map(repr, METHODS))
+    if isinstance(name, str) and name in GEOMETRIC:
+        known = ", ".join(map(repr, METHODS))
+        raise ArgumentError(f"method {name!r} is not explicit; here it must be one of {known}")
+    found = find_stepper(name)
+    assert isinstance(found, Method)
+    return found
+
+
+def find_stepper(name: object) -> Method | Geometric:
+    """Return any method by name.
+
+    Raises:
+        ArgumentError: there is none; the message lists those that there are.
+    """
+    every: dict[str, Method | Geometric] = {**METHODS, **GEOMETRIC}
+    if isinstance(name, str) and name in every:
+        return every[name]
+    hint = did_you_mean(map(repr, close_names(name, every)))
+    known = ", ".join(map(repr, every))
     raise ArgumentError(f"method must be one of {known}, got {name!r}{hint}")

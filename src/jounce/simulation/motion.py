@@ -145,7 +145,7 @@ class SimulatedMotion:
         mass = self.model.inertias[:, 0].sum()
         moved[..., 3:] -= mass * (self.t - self.t[0])[:, None] * self.model.gravity
         worst = 0.0
-        nodes = self.model.nodes
+        nodes = self.model.coordinates
         for block in group_blocks(self.model):
             k = int(nodes.q_index[np.flatnonzero(nodes.v_index == block.at.start)[0]])
             norms = np.linalg.norm(self.q[..., k : k + 4], axis=-1)

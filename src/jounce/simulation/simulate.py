@@ -8,17 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_flag
-from jounce.simulation import adaptive
+from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED, Embedded
 from jounce.simulation.field import Field, Forces, Moving
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.stepping import rollout
+from jounce.simulation.taylor import TAYLOR, order_of, require_series
+from jounce.simulation.taylor_events import follow_series
 
 __all__ = ["Control", "simulate"]
 
@@ -47,9 +50,10 @@ def simulate(
 ) -> SimulatedMotion:
     """The motion ``M(q) dv/dt + b(q, v) = tau`` of a robot at given times.
 
-    "dopri5" and "dop853" choose their steps by the error, those of each state of a batch apart, and
-    give the times in between by their polynomials. All other methods of `step` divide each interval
-    of `t` into equal steps of at most `dt`.
+    "dopri5" and "dop853" choose their steps by the error, "taylor" by the series of the motion,
+    whose order follows from the tolerance. Each state of a batch has its own steps, and times in
+    between come from polynomials. Without a function as control, no Python runs between steps. All
+    other methods of `step` divide each interval of `t` into equal steps of at most `dt`.
 
     Args:
         model: the robot.
@@ -59,12 +63,14 @@ def simulate(
         control: None: no generalized forces; (..., T - 1, nv): constant in each interval of `t`;
             (..., T, nv): linear in it; or a function of (t, q, v) that returns (..., nv). It is
             called with the leading axes of q0 and v0, t being a number without them and an array
-            with them, since states have their own steps.
+            with them, since states have their own steps. With "taylor" it is called for each state
+            alone and returns (m, nv), the forces and their time derivatives along the motion.
         method: as in `step`.
         dt: longest step, s; fixed-step methods need it.
         rtol: allowed error of a step, relative to coordinates and rates.
         atol: the same, in rad, m, rad/s and m/s.
-        passive: whether `passive_forces` act, too.
+        passive: whether `passive_forces` act, too; with "taylor" neither dry friction nor springs
+            of spherical and free joints, which have no series.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -88,16 +94,19 @@ def simulate(
         >>> float(motion.q.min().round(3))
         -0.5
     """
-    chosen = find_method(method)
+    chosen = None if method == TAYLOR else find_method(method)
     check_flag("passive", passive)
     times = _times(t)
     task = _Task.of(model, q0, v0, times, control, passive, threads)
     if not model.nv:
         return task.motion(method, np.repeat(task.q[:, None], len(times), 1), None)
+    if chosen is None:
+        return _taylor(task, control, _tolerances(rtol, atol))
     if chosen.name in EMBEDDED and dt is None:
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            _positive(name, value, LEAST_TOLERANCE if name == "rtol" else 0.0)
-        return _adaptive(task, EMBEDDED[chosen.name], (float(rtol), float(atol)))
+        allowed = _tolerances(rtol, atol)
+        if callable(control) or model.expanded is not model:
+            return _adaptive(task, EMBEDDED[chosen.name], allowed)
+        return _compiled(task, compiled.embedded(adaptive.packed(method)), method, allowed)
     if dt is None:
         raise ArgumentError(f"method {method!r} has fixed steps: it needs dt, their longest length")
     return _fixed(task, chosen, _positive("dt", dt))
@@ -115,6 +124,7 @@ class _Task(NamedTuple):
     """(n, T or T - 1, nv) forces at or between times."""
     forces: Callable[[Integers], Forces]
     is_function: bool
+    passive: bool
     threads: int
 
     @classmethod
@@ -134,8 +144,9 @@ class _Task(NamedTuple):
         rows = None
         if control is not None and not callable(control):
             rows = _rows(model, control, len(t))
-            lead = np.broadcast_shapes(lead, rows.shape[:-2])
-            rows = np.broadcast_to(rows, (*lead, *rows.shape[-2:])).reshape(-1, *rows.shape[-2:])
+            lead = _merged(lead, rows.shape[:-2])
+            shape = rows.shape[-2:]
+            rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
         n = math.prod(lead)
         q, v = (
             np.array(np.broadcast_to(np.asarray(x, float), (*lead, size))).reshape(n, size)
@@ -143,7 +154,7 @@ class _Task(NamedTuple):
         )
         forces = _forces(model, lead, t, rows, control if callable(control) else None, passive)
         is_function = callable(control) or passive
-        return cls(model, lead, t, q, v, rows, forces, is_function, threads)
+        return cls(model, lead, t, q, v, rows, forces, is_function, passive, threads)
 
     def motion(
         self, method: str, q: Array, v: Array | None, reached: int | None = None
@@ -203,12 +214,9 @@ def _blames_control(error: ArgumentError) -> bool:
 
 def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
     """Return what a control gave, if these are forces."""
-    try:
-        tau = np.asarray(value, float)
-    except (TypeError, ValueError):
-        tau = np.full(0, np.nan)
+    tau = _floats("control must return forces: they", value)
     if tau.shape != shape:
-        got = f"{type(value).__name__} of shape {np.shape(tau)}"
+        got = f"{type(value).__name__} of shape {tau.shape}"
         raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
     if not np.isfinite(tau).all():
         if speed > ENORMOUS:
@@ -269,6 +277,34 @@ def _step_by_function(
             f"{task.t[k + 1]:.9g} s: take a shorter dt, or a method with adaptive steps"
         ) from None
     return at.q, field.rates(at)
+
+
+def _tolerances(rtol: object, atol: object) -> tuple[float, float]:
+    return _positive("rtol", rtol, LEAST_TOLERANCE), _positive("atol", atol)
+
+
+def _compiled(
+    task: _Task, portion: compiled.Portion, method: str, allowed: tuple[float, float]
+) -> SimulatedMotion:
+    """Steps that need no Python."""
+    start = compiled.Start(
+        task.model, task.q, task.v, task.t, task.rows, task.passive, task.threads
+    )
+    return _followed(task, method, compiled.follow(portion, start, allowed))
+
+
+def _taylor(task: _Task, control: Control, allowed: tuple[float, float]) -> SimulatedMotion:
+    """Steps by series; a control that is a function gives its own."""
+    if callable(control):
+        start = compiled.Start(task.model, task.q, task.v, task.t, None, task.passive, task.threads)
+        return _followed(task, TAYLOR, follow_series(start, control, allowed)[0])
+    require_series(task.model, task.passive)
+    return _compiled(task, compiled.taylor(order_of(*allowed)), TAYLOR, allowed)
+
+
+def _followed(task: _Task, method: str, got: compiled.Followed) -> SimulatedMotion:
+    reached = int(got.due.min(initial=len(task.t)))
+    return task.motion(method, got.q, got.v, reached if reached < len(task.t) else None)
 
 
 class _Progress(NamedTuple):
@@ -375,13 +411,20 @@ def _give(
         done.due[passed] += 1
 
 
-def _times(t: ArrayLike) -> Array:
+def _floats(name: str, value: ArrayLike) -> Array:
+    """The value as an array, an empty one where it has no numbers."""
+    refuse_masked(name, value)
+    refuse_complex(name, value)
     try:
-        times = np.asarray(t, float)
+        return np.asarray(value, float)
     except (TypeError, ValueError):
-        times = np.full(0, np.nan)
+        return np.zeros(0)
+
+
+def _times(t: ArrayLike) -> Array:
+    times = _floats("t", t)
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
-        raise ArgumentError(f"t must be finite times of shape (T,), got shape {np.shape(t)}")
+        raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
     if (np.diff(times) <= 0).any():
         k = int(np.flatnonzero(np.diff(times) <= 0)[0])
         raise ArgumentError(
@@ -390,16 +433,22 @@ def _times(t: ArrayLike) -> Array:
     return times.copy()
 
 
-def _rows(model: Model, control: ArrayLike, count: int) -> Array:
+def _merged(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int, ...]:
     try:
-        rows = np.asarray(control, float)
-    except (TypeError, ValueError):
-        rows = np.full(0, np.nan)
+        return np.broadcast_shapes(states, controls)
+    except ValueError:
+        raise ArgumentError(
+            f"the leading axes {controls} of control do not broadcast with {states} of q0 and v0"
+        ) from None
+
+
+def _rows(model: Model, control: ArrayLike, count: int) -> Array:
+    rows = _floats("control", control)
     if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
         raise ArgumentError(
             f"control must be a function of (t, q, v) or an array of shape (..., {count - 1}, "
             f"{model.nv}), constant between times, or (..., {count}, {model.nv}), linear, "
-            f"got {type(control).__name__} of shape {np.shape(control)}"
+            f"got {type(control).__name__} of shape {rows.shape}"
         )
     if not np.isfinite(rows).all():
         raise ArgumentError("control must be finite")

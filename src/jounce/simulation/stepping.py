@@ -8,18 +8,22 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from jounce import _core
+from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike, Integers
-from jounce.dynamics import forward_dynamics
+from jounce.derivatives.jvp import let_differentiate
+from jounce.dynamics import forward_dynamics, hybrid_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_choice
-from jounce.simulation.methods import find_method
+from jounce.simulation.control import Control, ControlInputs, control_inputs
+from jounce.simulation.methods import Geometric, Method, find_method, find_stepper
+from jounce.simulation.taylor import TAYLOR, taylor_step
 
-__all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
+__all__ = ["MarkedRollout", "Rollout", "RolloutCall", "Step", "rollout", "rollout_call", "step"]
 
-_step = _core.raw("explicit_step")
-_rollout = _core.raw("explicit_rollout")
-_HOLDS = ("zero", "first")
+_step = _core.raw("explicit_step", "step")
+_rollout = _core.raw("explicit_rollout", "rollout")
+HOLDS = ("zero", "first")
 
 
 class Step(NamedTuple):
@@ -60,13 +64,15 @@ def step(
     f_ext: ArrayLike | None = None,
     method: str = "rkmk4",
     *,
+    order: int = 20,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> Step:
     """One step on the group along ``M(q) dv/dt + b(q, v) = tau``.
 
-    Methods are those of `linearize_step`, which gives the derivatives of this very step. The forces
-    and the body-fixed wrenches are constant during the step.
+    Explicit methods are those of `linearize_step`, which gives the derivatives of this very step;
+    "taylor" is the Taylor polynomial of the motion. The forces and the body-fixed wrenches are
+    constant during the step.
 
     Args:
         model: the robot.
@@ -77,7 +83,8 @@ def step(
             axes.
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
         method: "euler", "semi_implicit_euler", "midpoint", "rkmk2", "rkmk4", "cf4", "dopri5",
-            "dop853".
+            "dop853", "taylor"; "variational" and "momentum" keep the momentum to rounding.
+        order: of "taylor", 2 to 30.
         out: a pair of arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -98,8 +105,36 @@ def step(
         >>> jc.step(ball, jc.neutral(ball), np.zeros(6), np.zeros(6), 0.1).q[4:].round(9)
         array([ 0.     ,  0.     , -0.04905])
     """
-    packed = find_method(method).packed()
-    return Step(*_step(model, q, v, tau, time_step(dt), packed, f_ext, out=out, threads=threads))
+    if method == TAYLOR:
+        end = taylor_step(
+            model, q, v, tau, time_step(dt), f_ext, order=order, out=out, threads=threads
+        )
+        return Step(*end)
+    chosen, length = find_stepper(method), time_step(dt)
+    if isinstance(chosen, Method):
+        options = {"out": out, "threads": threads}
+        return Step(*_step(model, q, v, tau, length, chosen.packed(), f_ext, **options))
+
+    def compute(
+        q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None, dt: Array
+    ) -> Step:
+        rows = np.asarray(tau)[..., None, :]
+        wrenches = None if f_ext is None else np.asarray(f_ext)[..., None, :, :]
+        end = rollout(model, q, v, rows, dt, wrenches, method, threads=threads)
+        return Step(end.q[..., -1, :].copy(), end.v[..., -1, :].copy())
+
+    arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": length}
+    given = Given("step", model, threads, **arrays)
+    return deliver_all(compute, out, ((model.nq,), (model.nv,)), given)
+
+
+def _kernel_arguments(
+    dt: ArrayLike = np.nan, method: str = "rkmk4", **given: Any
+) -> dict[str, Any]:
+    return {**given, "dt": time_step(dt), "tableau": find_method(method).packed()}
+
+
+let_differentiate(step, "q v tau dt f_ext method", "explicit_step", Step, _kernel_arguments)
 
 
 def rollout(
@@ -113,6 +148,7 @@ def rollout(
     every: int = 1,
     *,
     hold: str = "zero",
+    control: Control | None = None,
     on_failure: str = "raise",
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
@@ -130,10 +166,12 @@ def rollout(
         dt: length of each step, s, positive: a number or an array that broadcasts with the leading
             axes.
         f_ext: (..., T, n_bodies, 6) body-fixed wrenches on the bodies; T + 1 with ``hold="first"``.
-        method: as in `step`.
+        method: as in `step`, but for "taylor".
         every: store the states 0, every, 2 every, ...; steps after the last stored one are not
             taken.
         hold: "zero": forces are constant during a step; "first": linear from its row to the next.
+        control: what answers to the state beside tau: servos with force limits, prescribed joints,
+            passive forces, stops at joint limits; see `Control`.
         on_failure: "raise" an error if a state diverges, or "mark" it: then the others go on, the
             tuple gains ``failed_at``, and what follows a failure is NaN.
         out: a tuple of arrays to write to.
@@ -151,14 +189,12 @@ def rollout(
 
     Identity: ``rollout(...).q[..., k + 1, :]`` is `step` from ``rollout(...).q[..., k, :]``.
     """
-    packed = find_method(method).packed()
-    check_choice("hold", hold, _HOLDS)
+    call = rollout_call(model, q0, v0, tau, dt, f_ext, method, every, hold, control)
     check_choice("on_failure", on_failure, ("raise", "mark"))
     marks = on_failure == "mark"
     place = None if out is None else _place(out, marks)
-    call = _Call(q0, v0, tau, time_step(dt), packed, every, _HOLDS.index(hold), f_ext)
     shared = _shared(call, out)
-    q, v, failed = _rollout(model, *call, out=place, threads=threads)
+    q, v, failed = call.run(model, out=place, threads=threads)
     if marks:
         steps = np.asarray(failed).astype(np.int64)
         if out is not None:
@@ -171,8 +207,44 @@ def rollout(
             array.fill(np.nan)
         for x, before in shared:
             x[...] = before
-        _explain(model, call, *saved, np.asarray(failed))
+        call.explain(model, *saved, np.asarray(failed))
     return Rollout(q, v)
+
+
+def rollout_call(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None,
+    method: str,
+    every: int,
+    hold: str,
+    control: Control | None,
+) -> RolloutCall:
+    """Return a rollout as its kernel takes it.
+
+    Raises:
+        ArgumentError: an argument that the kernel does not check is wrong.
+    """
+    chosen = find_stepper(method)
+    check_choice("hold", hold, HOLDS)
+    inputs = control_inputs(model, control, tau)
+    if isinstance(chosen, Geometric):
+        _require_simple(chosen, inputs)
+    return RolloutCall(q0, v0, time_step(dt), chosen, every, HOLDS.index(hold), f_ext, inputs)
+
+
+def _require_simple(method: Geometric, inputs: ControlInputs) -> None:
+    """Refuse what a method does not know."""
+    if inputs.prescribed is not None:
+        raise ArgumentError(f"method {method.name!r} knows no prescribed joints")
+    if method.tableau is None and (inputs.servo is not None or inputs.passive):
+        raise ArgumentError(
+            f"method {method.name!r} takes forces that do not depend on the rates: no servos, "
+            "passive forces or stops; 'momentum' does"
+        )
 
 
 def time_step(dt: ArrayLike) -> Array:
@@ -206,48 +278,98 @@ def _place(out: object, marks: bool) -> tuple[Any, ...]:
     return (*out[:2], np.empty(lead))
 
 
-def _shared(call: _Call, out: tuple[Array, ...] | None) -> list[tuple[Array, Array]]:
+def _shared(call: RolloutCall, out: tuple[Array, ...] | None) -> list[tuple[Array, Array]]:
     """Return arguments that out overwrites, with copies of them."""
-    arrays = [x for x in call if isinstance(x, np.ndarray) and x.flags.writeable]
+    given: list[Any] = [*call, *call.control]
+    arrays: list[Array] = [x for x in given if isinstance(x, np.ndarray) and x.flags.writeable]
     return [(x, x.copy()) for x in arrays if any(np.may_share_memory(x, y) for y in out or ())]
 
 
-class _Call(NamedTuple):
-    """What a rollout is given, as its kernel takes it."""
+class RolloutCall(NamedTuple):
+    """What a rollout is given."""
 
     q0: ArrayLike
     v0: ArrayLike
-    tau: ArrayLike
     dt: Array
-    packed: Array
+    method: Method | Geometric
     every: int
     hold: int
     f_ext: ArrayLike | None
+    control: ControlInputs
 
+    def run(self, model: Model, **options: Any) -> tuple[Array, Array, Array]:
+        """Call the kernel."""
+        tau, prescribed, passive, q_ref, servo = self.control
+        kernel: Any = _rollout
+        choices: tuple[Any, ...] = self.every, self.hold
+        if isinstance(self.method, Method):
+            choices = self.method.packed(), *choices, prescribed, passive
+        else:
+            kernel = _core.raw(self.method.kernel, "rollout")
+            if self.method.tableau is not None:
+                choices = self.method.tableau.packed(), *choices, passive
+        given = self.q0, self.v0, tau, self.dt, *choices, self.f_ext, q_ref, servo
+        q, v, failed = kernel(model, *given, **options)
+        return q, v, failed
 
-def _explain(model: Model, call: _Call, q: Array, v: Array, failed: Array) -> None:
-    """Raise what the first state of a batch that failed calls for."""
-    lead = failed.shape
-    at = np.unravel_index(int(np.flatnonzero(failed.ravel() >= 0)[0]), lead)
-    k = int(failed[at])
-    row = k // call.every
-    first = row * call.every
+    def alone(self, at: tuple[Any, ...], lead: tuple[int, ...], rows: slice) -> RolloutCall:
+        """One state of the batch, with some rows of its controls."""
 
-    def own(x: ArrayLike, axes: int) -> Array:
-        array = np.asarray(x, float)
-        mine: Array = np.broadcast_to(array, (*lead, *array.shape[array.ndim - axes :]))[at]
-        return mine
+        def own(x: ArrayLike | None, axes: int, some: slice | None = None) -> Any:
+            if x is None:
+                return None
+            array = np.asarray(x, float)
+            mine = np.broadcast_to(array, (*lead, *array.shape[array.ndim - axes :]))[at]
+            return mine if some is None else mine[some]
 
-    tau, dt = own(call.tau, 2), own(call.dt, 0)
-    f_ext = None if call.f_ext is None else own(call.f_ext, 3)
-    rest = slice(first, k + call.hold)
-    options = call.packed, 1, call.hold, None if f_ext is None else f_ext[rest]
-    near = _rollout(model, q[at][row], v[at][row], tau[rest], dt, *options)
-    last = near[0][-1], near[1][-1], tau[k], None if f_ext is None else f_ext[k]
-    with suppress(ArgumentError):  # numbers too large for an acceleration
-        forward_dynamics(model, *last)
-    where = f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
-    raise DivergenceError(
-        f"step {k} of the rollout leads to numbers that are not finite{where}: take a shorter dt, "
-        "a method of higher order, or smaller forces; on_failure='mark' lets the other states go on"
-    )
+        control = self.control._replace(
+            tau=own(self.control.tau, 2, rows),
+            q_ref=own(self.control.q_ref, 2, rows),
+            servo=own(self.control.servo, 2),
+        )
+        f_ext, dt = own(self.f_ext, 3, rows), own(self.dt, 0)
+        return self._replace(dt=dt, every=1, f_ext=f_ext, control=control)
+
+    def part(self, first: int, last: int) -> RolloutCall:
+        """Return the call for some of the steps."""
+        some = slice(first, last + self.hold)
+
+        def rows(x: ArrayLike | None, axes: int) -> Any:
+            where: tuple[Any, ...] = (..., some, *[slice(None)] * axes)
+            return None if x is None else np.asarray(x)[where]
+
+        control = self.control._replace(
+            tau=rows(self.control.tau, 1), q_ref=rows(self.control.q_ref, 1)
+        )
+        return self._replace(f_ext=rows(self.f_ext, 2), control=control)
+
+    def states(self, model: Model, threads: int, first: int = 0) -> tuple[Array, Array]:
+        """Return coordinates and rates; raise if there are none."""
+        q, v, failed = self.run(model, threads=threads)
+        if np.any(failed >= 0):
+            self.explain(model, q, v, np.asarray(failed), first)
+        return q, v
+
+    def explain(self, model: Model, q: Array, v: Array, failed: Array, first: int = 0) -> None:
+        """Raise what the first state of a batch that failed calls for; steps count from `first`."""
+        lead = failed.shape
+        at = np.unravel_index(int(np.flatnonzero(failed.ravel() >= 0)[0]), lead)
+        k = int(failed[at])
+        row = k // self.every
+        near = self.alone(at, lead, slice(row * self.every, k + self.hold))
+        ends = near._replace(q0=q[at][row], v0=v[at][row]).run(model)
+        last = self.alone(at, lead, slice(k, k + 1))
+        wrenches = None if last.f_ext is None else np.asarray(last.f_ext)[0]
+        with suppress(ArgumentError):  # numbers too large for an acceleration
+            state = model, ends[0][-1], ends[1][-1]
+            if last.control.prescribed is None:
+                forward_dynamics(*state, np.asarray(last.control.tau)[0], wrenches)
+            else:
+                rows = np.asarray(last.control.tau)[0]
+                hybrid_dynamics(*state, rows, rows, last.control.prescribed, wrenches)
+        where = f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
+        raise DivergenceError(
+            f"step {first + k} of the rollout leads to numbers that are not finite{where}: take a "
+            "shorter dt, a method of higher order, or smaller forces; on_failure='mark' lets the "
+            "other states go on"
+        )

@@ -20,7 +20,7 @@ from jounce.simulation.free_joints import FreeJoint, free_joints
 
 __all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow", "rotating_rates"]
 
-_integrate_blocks: Callable[..., Any] = _core.raw("integrate_blocks")
+_integrate_blocks: Callable[..., Any] = _core.raw("integrate_blocks", "linearize_step")
 
 IDENTITY: Array = np.empty(0)
 """Stands for derivatives of the start by itself, which need no products."""
@@ -110,6 +110,17 @@ class TangentFlow(NamedTuple):
 
     def slope(self, at: Carried, *, munthe_kaas: bool = False) -> Slope:
         """Return the vector field at a state (bos, eq. 24) with its derivatives."""
+        a, by_q, by_s, by_tau = self.partials(at)
+        if at.dq is IDENTITY:
+            return Slope(at.s, a, at.ds, np.concatenate([by_q, by_s, by_tau], axis=-1))
+        da = by_q @ at.dq
+        da += by_s @ at.ds
+        da[..., 2 * self.model.nv :] += by_tau
+        s, ds = self._pulled_back(at) if munthe_kaas and self.rotating else (at.s, at.ds)
+        return Slope(s, a, ds, da)
+
+    def partials(self, at: Carried) -> tuple[Array, Array, Array, Array]:
+        """Return the derivatives s' of the rates, and theirs by q, s and the inputs."""
         v = at.s
         if self.free:
             v = v.copy()
@@ -130,13 +141,7 @@ class TangentFlow(NamedTuple):
             joint.derivatives_to_parent(at.q, v, a, d.dq, d.dv)
             joint.acceleration_to_parent(at.q, v, a)
             by_tau[..., joint.linear, :] = joint.rotation(at.q) @ by_tau[..., joint.linear, :]
-        if at.dq is IDENTITY:
-            return Slope(at.s, a, at.ds, np.concatenate([d.dq, d.dv, by_tau], axis=-1))
-        da = d.dq @ at.dq
-        da += d.dv @ at.ds
-        da[..., 2 * self.model.nv :] += by_tau
-        s, ds = self._pulled_back(at) if munthe_kaas and self.rotating else (at.s, at.ds)
-        return Slope(s, a, ds, da)
+        return a, d.dq, d.dv, by_tau
 
     def _accelerations(self, q: Array, v: Array) -> Array:
         tau = self.states.tau

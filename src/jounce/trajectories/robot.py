@@ -412,6 +412,8 @@ def _joint_pose_curve(model: Model, name: str, value: Curve | PoseCurve | ArrayL
 
 def _followers(model: Model, given: set[int]) -> Iterator[_Follower]:
     """Mimic joints without a curve whose leader, or leader's leader, has one."""
+    if model.expanded is not model:
+        return  # coupled: they have no coordinates
     by_name = {joint.name: joint for joint in model.joints}
     for joint in model.joints:
         multiplier, offset, leader, seen = 1.0, 0.0, joint, {joint.name}
@@ -436,7 +438,11 @@ def _followers(model: Model, given: set[int]) -> Iterator[_Follower]:
 def _vector_joints(model: Model) -> tuple[tuple[str | int, ...], Index]:
     """The joints whose coordinates form a vector space, and where those sit in q."""
     groups = set(_group_joints(model))
-    names = tuple(name for name in model.joint_names if name not in groups)
+    names = tuple(
+        name
+        for name in model.joint_names
+        if name not in groups and len(_indices(model.q_slice(name)))
+    )
     slices = [_indices(model.q_slice(name)) for name in names]
     return names, np.concatenate([np.zeros(0, np.intp), *slices])
 

@@ -1,5 +1,5 @@
-// Jacobian of the center of mass, its rate, and the derivatives of its velocity: of the whole robot, or
-// of what one body carries.
+// The center of mass, its Jacobian, the rate of that, and the derivatives of its velocity: of the whole
+// robot, or of what one body carries.
 //
 // Nodes are resolved along the axes of their root, each about its own origin (base_frame.hpp). Of the
 // mass M that counts, let a joint move the part m, with the first moment h and the linear momentum f.
@@ -14,9 +14,33 @@
 #pragma once
 
 #include "jounce/kinematics/base_frame.hpp"
+#include "jounce/kinematics/bodies.hpp"
 #include "jounce/spatial/columns.hpp"
 
 namespace jounce {
+
+// Total mass and first moment in the world.
+template <class S, class P>
+JOUNCE_INLINE S first_moment(const Tree<P>& tree, const BodiesWork<S>& work, Vec3<S>& h) {
+  S m(0.0);
+  h = Vec3<S>::zero();
+  for (int i = 0; i < tree.n; ++i) {
+    const RigidInertia<P>& own = tree.nodes[i].inertia;
+    const Pose<S>& world = work.row[i].world;
+    m += S(own.m);
+    h += world.R * own.h + world.p * own.m;
+  }
+  return m;
+}
+
+// Zero for a massless robot.
+template <class S, class P>
+void center_of_mass(const Tree<P>& tree, const S* q, S* out, BodiesWork<S>& work) {
+  Vec3<S> h;
+  bodies_outward(tree, q, (const S*)nullptr, (const S*)nullptr, work);
+  const S m = first_moment(tree, work, h);
+  store(h * inverse_mass(m), out);
+}
 
 // Mass and first moment.
 template <class S>

@@ -1,0 +1,145 @@
+"""Regressors against Pinocchio and against memory, directional derivatives against plain calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+import jounce as jc
+from bench import robots
+from bench.report import Report, Steps
+from bench.timing import Call, Effort, Ratio, geometric_mean, measure, ratio
+
+DIRECTIONS = 8
+
+
+def run(effort: Effort, step: Steps) -> Report:
+    """Run all parts."""
+    report = Report("parameters")
+    regressors(report, effort, step)
+    filled(report, effort, step)
+    directions(report, effort, step)
+    by_parameters(report, effort, step)
+    return report
+
+
+def regressors(report: Report, effort: Effort, step: Steps) -> None:
+    """The torque regressor of one state, with Pinocchio's view of its workspace."""
+    names = robots.names(effort)
+    table = report.table(
+        "Torque regressor, one call: Pinocchio's time over ours", "robot", "ratio", "ours, us"
+    )
+    ratios: list[Ratio] = []
+    for name in names:
+        step(f"torque regressor: {name}")
+        robot = robots.load(name)
+        state = robots.states(robot, 1).first()
+        there = (robot.pin_model, robot.data, *state.theirs("q v a"))
+        calls = {
+            "jounce": Call(jc.torque_regressor, (robot.model, *state.ours("q v a"))),
+            "pinocchio": Call(pin.computeJointTorqueRegressor, there),
+        }
+        robots.check(f"torque regressor, {name}", _torques(robot, calls["jounce"]()), state.tau)
+        timings = measure(calls, effort, effort.seconds)
+        report.keep(f"torque regressor/{name}", timings)
+        ratios.append(ratio(timings["pinocchio"], timings["jounce"]))
+        table.add(name, ratios[-1], 1e6 * timings["jounce"].best)
+    least = min(r.value for r in ratios)
+    report.target("torque regressor, the slowest of the robots, Pinocchio / ours", ">= 4", least)
+
+
+def _torques(robot: Any, Y: Any) -> Any:
+    """What the regressor and the armature say of the torques; checks the former by itself."""
+    return Y @ robot.model.inertias.ravel()
+
+
+def filled(report: Report, effort: Effort, step: Steps) -> None:
+    """A batch of regressors against filling an array of that size with a number."""
+    size = effort.pick(256, 64, 8)
+    table = report.table(
+        f"Torque regressor, batch of {size}, out=: our time over that of filling the array",
+        *("robot", "ratio", "MB"),
+    )
+    worst = 0.0
+    for name in robots.names(effort):
+        step(f"torque regressors: {name}")
+        robot = robots.load(name)
+        state = robots.states(robot, size)
+        Y = np.empty((size, robot.model.nv, 10 * robot.model.n_bodies))
+
+        def ours(robot: Any = robot, state: Any = state, Y: Any = Y) -> Any:
+            return jc.torque_regressor(robot.model, *state.ours("q v a"), out=Y)
+
+        timings = measure({"jounce": Call(ours, ()), "fill": Call(Y.fill, (1.0,))}, effort, 1.0)
+        report.keep(f"torque regressors/{name}", timings)
+        took = ratio(timings["jounce"], timings["fill"])
+        worst = max(worst, took.value)
+        table.add(name, took, Y.nbytes / 2**20)
+    report.target("batch of torque regressors, the slowest robot, ours / fill", "<= 1.5", worst)
+
+
+def directions(report: Report, effort: Effort, step: Steps) -> None:
+    """Eight directions of one state in plain calls."""
+    functions = (
+        ("inverse dynamics", jc.inverse_dynamics, "q v a"),
+        ("forward dynamics", jc.forward_dynamics, "q v tau"),
+        ("mass matrix", jc.mass_matrix, "q"),
+    )
+    names = robots.names(effort)
+    table = report.table(
+        f"{DIRECTIONS} directions of a jvp: its time over that of a plain call",
+        *("function", *names, "geometric mean"),
+    )
+    for label, function, inputs in functions:
+        ratios: list[Ratio] = []
+        for name in names:
+            step(f"jvp: {label}, {name}")
+            robot = robots.load(name)
+            state = robots.states(robot, 1).first()
+            x = state.ours(inputs)
+            d = np.random.default_rng(0).standard_normal((DIRECTIONS, robot.model.nv))
+            calls = {
+                "jvp": Call(jc.jvp, (function, robot.model, tuple(x), (d,))),
+                "plain": Call(function, (robot.model, *x)),
+            }
+            timings = measure(calls, effort, effort.seconds)
+            report.keep(f"jvp/{label}/{name}", timings)
+            ratios.append(ratio(timings["jvp"], timings["plain"]))
+        mean = geometric_mean(r.value for r in ratios)
+        table.add(label, *ratios, mean)
+        if label != "mass matrix":
+            name = f"{DIRECTIONS} directions of {label}, in plain calls"
+            report.target(name, "<= 4", mean)
+
+
+def by_parameters(report: Report, effort: Effort, step: Steps) -> None:
+    """Derivatives of forward dynamics by all inertial parameters: closed form over duals."""
+    table = report.table(
+        "Forward dynamics by all inertial parameters, one state: duals over the closed form",
+        *("robot", "parameters", "ratio", "closed form, us"),
+    )
+    for name in robots.names(effort):
+        step(f"parameters: {name}")
+        robot = robots.load(name)
+        state = robots.states(robot, 1).first()
+        x = state.ours("q v tau")
+        p = jc.parameters(robot.model, "mass") + jc.parameters(robot.model, "first_moment")
+        p = p + jc.parameters(robot.model, "inertia")
+        every = np.eye(len(p))
+
+        def duals(model: Any = robot.model, x: Any = x, p: Any = p, every: Any = every) -> Any:
+            return jc.jvp(jc.forward_dynamics, model, x, (), parameters=(p, every)).derivative
+
+        calls = {
+            "closed": Call(
+                jc.parameter_derivatives, (jc.forward_dynamics, robot.model, tuple(x), p)
+            ),
+            "duals": Call(duals, ()),
+        }
+        robots.check(f"parameters, {name}", calls["closed"](), calls["duals"]().T, 1e-6)
+        timings = measure(calls, effort, effort.seconds)
+        report.keep(f"parameters/{name}", timings)
+        took = ratio(timings["duals"], timings["closed"])
+        table.add(name, len(p), took, 1e6 * timings["closed"].best)

@@ -1,0 +1,184 @@
+"""Calls with models whose joints are coupled, in terms of calls with their expanded models.
+
+Kernels know trees of independent joints. For a model whose rates u give all rates by v = G u
+(`jounce.model.coupled`), the compiled functions end here. There are three kinds of them:
+
+- Functions of the configuration space alone run on ``model.independent``.
+- Functions whose results are linear forms in rates (generalized forces, Jacobians, mass matrices
+  and all their partial derivatives) run on ``model.expanded``, and each axis of a result that
+  counts rates is contracted with G.
+- What is solved for rates or accelerations has a function of its own, made known by `coupled`.
+
+All others refuse such a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from jounce import _core
+from jounce._core.out import require_out, untouched_if_failing
+from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
+
+__all__ = ["coupled", "knows_coupled"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CONFIGURATION = """
+integrate difference interpolate normalize coordinate_rates integrate_derivatives
+difference_derivatives integrate_blocks
+"""
+"""Functions of the configuration space."""
+
+_PROJECTED = """
+body_poses body_twists body_accelerations body_pose body_twist body_acceleration jacobian
+jacobian_rate bias_acceleration inverse_dynamics bias_forces gravity_forces
+kinetic_energy potential_energy center_of_mass momentum centroidal_momentum mass_matrix
+centroidal_momentum_matrix centroidal_momentum_matrix_rate inverse_dynamics_series
+body_pose_series body_motion_series jacobian_series inverse_dynamics_derivatives
+coriolis_matrix mass_matrix_derivatives christoffel_symbols body_twist_derivatives
+body_acceleration_derivatives jacobian_first_derivatives jacobian_second_derivatives
+joint_wrenches frame_wrench center_of_mass_jacobian center_of_mass_jacobian_rate
+center_of_mass_derivatives subtree_centers_of_mass centroidal_momentum_derivatives
+passive_forces passive_forces_derivatives torque_regressor kinetic_energy_regressor
+potential_energy_regressor momentum_regressor
+"""
+"""Functions of q, rates and their derivatives, whose results are linear forms in rates."""
+
+_ON_INDEPENDENT, _ON_EXPANDED = frozenset(_CONFIGURATION.split()), frozenset(_PROJECTED.split())
+
+_SOLVED: dict[str, Callable[..., Any]] = {}
+
+_MAY_BE_NAN = frozenset({"explicit_rollout"})
+_CHECK_THEMSELVES = frozenset({"explicit_step", "explicit_rollout", "search_configuration"})
+"""Functions that check their own inputs."""
+
+
+def coupled(name: str) -> Callable[[F], F]:
+    """Make known what computes a kernel for coupled models.
+
+    The function takes the model, the kernel's inputs and options by name, and `threads`; it returns
+    fresh arrays, which may lack leading axes.
+    """
+
+    def remember(function: F) -> F:
+        _SOLVED[name] = function
+        return function
+
+    return remember
+
+
+def knows_coupled(name: str) -> bool:
+    """Whether a kernel can be computed for coupled models."""
+    return (
+        name in _SOLVED or name in _ON_EXPANDED or name in _ON_INDEPENDENT or name == "check_state"
+    )
+
+
+_raw = cache(_core.raw)
+_signature = cache(_core.signature)
+
+
+def _call(name: str, result: Any, model: Any, given: dict[str, Any]) -> Any:
+    """Compute a kernel for a model that has no tree; the bindings call this."""
+    if not hasattr(model, "coupling"):
+        raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+    if name in _ON_INDEPENDENT:
+        found = _raw(name)(model.independent, **given)
+        return result(*found) if result else found
+    if not knows_coupled(name):
+        raise ModelError(
+            f"{name}() is not there for a model with coupled joints: use model.expanded, or lock "
+            "them. These are: " + ", ".join(sorted({*_ON_INDEPENDENT, *_ON_EXPANDED, *_SOLVED}))
+        )
+    out, threads = given.pop("out", None), given.pop("threads", 1)
+    with untouched_if_failing(out, given, threads):
+        arrays, lead = _checked(name, model, given, threads)
+        if name == "check_state":
+            return np.zeros(lead)[()]
+        compute = _SOLVED.get(name) or _projected(name)
+        found = compute(model, **{**given, **arrays}, threads=threads)
+        values = _full(name, found, lead, given.get("body"))
+    if out is not None:
+        require_out(out, [x.shape for x in values])
+        places = out if isinstance(out, tuple) else (out,)
+        for place, x in zip(places, values, strict=True):
+            place[...] = x
+        values = list(places)
+    elif len(values) == 1:
+        return values[0][()]
+    return values[0] if len(values) == 1 else result(*values) if result else tuple(values)
+
+
+def _checked(
+    name: str, model: Any, given: dict[str, Any], threads: int
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """Inputs as arrays of doubles, and their leading axes together.
+
+    What belongs to rates and coordinates is checked by a kernel on the independent joints, wrenches
+    on bodies by one on the expanded model, the rest by the kernel that gets it in the end.
+    """
+    axes = _signature(name)["input_axes"]
+    own = {key: given[key] for key in axes if key in given and {"nq", "nv"} & {*axes[key]}}
+    if "motion" in own:
+        _raw("inverse_dynamics_series")(model.independent, **own, threads=threads)
+    elif "prescribed" in given or "order" in axes.get("tau", ()):
+        options = {"prescribed": given["prescribed"]} if "prescribed" in given else {}
+        _raw(name)(model.independent, **own, **options, threads=threads)
+    elif name not in _CHECK_THEMSELVES:
+        _raw("check_state")(model.independent, **own, threads=threads)
+    if given.get("f_ext") is not None:
+        q = model.expand(model.neutral)
+        _raw("check_state")(model.expanded, q, f_ext=given["f_ext"], threads=threads)
+        own["f_ext"] = given["f_ext"]
+    own = {key: np.asarray(value, float) for key, value in own.items()}
+    arrays = {key: own.get(key, np.asarray(given[key])) for key in axes if key in given}
+    leads = [x.shape[: max(0, x.ndim - len(axes[key]))] for key, x in arrays.items()]
+    try:
+        return arrays, np.broadcast_shapes(*leads)
+    except ValueError:
+        shapes = ", ".join(map(str, leads))
+        raise ArgumentError(f"the leading (batch) axes {shapes} do not broadcast") from None
+
+
+def _projected(name: str) -> Callable[..., Any]:
+    """A function that contracts what a kernel gives for the expanded model."""
+    signature = _signature(name)
+
+    def compute(model: Any, *, threads: int, **given: Any) -> tuple[Any, ...]:
+        for key, own in signature["input_axes"].items():
+            if key in given and "nq" in own:
+                given[key] = model.expand(given[key])
+            elif key in given and "nv" in own:
+                given[key] = given[key] @ model.coupling.T
+        found = _raw(name)(model.expanded, **given, threads=threads)
+        return tuple(
+            model.contract(x, [k - len(own) for k, of in enumerate(own) if of == "nv"])
+            for x, own in zip(_as_tuple(found), signature["output_axes"].values(), strict=True)
+        )
+
+    return compute
+
+
+def _full(name: str, found: Any, lead: tuple[int, ...], body: Any) -> list[Any]:
+    """Results with all leading axes, finite ones."""
+    several = isinstance(body, (list, tuple))
+    values = []
+    for x, own in zip(_as_tuple(found), _signature(name)["output_axes"].values(), strict=True):
+        array = np.asarray(x, float, order="C")
+        if name not in _MAY_BE_NAN and not np.isfinite(array).all():
+            raise ArgumentError(f"the result of {name}() is not finite: an input is too large")
+        shape = (*lead, *array.shape[array.ndim - len(own) - several :])
+        values.append(array if array.shape == shape else np.broadcast_to(array, shape).copy())
+    return values
+
+
+def _as_tuple(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+_core._module.use_coupled(_call)

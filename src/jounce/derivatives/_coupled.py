@@ -1,0 +1,84 @@
+"""Partial derivatives of the equations of motion of coupled models.
+
+From M a + b = tau, with the partial derivatives ID_x of inverse dynamics at the acceleration that
+solves it (bos, eq. 32), where P are the rates with prescribed accelerations and F the others:
+
+    (1)  a_x = -M^-1 ID_x,   a_tau = M^-1
+    (2)  dM^-1/dq_k = -M^-1 dM/dq_k M^-1
+    (3)  a_F,x = -M_FF^-1 ID_F,x,   tau_P,x = ID_P,x + M_PF a_F,x        for x = q, v, a_P
+    (4)  a_F,tau_F = M_FF^-1,       tau_P,tau_F = M_PF M_FF^-1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jounce._core.coupled import coupled
+from jounce._types import Array, ArrayLike
+from jounce.derivatives.christoffel import mass_matrix_derivatives
+from jounce.derivatives.dynamics import inverse_dynamics_derivatives
+from jounce.dynamics import forward_dynamics, hybrid_dynamics, mass_matrix
+from jounce.dynamics._coupled import free_rates, inverse_of
+
+if TYPE_CHECKING:
+    from jounce.model.coupled import CoupledModel
+
+
+@coupled("inverse_mass_matrix_derivatives")
+def _inverse_mass_matrix_derivatives(model: CoupledModel, q: Array, *, threads: int) -> Array:
+    inverse = inverse_of(model, mass_matrix(model, q, threads=threads))
+    dM = mass_matrix_derivatives(model, q, threads=threads)
+    found: Array = -np.einsum("...ij,...jkn,...kl->...iln", inverse, dM, inverse, optimize=True)
+    return found  # (2)
+
+
+@coupled("forward_dynamics_derivatives")
+def _forward_dynamics_derivatives(
+    model: CoupledModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+) -> tuple[Array, Array, Array]:
+    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    d = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
+    inverse = inverse_of(model, d.da)
+    return -inverse @ d.dq, -inverse @ d.dv, inverse  # (1)
+
+
+@coupled("hybrid_dynamics_derivatives")
+def _hybrid_dynamics_derivatives(
+    model: CoupledModel,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    prescribed: ArrayLike,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+) -> tuple[Array, ...]:
+    own = hybrid_dynamics(model, q, v, a, tau, prescribed, f_ext, threads=threads)
+    d = inverse_dynamics_derivatives(model, q, v, own.a, f_ext, threads=threads)
+    free, given = free_rates(prescribed), np.flatnonzero(prescribed)
+    inverse = inverse_of(model, d.da[..., free[:, None], free], free)
+    by_a = d.da.copy()
+    by_a[..., free] = 0.0
+    found: list[tuple[Array, Array]] = []
+    for by_x in (d.dq, d.dv, by_a):
+        a_x, tau_x = np.zeros_like(by_x), np.zeros_like(by_x)
+        a_x[..., free, :] = -inverse @ by_x[..., free, :]  # (3)
+        tau_x[..., given, :] = by_x[..., given, :]
+        tau_x[..., given, :] += d.da[..., given[:, None], free] @ a_x[..., free, :]
+        found.append((a_x, tau_x))
+    found[2][0][..., given, given] = 1.0
+    a_tau, tau_tau = np.zeros_like(by_a), np.zeros_like(by_a)
+    a_tau[..., free[:, None], free] = inverse  # (4)
+    tau_tau[..., given[:, None], free] = d.da[..., given[:, None], free] @ inverse
+    tau_tau[..., free, free] = 1.0
+    found.append((a_tau, tau_tau))
+    return tuple(x for x, _ in found) + tuple(y for _, y in found)

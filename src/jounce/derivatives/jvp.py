@@ -1,0 +1,230 @@
+"""Directional derivatives of every function of the core, by dual numbers.
+
+Each kernel is compiled a second time, for numbers ``x + e d`` with ``e^2 = 0``: what it computes
+then has the exact derivative along the direction as its second part. Several directions fill the
+lanes of a register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from jounce import _core
+from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.model import Model
+from jounce.model.parameters import Parameters
+
+__all__ = ["Jvp", "Plan", "jvp", "let_differentiate", "plan_of"]
+
+
+class Jvp(NamedTuple):
+    """A result and its derivative along a direction."""
+
+    value: Any
+    """What the function returns."""
+    derivative: Any
+    """The derivative of it, of the same form; of configurations, tangent vectors (..., nv)."""
+
+
+class Plan(NamedTuple):
+    """How the derivative of a function is asked for."""
+
+    name: str
+    names: tuple[str, ...]
+    """Of the arguments after the model."""
+    tangents: Mapping[str, str | None]
+    """What the kernel calls their tangents, by name; None where there is none."""
+    kernel: Callable[..., Any]
+    results: int
+    result: Callable[..., Any] | None
+    """Makes the result of its parts; None if there is one part."""
+    prepare: Callable[..., dict[str, Any]] | None
+    """Turns arguments by name into those of the kernel."""
+    ranks: Mapping[str, int]
+    """Axes of one state's arrays, by name."""
+
+    def tangent(self, name: str) -> str:
+        """What the kernel calls the tangent of an argument."""
+        known = self.tangents[name]
+        if known is None:
+            raise ArgumentError(
+                f"{self.name}() has no derivative by {name}: its tangent must be None"
+            )
+        return known
+
+    def results_of(self, parts: tuple[Any, ...]) -> Jvp:
+        """What the kernel returned, as a value and a derivative."""
+        if self.result is None:
+            return Jvp(*parts)
+        return Jvp(self.result(*parts[: self.results]), self.result(*parts[self.results :]))
+
+    def by_name(self, what: str, given: Any) -> dict[str, Any]:
+        """Arguments or tangents with the names of the function's arguments."""
+        if given.__class__ is tuple and len(given) <= len(self.names):
+            return dict(zip(self.names, given, strict=False))
+        if isinstance(given, Mapping):
+            unknown = [name for name in given if name not in self.names]
+            if unknown:
+                raise ArgumentTypeError(
+                    f"{what}: {self.name}() has no argument {unknown[0]!r}, only "
+                    f"{', '.join(self.names)}"
+                )
+            return dict(given)
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentTypeError(
+                f"{what} must be a tuple of those of "
+                f"{self.name}({', '.join(self.names)}), or a dict "
+                f"by name, got {type(given).__name__}"
+            )
+        if len(given) > len(self.names):
+            raise ArgumentTypeError(
+                f"{what}: {self.name}() takes {len(self.names)} after the model "
+                f"({', '.join(self.names)}), got {len(given)}"
+            )
+        return dict(zip(self.names, given, strict=False))
+
+
+_plans: dict[Any, Plan] = {}
+
+
+def jvp(
+    function: Callable[..., Any],
+    model: Model,
+    arguments: Sequence[Any] | Mapping[str, Any],
+    tangents: Sequence[ArrayLike | None] | Mapping[str, ArrayLike | None],
+    *,
+    parameters: tuple[Parameters, ArrayLike] | None = None,
+    out: tuple[Any, Any] | None = None,
+    threads: int = 1,
+) -> Jvp:
+    """Value and directional derivative of a function of the core, exact to rounding.
+
+    ``d/de function(model, x + e d) at e = 0``. A configuration q moves as
+    ``integrate(model, q, e dq)``, so tangents of q have nv entries, and so have derivatives of
+    configurations. Derivatives of poses are those of the 4x4 entries.
+
+    Args:
+        function: of this package: dynamics, series, energies, momenta, poses, twists, Jacobians,
+            `integrate`, `difference`, `step`, regressors, and their ``_derivatives``.
+        model: the robot.
+        arguments: those of the function after the model, in its order, or by name.
+        tangents: the direction, one for each argument or fewer, or by name; None is zero. Leading
+            axes broadcast with those of the arguments: q (..., 1, nq) with dq (..., K, nv) gives K
+            directions of each state.
+        parameters: what `jounce.parameters` returns and the direction in which the model changes,
+            (..., number of parameters).
+        out: arrays to write the value and the derivative to, as a pair.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple ``value``, ``derivative``: each what the function returns.
+
+    Raises:
+        ArgumentError: the function has no compiled derivative, an argument or a tangent has a wrong
+            shape or is not finite.
+        ArgumentTypeError: there are more arguments than the function takes, or fewer than it needs.
+
+    >>> import numpy as np, jounce as jc
+    >>> arm = jc.models.chain(3)
+    >>> q, v, a = np.ones((3, 3))
+    >>> by_q = jc.jvp(jc.inverse_dynamics, arm, (q, v, a), (np.eye(3), None, None)).derivative
+    >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
+    True
+    """
+    plan = plan_of(function)
+    moving = {}
+    for name, tangent in plan.by_name("tangents", tangents).items():
+        if tangent is not None:
+            moving[plan.tangent(name)] = tangent
+    plain = plan.prepare is None and parameters is None and out is None and threads == 1
+    if plain and arguments.__class__ is tuple and len(arguments) <= len(plan.names):
+        return plan.results_of(plan.kernel(model, *arguments, **moving))
+    given = plan.by_name("arguments", arguments)
+    if plan.prepare is not None:
+        given = plan.prepare(**given)
+    given.update(moving)
+    if parameters is not None:
+        given["d_model"] = _model_tangent(model, parameters, given.get("body"))
+    if out is not None:
+        given["out"] = _flat_out(out)
+    return plan.results_of(plan.kernel(model, **given, threads=threads))
+
+
+def let_differentiate(
+    function: Callable[..., Any],
+    names: str,
+    kernel: str,
+    result: Callable[..., Any] | None,
+    prepare: Callable[..., dict[str, Any]],
+    run: Callable[..., Any] | None = None,
+) -> None:
+    """Let `jvp` take a function in Python that calls one kernel.
+
+    Args:
+        function: the function.
+        names: of its arguments after the model.
+        kernel: name of the kernel.
+        result: makes its result of the kernel's outputs; None if that has one.
+        prepare: turns its arguments, by name, into those of the kernel.
+        run: what to call with them, if that is not the kernel's derivative.
+    """
+    own = _core.signature(kernel)
+    inputs = {*own["inputs"], *own["optional_inputs"]}
+    split = tuple(names.split())
+    _plans[function] = Plan(
+        function.__name__,
+        split,
+        {name: f"d_{name}" if name in inputs else None for name in split},
+        run or _core.raw(f"{kernel}_jvp", kernel),
+        len(own["outputs"]),
+        result,
+        prepare,
+        own["input_ranks"],
+    )
+
+
+def plan_of(function: Callable[..., Any]) -> Plan:
+    """How the derivative of a function is asked for; refuses one that has none."""
+    try:
+        return _plans[function]
+    except (KeyError, TypeError):
+        pass
+    known = _core.compiled(function)
+    if known is None or f"{known.name}_jvp" not in _core.kernel_names():
+        name = getattr(function, "__name__", repr(function))
+        raise ArgumentError(
+            f"{name} has no compiled derivative; jvp() takes the functions of this package that "
+            "are kernels of the core, such as inverse_dynamics, body_pose or integrate"
+        )
+    own = _core.signature(known.name)
+    names = (*own["inputs"], *own["options"], *own["optional_inputs"])
+    tangents = {name: None if name in own["options"] else f"d_{name}" for name in names}
+    kernel = _core.raw(f"{known.name}_jvp", known.name)
+    result = cast("Callable[..., Any] | None", known.result)
+    count, ranks = len(own["outputs"]), own["input_ranks"]
+    plan = Plan(known.name, names, tangents, kernel, count, result, None, ranks)
+    _plans[function] = plan
+    return plan
+
+
+def _model_tangent(model: Model, parameters: Any, body: Any) -> Array:
+    if not isinstance(parameters, tuple) or len(parameters) != 2:
+        raise ArgumentTypeError(
+            "parameters must be a pair: those of jounce.parameters, a direction"
+        )
+    which, direction = parameters
+    if not isinstance(which, Parameters):
+        raise ArgumentTypeError(
+            f"parameters must be those of jounce.parameters, got {type(which).__name__}"
+        )
+    return which.model_tangent(model, direction, body)
+
+
+def _flat_out(out: Any) -> tuple[Any, ...]:
+    """The arrays of a value and of a derivative in a row."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise ArgumentError("out must be a pair: where the value and the derivative go")
+    value, derivative = (part if isinstance(part, tuple) else (part,) for part in out)
+    return (*value, *derivative)

@@ -1,0 +1,155 @@
+"""Partial derivatives of any function of the core by parameters of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jounce._types import Array
+from jounce.derivatives.jvp import Jvp, jvp, plan_of
+from jounce.dynamics import (
+    forward_dynamics,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    kinetic_energy,
+    kinetic_energy_regressor,
+    potential_energy,
+    potential_energy_regressor,
+    torque_regressor,
+)
+from jounce.errors import ArgumentTypeError
+from jounce.model import Model
+from jounce.model.parameters import Parameters
+
+__all__ = ["parameter_derivatives"]
+
+_FEW = 8
+"""States below which the directions, not the states, fill the lanes."""
+
+
+def parameter_derivatives(
+    function: Callable[..., Any],
+    model: Model,
+    arguments: Sequence[Any] | Mapping[str, Any],
+    parameters: Parameters,
+    *,
+    threads: int = 1,
+) -> Any:
+    """Derivatives of a function of the core by parameters of the model; they are the last axis.
+
+    Held fixed are the components of the arguments and the inertias in their body frames. Where all
+    parameters are inertial and the function is linear in them, that is used: the torque regressor Y
+    gives ``d tau = Y d pi``, and with it ``d a = -M^-1 Y(q, v, a) d pi`` (kim, Sec. 3). Otherwise
+    the derivative is taken along one parameter after the other, as `jvp` does.
+
+    Args:
+        function: any that `jvp` takes.
+        model: the robot.
+        arguments: those of the function after the model, in its order, or by name; leading axes are
+            batch axes.
+        parameters: by what to differentiate, see `jounce.parameters`.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., number of parameters): the shape of the function's result and one axis more; a named
+        tuple of such arrays where the function returns a named tuple. Configurations change by
+        tangent vectors.
+
+    Raises:
+        ArgumentError: as `jvp` does; or the parameters belong to another model.
+
+    >>> import numpy as np, jounce as jc
+    >>> arm = jc.models.chain(3)
+    >>> q, v, tau = np.ones((3, 3))
+    >>> p = jc.parameters(arm, "mass") + jc.parameters(arm, "placement", ["joint1"])
+    >>> jc.parameter_derivatives(jc.forward_dynamics, arm, (q, v, tau), p).shape
+    (3, 9)
+    """
+    if not isinstance(parameters, Parameters):
+        raise ArgumentTypeError(
+            f"parameters must be those of jounce.parameters, got {type(parameters).__name__}"
+        )
+    plan = plan_of(function)
+    given = plan.by_name("arguments", arguments)
+    parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
+    linear = _LINEAR.get(function)
+    if linear is not None and parameters.are_inertial:
+        value = function(model, **given, threads=threads)
+        return linear(model, given, value, parameters.inertial_directions().T, threads)
+    return _along_each(function, model, given, parameters, threads)
+
+
+def _torques(model: Model, x: Mapping[str, Any], _: Array, changes: Array, threads: int) -> Array:
+    return torque_regressor(model, x["q"], x["v"], x["a"], threads=threads) @ changes
+
+
+def _accelerations(
+    model: Model, x: Mapping[str, Any], a: Array, changes: Array, threads: int
+) -> Array:
+    torques = torque_regressor(model, x["q"], x["v"], a, threads=threads) @ changes
+    accelerations: Array = -(inverse_mass_matrix(model, x["q"], threads=threads) @ torques)
+    return accelerations
+
+
+def _kinetic(model: Model, x: Mapping[str, Any], _: Array, changes: Array, threads: int) -> Array:
+    return kinetic_energy_regressor(model, x["q"], x["v"], threads=threads) @ changes
+
+
+def _potential(model: Model, x: Mapping[str, Any], _: Array, changes: Array, threads: int) -> Array:
+    return potential_energy_regressor(model, x["q"], threads=threads) @ changes
+
+
+_LINEAR: dict[Any, Callable[..., Array]] = {
+    inverse_dynamics: _torques,
+    forward_dynamics: _accelerations,
+    kinetic_energy: _kinetic,
+    potential_energy: _potential,
+}
+"""By inertial parameters: of a model, arguments, the value and changes of all ten of all bodies."""
+
+
+def _along_each(
+    function: Callable[..., Any],
+    model: Model,
+    given: Mapping[str, Any],
+    parameters: Parameters,
+    threads: int,
+) -> Any:
+    """One direction after the other; of a few states, all directions of a state at once."""
+    plan, count = plan_of(function), len(parameters)
+    ranks = plan.ranks
+    arrays = {name: np.asarray(given[name]) for name in ranks if given.get(name) is not None}
+    leads = [x.shape[: x.ndim - ranks[name]] for name, x in arrays.items()]
+    lead = _broadcast(leads)
+    none: dict[str, Any] = {}
+
+    def along(direction: Array, values: Mapping[str, Any]) -> tuple[Array, ...]:
+        result: Jvp = jvp(
+            function, model, values, none, parameters=(parameters, direction), threads=threads
+        )
+        d = result.derivative
+        return d if isinstance(d, tuple) else (d,)
+
+    if lead is None or count == 0 or int(np.prod(lead)) > _FEW:
+        parts = [along(row, given) for row in np.eye(count)] or [along(np.zeros(0), given)]
+        stacked = [np.stack(part, axis=-1)[..., :count] for part in zip(*parts, strict=True)]
+    else:
+        spread = {name: _with_axis(x, ranks[name]) for name, x in arrays.items()}
+        all_at_once = along(np.eye(count), {**given, **spread})
+        stacked = [np.moveaxis(part, len(lead), -1) for part in all_at_once]
+    return plan.result(*stacked) if plan.result else stacked[0]
+
+
+def _broadcast(leads: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """Leading axes of a call; None if they do not fit, which the call will say."""
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        return None
+
+
+def _with_axis(x: Array, rank: int) -> Array:
+    """With an axis for the directions before the last `rank` ones."""
+    return np.expand_dims(x, x.ndim - rank)

@@ -1,0 +1,202 @@
+"""Gradients of weighted results: reverse derivatives, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.derivatives.christoffel import kinetic_energy_derivatives
+from jounce.derivatives.dynamics import inverse_dynamics_derivatives
+from jounce.derivatives.jvp import plan_of
+from jounce.dynamics import (
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    kinetic_energy,
+    potential_energy,
+)
+from jounce.errors import ArgumentError
+from jounce.kinematics import body_twists
+from jounce.model import Model
+
+__all__ = [
+    "ForwardDynamicsVjp",
+    "InverseDynamicsVjp",
+    "KineticEnergyVjp",
+    "PotentialEnergyVjp",
+    "vjp",
+]
+
+
+class InverseDynamicsVjp(NamedTuple):
+    """Gradients of weights . tau."""
+
+    q: Array
+    """(..., nv) in the tangent space."""
+    v: Array
+    """(..., nv)"""
+    a: Array
+    """(..., nv)"""
+    f_ext: Array
+    """(..., n_bodies, 6)"""
+
+
+class ForwardDynamicsVjp(NamedTuple):
+    """Gradients of weights . a."""
+
+    q: Array
+    """(..., nv) in the tangent space."""
+    v: Array
+    """(..., nv)"""
+    tau: Array
+    """(..., nv)"""
+    f_ext: Array
+    """(..., n_bodies, 6)"""
+
+
+class KineticEnergyVjp(NamedTuple):
+    """Gradients of weights times the energy."""
+
+    q: Array
+    """(..., nv) in the tangent space."""
+    v: Array
+    """(..., nv)"""
+
+
+class PotentialEnergyVjp(NamedTuple):
+    """The gradient of weights times the energy."""
+
+    q: Array
+    """(..., nv) in the tangent space."""
+
+
+def vjp(
+    function: Callable[..., Any],
+    model: Model,
+    arguments: Sequence[Any] | Mapping[str, Any],
+    weights: ArrayLike,
+    *,
+    threads: int = 1,
+) -> Any:
+    """Gradient of a weighted result: ``weights . d function / d argument`` for each argument.
+
+    With mu the weights (inverse dynamics) or ``-M^-1 weights`` (forward dynamics), and tau the
+    inverse dynamics at the acceleration of the state,
+
+        q: mu . dtau/dq,  v: mu . dtau/dv,  a: M mu,  f_ext: minus the bodies' twists at rates mu,
+
+    so that the partial derivatives of inverse dynamics serve both.
+
+    Args:
+        function: `inverse_dynamics`, `forward_dynamics`, `kinetic_energy` or `potential_energy`.
+        model: the robot.
+        arguments: those of the function after the model, in its order, or by name.
+        weights: of the result's shape, (..., nv), or (...) for energies.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple with a gradient for each argument of the function; that of q is in the tangent
+        space, (..., nv).
+
+    Raises:
+        ArgumentError: another function, weights or an argument of a wrong shape, numbers that are
+            not finite.
+        SingularError: forward dynamics where a joint moves no inertia.
+
+    >>> import numpy as np, jounce as jc
+    >>> arm = jc.models.chain(2)
+    >>> q, v, a = np.ones((3, 2))
+    >>> gradient = jc.vjp(jc.inverse_dynamics, arm, (q, v, a), [1.0, 0.0])
+    >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
+    True
+    """
+    if not callable(function) or function not in _REVERSE:
+        name = getattr(function, "__name__", repr(function))
+        known = ", ".join(f.__name__ for f in _REVERSE)
+        raise ArgumentError(
+            f"{name} has no reverse derivative in closed form; those that have: {known}"
+        )
+    plan = plan_of(function)
+    given = plan.by_name("arguments", arguments)
+    missing = [name for name in plan.names if name not in given and name != "f_ext"]
+    if missing:
+        raise ArgumentError(f"{plan.name}() needs the argument {missing[0]!r}")
+    return _REVERSE[function](model, given, weights, threads)
+
+
+def _weights(weights: ArrayLike, trailing: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+    w = np.asarray(weights)
+    shape = ", ".join(["...", *map(str, trailing)])
+    if (
+        w.dtype.kind not in "fiub"
+        or w.shape[w.ndim - len(trailing) :] != trailing
+        or w.ndim < len(trailing)
+    ):
+        raise ArgumentError(
+            f"weights must be real numbers of shape ({shape}), got {w.dtype} of shape {w.shape}"
+        )
+    if not np.isfinite(w).all():
+        raise ArgumentError("weights must be finite")
+    try:
+        np.broadcast_shapes(w.shape[: w.ndim - len(trailing)], lead)
+    except ValueError:
+        raise ArgumentError(
+            f"the leading (batch) axes of weights, {w.shape[: w.ndim - len(trailing)]}, do not "
+            f"broadcast with {lead} of the arguments"
+        ) from None
+    return w.astype(float)
+
+
+def _contracted(mu: Array, matrix: Array) -> Array:
+    """The row vector times the matrix."""
+    product: Array = np.einsum("...i,...ij->...j", mu, matrix)
+    return product
+
+
+def _inverse(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
+    f_ext = x.get("f_ext")
+    by = inverse_dynamics_derivatives(model, x["q"], x["v"], x["a"], f_ext, threads=threads)
+    mu = _weights(weights, (model.nv,), by.dq.shape[:-2])
+    return InverseDynamicsVjp(
+        _contracted(mu, by.dq),
+        _contracted(mu, by.dv),
+        _contracted(mu, by.da),
+        -body_twists(model, x["q"], mu, threads=threads),
+    )
+
+
+def _forward(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
+    q, v, f_ext = x["q"], x["v"], x.get("f_ext")
+    a = forward_dynamics(model, q, v, x["tau"], f_ext, threads=threads)
+    w = _weights(weights, (model.nv,), a.shape[:-1])
+    mu = -_contracted(w, inverse_mass_matrix(model, q, threads=threads))
+    by = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
+    return ForwardDynamicsVjp(
+        _contracted(mu, by.dq),
+        _contracted(mu, by.dv),
+        np.broadcast_to(-mu, np.broadcast_shapes(mu.shape, a.shape)).copy(),
+        -body_twists(model, q, mu, threads=threads),
+    )
+
+
+def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
+    by = kinetic_energy_derivatives(model, x["q"], x["v"], threads=threads)
+    w = _weights(weights, (), by.dq.shape[:-1])[..., None]
+    return KineticEnergyVjp(w * by.dq, w * by.dv)
+
+
+def _potential(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
+    by_q = gravity_forces(model, x["q"], threads=threads)
+    return PotentialEnergyVjp(_weights(weights, (), by_q.shape[:-1])[..., None] * by_q)
+
+
+_REVERSE: dict[Any, Callable[..., Any]] = {
+    inverse_dynamics: _inverse,
+    forward_dynamics: _forward,
+    kinetic_energy: _kinetic,
+    potential_energy: _potential,
+}

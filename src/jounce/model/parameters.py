@@ -1,0 +1,452 @@
+"""Parameters of a model, and the directions in which it changes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import lie
+from jounce._types import Array, ArrayLike
+from jounce.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ModelError,
+    close_names,
+    did_you_mean,
+    unknown_name,
+)
+from jounce.model import inertia
+from jounce.model._checks import name_list
+from jounce.model.joints import ELEMENTARY, Joint, frames_along
+from jounce.model.model import Model, require_model
+from jounce.model.nodes import Frame
+
+__all__ = ["KINDS", "Parameter", "Parameters", "parameters"]
+
+KINDS = (
+    "mass",
+    "first_moment",
+    "inertia",
+    "log_cholesky",
+    "placement",
+    "axis",
+    "pitch",
+    "gravity",
+    "armature",
+    "damping",
+    "stiffness",
+)
+
+_INERTIAL = {"mass": range(1), "first_moment": range(1, 4), "inertia": range(4, 10)}
+_RATES = ("armature", "stiffness", "damping")
+"""In the order of a model's tangent, see core/batch/shape.hpp."""
+_NODE = 20
+_WITH_AXIS = (
+    "revolute",
+    "continuous",
+    "prismatic",
+    "helical",
+    "cylindrical",
+    "planar",
+    "universal",
+)
+
+
+class Parameter(NamedTuple):
+    """One number of a model."""
+
+    kind: str
+    name: str
+    """Of the body, joint or frame; empty for gravity."""
+    component: int
+    """Which of those that the kind has."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of a model, in a row; made by `jounce.parameters`, joined by ``+``.
+
+    Attributes:
+        model: the robot.
+        items: each parameter's kind, name and component.
+        values: (number,) their values. Placements and axes, which move from where they are, and
+            are zero there.
+    """
+
+    model: Model
+    items: tuple[Parameter, ...]
+    values: Array
+    _directions: Array
+    """(number, size of the model's tangent)"""
+    _inertial: Array
+    """(number, 10 n_bodies) changes of the inertial parameters"""
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.items)
+
+    def __add__(self, other: Parameters) -> Parameters:
+        """These, then the others."""
+        if not isinstance(other, Parameters):
+            return NotImplemented
+        _require_same(self.model, other.model)
+        return Parameters(
+            self.model,
+            self.items + other.items,
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self._directions, other._directions]),
+            np.concatenate([self._inertial, other._inertial]),
+        )
+
+    def __repr__(self) -> str:
+        """Kinds and names."""
+        known = dict.fromkeys(f"{p.kind} of {p.name}" if p.name else p.kind for p in self.items)
+        return f"Parameters({len(self)}: {', '.join(known)})"
+
+    @property
+    def are_inertial(self) -> bool:
+        """Whether all are inertial parameters of bodies, or coordinates of them."""
+        return all(p.kind in _INERTIAL or p.kind == "log_cholesky" for p in self.items)
+
+    def inertial_directions(self) -> Array:
+        """How the inertial parameters of the bodies change with each, (number, 10 n_bodies)."""
+        return self._inertial
+
+    def model_tangent(self, model: Model, direction: ArrayLike, body: Any = None) -> Array:
+        """The change of the model along a direction (..., number), for a kernel.
+
+        `body` is the frame that the function is asked for: placements of frames move that one.
+        """
+        _require_same(model, self.model)
+        x = np.asarray(direction, float)
+        if x.ndim < 1 or x.shape[-1] != len(self):
+            raise ArgumentError(
+                f"the direction of {len(self)} parameters must have shape (..., {len(self)}), got "
+                f"{x.shape}"
+            )
+        rows = self._directions
+        frames = [k for k, item in enumerate(self.items) if self._is_frame(item)]
+        if frames:
+            if isinstance(body, (list, tuple, np.ndarray)):
+                raise ArgumentError("by the placement of a frame, ask for one body at a time")
+            rows = rows.copy()
+            for k in frames:
+                if self.items[k].name == body:
+                    rows[k, self.items[k].component - 6] = 1.0
+        tangent: Array = x @ rows
+        return tangent
+
+    def _is_frame(self, item: Parameter) -> bool:
+        """Whether it places a frame that is no body's."""
+        others = (self.model._joint_index, self.model._body_index)
+        return item.kind == "placement" and not any(item.name in names for names in others)
+
+    def moved(self, step: ArrayLike) -> Model:
+        """Return the model with the parameters changed by a step, (number,).
+
+        Placements move as ``T exp(step)``, axes turn, all others are ``values + step``.
+
+        Raises:
+            ArgumentError: the step has a wrong shape or is not finite.
+            ModelError: no robot has such numbers: a body of this inertia cannot exist, or an
+                armature is negative.
+        """
+        x = np.asarray(step, float)
+        if x.shape != (len(self),) or not np.isfinite(x).all():
+            raise ArgumentError(f"step must be {len(self)} finite numbers, got shape {x.shape}")
+        return _moved(self, x)
+
+
+def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None) -> Parameters:
+    """Parameters of a model of one kind, to differentiate by; results are joined by ``+``.
+
+    ============= ======== =====================================================================
+    kind          of       each has
+    ============= ======== =====================================================================
+    mass          bodies   m
+    first_moment  bodies   m c_x, m c_y, m c_z
+    inertia       bodies   Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the frame's origin
+    log_cholesky  bodies   ten coordinates, see `jounce.inertia.log_cholesky`
+    placement     joints,  a twist xi (angular, linear) in its own frame: the pose in the parent
+                  frames   moves as ``T exp(xi)``
+    axis          joints   two for each axis: it moves along the directions where x and y go in the
+                           shortest rotation from z to the axis
+    pitch         helical  m/rad
+    gravity                three components
+    armature, damping, stiffness: one for each rate of a joint
+    ============= ======== =====================================================================
+
+    Held fixed are the components of q, v, a, tau and f_ext, and the inertias in their body frames.
+
+    Args:
+        model: the robot.
+        kind: one of the above.
+        names: of bodies or joints (placement: also frames); all that have the parameter by default.
+
+    Returns:
+        The parameters: `len` of them, ``values``, and ``moved(step)``, the model changed by a step.
+
+    Raises:
+        ArgumentError: an unknown kind, or one that a named joint does not have.
+        UnknownNameError: an unknown name.
+
+    >>> import jounce as jc
+    >>> arm = jc.models.chain(3)
+    >>> jc.parameters(arm, "mass") + jc.parameters(arm, "gravity")
+    Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
+    """
+    require_model(model)
+    if not isinstance(kind, str) or kind not in KINDS:
+        close = did_you_mean(map(repr, close_names(kind, KINDS)))
+        raise ArgumentError(f"unknown parameter {kind!r}; there are {', '.join(KINDS)}{close}")
+    if kind == "gravity":
+        if names is not None:
+            raise ArgumentError("gravity belongs to the model: it takes no names")
+        return _gravity(model)
+    some = [names] if isinstance(names, str) else names
+    if some is not None:
+        some = name_list("names", some)
+        if not all(isinstance(name, str) for name in some):
+            raise ArgumentTypeError("names must be names of bodies or joints")
+    if kind in _INERTIAL or kind == "log_cholesky":
+        return _of_bodies(model, kind, some)
+    return _of_joints(model, kind, some)
+
+
+def _require_same(one: Model, other: Model) -> None:
+    require_model(one)
+    if one is not other and one != other:
+        raise ArgumentError("the parameters belong to another model")
+
+
+def _empty(model: Model, count: int) -> tuple[Array, Array]:
+    size = _NODE * len(model.nodes.kind) + 3 * model.nv + 9
+    return np.zeros((count, size)), np.zeros((count, 10 * model.n_bodies))
+
+
+def _gravity(model: Model) -> Parameters:
+    rows, inertial = _empty(model, 3)
+    rows[:, -9:-6] = np.eye(3)
+    items = tuple(Parameter("gravity", "", k) for k in range(3))
+    return Parameters(model, items, model.gravity.copy(), rows, inertial)
+
+
+def _of_bodies(model: Model, kind: str, names: Sequence[str] | None) -> Parameters:
+    bodies = range(model.n_bodies) if names is None else [model.body_index(n) for n in names]
+    per = len(_INERTIAL.get(kind, range(10)))
+    rows, inertial = _empty(model, per * len(bodies))
+    items, values = [], []
+    for at, b in enumerate(bodies):
+        name = model.body_names[b]
+        if kind == "log_cholesky":
+            try:
+                own = inertia.log_cholesky(model.inertias[b])
+            except ArgumentError as error:
+                raise ArgumentError(f"body {name!r}: {error}") from None
+            changes = inertia.log_cholesky_derivatives(own).T
+        else:
+            own = model.inertias[b, _INERTIAL[kind]]
+            changes = np.eye(10)[_INERTIAL[kind]]
+        part = slice(at * per, (at + 1) * per)
+        inertial[part, 10 * b : 10 * b + 10] = changes
+        node = int(model._body_nodes[b])
+        seen = inertia.transform(changes, lie.inverse(model.nodes.alignment[node]))
+        rows[part, _NODE * node + 10 : _NODE * node + 20] = seen
+        items += [Parameter(kind, name, k) for k in range(per)]
+        values.append(own)
+    return Parameters(model, tuple(items), _joined(values), rows, inertial)
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Parameters:
+    make: Callable[[Model, str], list[_Row]]
+    if kind in _RATES:
+        make = _rate_rows(kind)
+    else:
+        make = {"placement": _placement_rows, "axis": _axis_rows, "pitch": _pitch_rows}[kind]
+    if names is None:
+        found = {name: make(model, name) for name in model.joint_names}
+    else:
+        found = {name: make(model, name) for name in names}
+        without = [name for name, own in found.items() if not own]
+        if without:
+            have = [name for name in model.joint_names if make(model, name)]
+            raise ArgumentError(
+                f"joint {without[0]!r} has no {kind} of its own; those that have: "
+                f"{', '.join(have) or 'none'}"
+            )
+    pairs = [(name, row) for name, own in found.items() for row in own]
+    rows, inertial = _empty(model, len(pairs))
+    items = []
+    for k, (name, row) in enumerate(pairs):
+        items.append(Parameter(kind, name, row.component))
+        for start, numbers in row.changes:
+            rows[k, start : start + len(numbers)] += numbers
+    values = np.array([row.value for _, row in pairs], float)
+    return Parameters(model, tuple(items), values, rows, inertial)
+
+
+class _Row(NamedTuple):
+    """A parameter of a joint: its value, and what changes in the model's tangent, from where on."""
+
+    component: int
+    value: float
+    changes: list[tuple[int, Array]]
+
+
+def _rate_rows(kind: str) -> Callable[[Model, str], list[_Row]]:
+    def rows(model: Model, name: str) -> list[_Row]:
+        own = model.v_slice(name)
+        start = _NODE * len(model.nodes.kind) + _RATES.index(kind) * model.nv
+        values = getattr(model, kind)
+        return [
+            _Row(k - own.start, float(values[k]), [(start + k, np.ones(1))])
+            for k in range(own.start, own.stop)
+        ]
+
+    return rows
+
+
+def _joint_nodes(model: Model, name: str) -> list[int]:
+    nodes: list[int] = np.flatnonzero(model.nodes.joint == model.joint_index(name)).tolist()
+    return nodes
+
+
+def _placement_rows(model: Model, name: str) -> list[_Row]:
+    """The twist along the axes of the node that a joint, or a body's first joint, begins with."""
+    if name in model._joint_index:
+        node = _joint_nodes(model, name)[0]
+        if node not in model._first_nodes:
+            return []  # it stands where the joint before it of the same body ends
+    elif name in model._body_index:
+        node = int(model._first_nodes[model.body_index(name)])
+    elif name in model.frames:
+        return [_Row(k, 0.0, []) for k in range(6)]
+    else:
+        raise unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
+    own = lie.Ad(lie.inverse(model.nodes.alignment[node]))
+    return [_Row(k, 0.0, [(_NODE * node, own[:, k])]) for k in range(6)]
+
+
+def _pitch_rows(model: Model, name: str) -> list[_Row]:
+    return [
+        _Row(0, float(model.nodes.pitch[i]), [(_NODE * i + 9, np.ones(1))])
+        for i in _joint_nodes(model, name)
+        if ELEMENTARY[model.nodes.kind[i]] == "helical"
+    ]
+
+
+def _axis_rows(model: Model, name: str) -> list[_Row]:
+    """A turn of the axis turns the frames of all elementary joints that lie along it."""
+    joint, nodes = model.joints[model.joint_index(name)], _joint_nodes(model, name)
+    if joint.type not in _WITH_AXIS:
+        return []
+    groups = [[node] for node in nodes] if joint.type == "universal" else [nodes]
+    axes = [joint.axis, joint.axis2][: len(groups)]
+    rows = []
+    for at, (axis, group) in enumerate(zip(axes, groups, strict=True)):
+        for k, turn in enumerate(_turns(np.array(axis))):
+            changes = [change for node in group for change in _turned(model, node, turn)]
+            rows.append(_Row(2 * at + k, 0.0, changes))
+    return rows
+
+
+def _turns(axis: Array) -> Array:
+    """Two rotation vectors that turn the frame along an axis as the axis turns.
+
+    The axis n moves along t, that is, by w x n with w = n x t. The shortest rotation from z to n
+    turns by w + c n, so that its quaternion keeps no z: c = -(w . z) / (1 + n . z).
+    """
+    along = 1.0 + axis[2]
+    turns: Array = np.cross(axis, frames_along([axis], [(0.0, 0.0, 0.0)])[0, :3, :2].T)
+    if along > 0.0:
+        turns = turns - np.outer(turns[:, 2] / along, axis)
+    return turns
+
+
+def _turned(model: Model, node: int, turn: Array) -> list[tuple[int, Array]]:
+    """The change of the model as the frame of an elementary joint turns about its origin."""
+    nodes = model.nodes
+    own = nodes.alignment[node][:3, :3].T @ turn
+    twist = np.concatenate([own, np.zeros(3)])
+    changes = [(_NODE * node, twist), (_NODE * node + 6, own)]
+    ten = inertia.transform(nodes.parameters[node], lie.inverse(nodes.alignment[node]))
+    h, I, w = ten[1:4], inertia.rotational(ten), lie.hat(own)  # noqa: E741
+    dI = I @ w - w @ I
+    changes.append((_NODE * node + 11, -np.cross(own, h)))
+    changes.append((_NODE * node + 14, dI[(0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)]))
+    for child in np.flatnonzero(nodes.parent == node).tolist():
+        pose = lie.inverse(nodes.alignment[node]) @ nodes.placement[child] @ nodes.alignment[child]
+        changes.append((_NODE * child, -(lie.Ad(lie.inverse(pose)) @ twist)))
+    return changes
+
+
+def _moved(p: Parameters, step: Array) -> Model:
+    model = p.model
+    new: dict[str, dict[str, Array]] = {kind: {} for kind in KINDS}  # by kind and name
+    for item, value, change in zip(p.items, p.values, step, strict=True):
+        of_name = new[item.kind].setdefault(item.name, np.zeros(10))
+        of_name[item.component] = value + change
+    inertias = _moved_inertias(p, new)
+    rates = {field: getattr(model, field).copy() for field in _RATES}
+    for item, value, change in zip(p.items, p.values, step, strict=True):
+        if item.kind in _RATES:
+            rates[item.kind][model.v_slice(item.name).start + item.component] = value + change
+    gravity = new["gravity"].get("", model.gravity)[:3]
+    if any(new[kind] for kind in ("placement", "axis", "pitch")):
+        model = _with_geometry(model, new)
+    return model.replace(gravity=gravity, inertias=inertias, **rates)
+
+
+def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:
+    model, rows = p.model, p.model.inertias.copy()
+    for item in p.items:
+        if item.kind in _INERTIAL:
+            at = model.body_index(item.name)
+            value = new[item.kind][item.name][item.component]
+            rows[at, _INERTIAL[item.kind][item.component]] = value
+    for name, x in new["log_cholesky"].items():
+        if any(name in new[kind] for kind in _INERTIAL):
+            raise ArgumentError(f"the inertia of body {name!r} is given twice, by two kinds")
+        rows[model.body_index(name)] = inertia.from_log_cholesky(x)
+    changed = sorted({model.body_index(i.name) for i in p.items if i.name in model._body_index})
+    for at, why in inertia.violations(rows[changed]).items():
+        raise ModelError(f"body {model.body_names[changed[at]]!r} cannot exist: {why}")
+    return rows
+
+
+def _with_geometry(model: Model, new: dict[str, dict[str, Array]]) -> Model:
+    """The model with other placements, axes and pitches."""
+    bodies, frames = [], dict(model.frames)
+    twists = {name: lie.exp(x[:6]) for name, x in new["placement"].items()}
+    for body in model.bodies:
+        first = body.joints[0].name if body.joints else ""
+        pose = body.placement
+        for name in {first, body.name} & twists.keys():
+            pose = pose @ twists.pop(name)
+        joints = tuple(_other_joint(joint, new) for joint in body.joints)
+        bodies.append(body._replace(placement=pose, joints=joints))
+    for name, twist in twists.items():  # what is left are frames
+        frames[name] = Frame(frames[name].body, frames[name].placement @ twist)
+    named = {name: frame for name, frame in frames.items() if name not in model._body_index}
+    made_of = (model.name, model.gravity, bodies, named, model.visuals, dict(model.poses))
+    return Model(*made_of, model.fixed_inertia)
+
+
+def _other_joint(joint: Joint, new: dict[str, dict[str, Array]]) -> Joint:
+    changes: dict[str, Any] = {}
+    if joint.name in new["pitch"]:
+        changes["pitch"] = float(new["pitch"][joint.name][0])
+    if joint.name in new["axis"]:
+        steps = new["axis"][joint.name].reshape(5, 2)
+        for field, step in zip(("axis", "axis2"), steps, strict=False):
+            axis = np.array(getattr(joint, field))
+            turn = np.cross(axis, frames_along([axis], [(0.0, 0.0, 0.0)])[0, :3, :2] @ step)
+            changes[field] = lie.exp(turn) @ axis
+    return replace(joint, **changes) if changes else joint

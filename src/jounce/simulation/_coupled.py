@@ -1,0 +1,149 @@
+"""Steps and rollouts of coupled models: the methods of the core along the field in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jounce import _core
+from jounce._core.coupled import coupled
+from jounce._types import Array, Integers
+from jounce.dynamics import bias_forces
+from jounce.errors import Error
+from jounce.simulation.field import Field
+from jounce.simulation.methods import Method, Stage, advance
+
+if TYPE_CHECKING:
+    from jounce.model.coupled import CoupledModel
+
+_check_state: Callable[..., Any] = _core.raw("check_state")
+
+
+def _unpacked(row: Array) -> Method:
+    """The method of `Method.packed`, without name and citation."""
+    slopes, finishes = int(row[0]), int(row[1])
+    rest = row[4:].tolist()
+    stages, width = [], slopes + 2
+    for k in range(1, slopes):
+        start, _, *weights = rest[(k - 1) * width : k * width]
+        stages.append(Stage(int(start), tuple(weights[:k])))
+    last = rest[(slopes - 1) * width :]
+    finish = tuple(tuple(last[k * slopes : (k + 1) * slopes]) for k in range(finishes))
+    return Method("", 0, "", tuple(stages), finish, bool(row[2]), bool(row[3]))
+
+
+def _advanced(
+    model: CoupledModel,
+    method: Method,
+    state: tuple[Array, Array],
+    tau: tuple[Array, Array],
+    f_ext: tuple[Array, Array] | None,
+    dt: Array,
+    threads: int,
+) -> tuple[Array, Array]:
+    """One step of some states (n, ...); forces go from the first of a pair to the second."""
+
+    def forces(t: Array, q: Array, v: Array) -> Array:
+        part = t[:, None] / dt
+        force: Array = tau[0] + part * (tau[1] - tau[0])
+        if f_ext is not None:
+            wrenches = f_ext[0] + part[..., None] * (f_ext[1] - f_ext[0])
+            force = force + bias_forces(model, q, v, threads=threads)
+            force -= bias_forces(model, q, v, wrenches, threads=threads)
+        return force
+
+    field = Field.of(model, forces, dt, threads)
+    end = advance(method, field, field.start(np.zeros_like(dt), *state))
+    return end.q, field.rates(end)
+
+
+@coupled("explicit_step")
+def _step(
+    model: CoupledModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    dt: Array,
+    tableau: Array,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+) -> tuple[Array, Array]:
+    wrenches = None if f_ext is None else f_ext[..., None, :, :]
+    forces = tau[..., None, :]
+    found = _rollout(model, q, v, forces, dt, tableau, 1, 0, wrenches, threads=threads, mark=False)
+    return found[0][..., 1, :], found[1][..., 1, :]
+
+
+@coupled("explicit_rollout")
+def _rollout(
+    model: CoupledModel,
+    q0: Array,
+    v0: Array,
+    tau: Array,
+    dt: Array,
+    tableau: Array,
+    every: int,
+    hold: int,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+    mark: bool = True,
+) -> tuple[Array, Array, Array]:
+    _check_state(model.independent, q0[..., None, :], v0[..., None, :], tau=tau, threads=threads)
+    method, steps = _unpacked(np.asarray(tableau)), tau.shape[-2] - hold
+    leads = [q0.shape[:-1], v0.shape[:-1], tau.shape[:-2], dt.shape]
+    lead = np.broadcast_shapes(*leads, () if f_ext is None else f_ext.shape[:-3])
+    states = _rows(q0, lead, 1), _rows(v0, lead, 1)
+    forces, h = _rows(tau, lead, 2), _rows(dt, lead, 0)[:, None]
+    wrenches = None if f_ext is None else _rows(f_ext, lead, 3)
+    stored = steps // every + 1
+    q, v = (np.full((len(x), stored, x.shape[-1]), np.nan) for x in states)
+    q[:, 0], v[:, 0] = states
+    failed = np.full(len(q), -1.0)
+    for k in range((stored - 1) * every):
+        alive: Integers = np.flatnonzero(failed < 0)
+
+        def take(some: Any, k: int = k) -> tuple[Array, Array]:
+            at = tuple(x[some] for x in states)
+            rows = forces[some, k], forces[some, k + hold]
+            own = None if wrenches is None else (wrenches[some, k], wrenches[some, k + hold])
+            return _advanced(model, method, at, rows, own, h[some], threads)
+
+        try:
+            moved = take(alive)
+        except Error:
+            if not mark:
+                raise
+            moved, alive = _one_by_one(take, alive, failed, k)
+        for x, own in zip(states, moved, strict=True):
+            x[alive] = own
+        if (k + 1) % every == 0:
+            row = (k + 1) // every
+            q[alive, row], v[alive, row] = moved
+    ends = [x.reshape((*lead, *x.shape[1:])) for x in (q, v, failed)]
+    return ends[0], ends[1], ends[2]
+
+
+def _one_by_one(
+    take: Callable[[Any], tuple[Array, Array]], alive: Integers, failed: Array, k: int
+) -> tuple[tuple[Array, Array], Integers]:
+    """Steps of the states that can be taken; the others are marked as failed at step k."""
+    moved, good = [], []
+    for state in alive:
+        try:
+            moved.append(take([state]))
+            good.append(state)
+        except Error:
+            failed[state] = k
+    first = take(alive[:0])
+    q, v = (np.concatenate(parts) for parts in zip(first, *moved, strict=True))
+    return (q, v), np.array(good, int)
+
+
+def _rows(x: Array, lead: tuple[int, ...], own: int) -> Array:
+    """An array with all leading axes merged to one, fresh."""
+    shape = x.shape[x.ndim - own :]
+    return np.broadcast_to(x, (*lead, *shape)).reshape((-1, *shape)).copy()

@@ -1,0 +1,203 @@
+"""What answers to the state of a moving robot: servos, stops, passive forces, given joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike, Mask
+from jounce.dynamics import inverse_mass_matrix
+from jounce.errors import ArgumentError
+from jounce.kinematics import neutral, normalize
+from jounce.model import Model
+from jounce.model._checks import check_flag
+from jounce.model.rates import actuated_rates
+
+__all__ = ["Control", "ControlInputs", "control_inputs"]
+
+_HUGE = 1e150
+"""Where a joint has no limit: beyond all positions, and its products stay finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """What acts on a robot beside the rows of forces ``tau``, computed at every stage of a step.
+
+    At each rate, with u that leads from the reference to q as in `passive_forces`,
+
+        tau_total = clip(tau + kp u_ref + kd (v_ref - v), force_limits) + passive + stops,
+
+    where u_ref = -u. For joints with one rate u_ref is q_ref - q.
+
+    Args:
+        kp: gain of the position, a number or (..., nv), N m/rad or N/m.
+        kd: gain of the rate, a number or (..., nv).
+        q_ref: reference of the position: (nq,) held, or (..., T, nq) in rows like tau.
+        v_ref: reference of the rate: (nv,) or (..., T, nv); zero if it is missing.
+        force_limits: None; "model": ``model.effort_limit``; (nv,) largest absolute forces; or a
+            pair of least and largest forces, each (nv,). They limit servos and rows together.
+        prescribed: joints whose acceleration is given: their names or a mask (nv,). In `tau` their
+            entries are accelerations, and nothing else acts on them.
+        passive: whether `passive_forces` act.
+        stops: whether joints are stopped at ``model.lower`` and ``model.upper``, see below.
+        stop_time: how fast, s.
+
+    A stop is a spring with damping that pushes while a 1-DoF joint is beyond its limit, and never
+    pulls: with x > 0 beyond the limit the force is ``max(0, k x + d x')`` against it. With
+    the inertia m that the joint feels at the neutral configuration, ``1 / inverse_mass_matrix[i,
+    i]``, these are k = m / stop_time^2 and d = 2 m / stop_time: critically damped. Steps should be
+    shorter than a fifth of `stop_time`. For stops without depth see the events of `simulate`.
+
+    Example:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> felt = 1 / np.diagonal(jc.inverse_mass_matrix(arm, np.zeros(3)))
+        >>> hold = jc.Control(kp=100 * felt, kd=20 * felt, q_ref=[0.1, 0.2, 0.3])
+        >>> rest = np.zeros((5000, 3))
+        >>> end = jc.rollout(arm, np.zeros(3), np.zeros(3), rest, 1e-3, control=hold)
+        >>> bool(np.abs(end.v[-1]).max() < 1e-3)
+        True
+    """
+
+    kp: ArrayLike = 0.0
+    kd: ArrayLike = 0.0
+    q_ref: ArrayLike | None = None
+    v_ref: ArrayLike | None = None
+    force_limits: ArrayLike | str | tuple[ArrayLike, ArrayLike] | None = None
+    prescribed: ArrayLike | Sequence[str] | None = None
+    passive: bool = False
+    stops: bool = False
+    stop_time: float = 0.02
+
+
+class ControlInputs(NamedTuple):
+    """A control as the kernels take it."""
+
+    tau: ArrayLike
+    prescribed: Mask | None
+    passive: int
+    q_ref: Array | None
+    servo: Array | None
+    """(..., 8, nv): gains, force limits, joint limits, stiffness and damping of stops."""
+
+
+def control_inputs(model: Model, control: object, tau: ArrayLike) -> ControlInputs:
+    """Return rows of forces and what goes with them.
+
+    Raises:
+        ArgumentError: naming what does not fit.
+    """
+    if control is None:
+        return ControlInputs(tau, None, 0, None, None)
+    if not isinstance(control, Control):
+        raise ArgumentError(f"control must be a jounce.Control or None, got {control!r}")
+    check_flag("control.passive", control.passive)
+    check_flag("control.stops", control.stops)
+    mask = None
+    if control.prescribed is not None:
+        mask = np.zeros(model.nv, bool)
+        mask[actuated_rates(model, control.prescribed)] = True
+    kp, kd = (_gains(model, name, getattr(control, name)) for name in ("kp", "kd"))
+    rows: ArrayLike = tau
+    count = np.shape(tau)[-2] if np.ndim(tau) >= 2 else 1
+    if control.v_ref is not None:
+        v_ref = _reference(model.nv, "v_ref", control.v_ref, count)
+        more = kd[..., None, :] * v_ref
+        rows = np.asarray(tau, float) + (more if mask is None else np.where(mask, 0.0, more))
+    q_ref = None
+    if control.q_ref is not None:
+        q_ref = normalize(model, _reference(model.nq, "q_ref", control.q_ref, count))
+    elif np.any(kp):
+        raise ArgumentError("control.kp needs control.q_ref, the reference of the position")
+    least, most = _force_limits(model, control.force_limits)
+    parts = np.broadcast_arrays(kp, kd, least, most, *_stops(model, control))
+    plain = not (np.any(kp) or np.any(kd) or control.stops or control.force_limits is not None)
+    servo = None if plain else np.stack(parts, axis=-2)
+    return ControlInputs(rows, mask, int(control.passive), q_ref, servo)
+
+
+def _numbers(name: str, value: object) -> Array:
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"control.{name} must be numbers, got {value!r}") from None
+    if np.isnan(array).any():
+        raise ArgumentError(f"control.{name} must not be NaN")
+    return array
+
+
+def _gains(model: Model, name: str, value: ArrayLike) -> Array:
+    gains = _numbers(name, value)
+    if gains.ndim and gains.shape[-1] != model.nv:
+        raise ArgumentError(
+            f"control.{name} must be a number or have shape (..., {model.nv}), that is (..., nv) "
+            f"of this model, got {gains.shape}"
+        )
+    if not (np.isfinite(gains) & (gains >= 0)).all():
+        raise ArgumentError(f"control.{name} must be finite and not negative, got {value!r}")
+    return np.broadcast_to(gains, (*gains.shape[:-1], model.nv))
+
+
+def _reference(size: int, name: str, value: ArrayLike, count: int) -> Array:
+    rows = _numbers(name, value)
+    if rows.shape == (size,):
+        rows = np.broadcast_to(rows, (count, size))
+    if rows.ndim < 2 or rows.shape[-2:] != (count, size):
+        raise ArgumentError(
+            f"control.{name} must have shape ({size},), or (..., {count}, {size}) with a row for "
+            f"each of tau, got {rows.shape}"
+        )
+    if not np.isfinite(rows).all():
+        raise ArgumentError(f"control.{name} must be finite")
+    return rows
+
+
+def _force_limits(model: Model, given: object) -> tuple[Array, Array]:
+    most = np.finfo(float).max
+    if given is None:
+        return np.full(model.nv, -most), np.full(model.nv, most)
+    if isinstance(given, str):
+        if given != "model":
+            raise ArgumentError(f"control.force_limits must be 'model' or forces, got {given!r}")
+        given = model.effort_limit
+    if isinstance(given, tuple) and len(given) == 2:
+        low, high = (_numbers("force_limits", x) for x in given)
+    else:
+        high = _numbers("force_limits", given)
+        low = -high
+    for side in (low, high):
+        if side.ndim and side.shape[-1] != model.nv:
+            raise ArgumentError(
+                f"control.force_limits must have shape ({model.nv},), or be a pair of such least "
+                f"and largest forces, got {side.shape}"
+            )
+    if not np.all(low <= high):
+        raise ArgumentError("control.force_limits: a least force is above the largest one")
+    return np.clip(low, -most, most), np.clip(high, -most, most)
+
+
+def _stops(model: Model, control: Control) -> tuple[Array, Array, Array, Array]:
+    """Limits of 1-DoF joints along the rates, stiffness and damping."""
+    lower, upper = np.full(model.nv, -_HUGE), np.full(model.nv, _HUGE)
+    k, d = np.zeros(model.nv), np.zeros(model.nv)
+    if not control.stops:
+        return lower, upper, k, d
+    time = control.stop_time
+    if isinstance(time, bool) or not (isinstance(time, (int, float)) and 0 < time < np.inf):
+        raise ArgumentError(f"control.stop_time must be a positive number, got {time!r}")
+    inertia = 1 / np.diagonal(inverse_mass_matrix(model, neutral(model)))
+    for q, v in limited(model):
+        lower[v], upper[v] = np.clip((model.lower[q], model.upper[q]), -_HUGE, _HUGE)
+        k[v], d[v] = inertia[v] / time**2, 2 * inertia[v] / time
+    return lower, upper, k, d
+
+
+def limited(model: Model) -> list[tuple[int, int]]:
+    """Coordinates and rates of joints with one rate that have limits."""
+    nodes = model.nodes
+    pairs = zip(nodes.q_index.tolist(), nodes.v_index.tolist(), nodes.kind.tolist(), strict=True)
+    simple = [(q, v) for q, v, kind in pairs if kind < 3]
+    return [(q, v) for q, v in simple if np.isfinite(model.lower[q]) or np.isfinite(model.upper[q])]

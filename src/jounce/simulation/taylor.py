@@ -1,0 +1,225 @@
+"""Taylor series of the motion as a method: its order, single steps, forces given as series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce import _core, lie
+from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
+from jounce.model import Model
+from jounce.model.joints import ELEMENTARY
+from jounce.model.rates import group_blocks
+from jounce.simulation.free_joints import free_joints
+
+__all__ = [
+    "MOST_ORDER",
+    "TAYLOR",
+    "Polynomials",
+    "force_series",
+    "order_of",
+    "polynomial_step",
+    "require_series",
+    "series_rows",
+    "taylor_step",
+]
+
+TAYLOR = "taylor"
+
+LEAST_ORDER, MOST_CHOSEN, MOST_ORDER = 2, 22, 30
+
+_FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
+
+ANY = 1e300
+"""A tolerance that allows every step."""
+
+_step = _core.raw("taylor_step", "step")
+
+Control = Callable[[float, Array, Array], ArrayLike]
+"""The forces and their time derivatives, (m, nv), from time and state on."""
+
+
+def order_of(rtol: float, atol: float) -> int:
+    """Order of the series by the tolerance, as that of Jorba and Zou (2005) but higher.
+
+    Their order makes the work of products of series least. Here the work of an order hardly grows
+    with it, so longer steps pay. Beyond some order they would lose digits where a body turns by
+    several radians in one: sums of large terms.
+    """
+    order = math.ceil(2 - 0.75 * math.log(min(rtol, atol)))
+    return min(max(order, LEAST_ORDER), MOST_CHOSEN)
+
+
+def require_series(model: Model, passive: bool) -> None:
+    """Refuse passive forces that have no series.
+
+    Raises:
+        ArgumentError: dry friction, or springs of rotations.
+    """
+    if not passive:
+        return
+    if np.any(model.friction):
+        raise ArgumentError(
+            "method 'taylor' needs smooth forces, but passive=True has dry friction"
+        )
+    if any(np.any(model.stiffness[block.at]) for block in group_blocks(model)):
+        raise ArgumentError(
+            "method 'taylor' has no series for the springs of spherical and free joints"
+        )
+
+
+def series_rows(forces: Array, rows: int) -> Array:
+    """Return constant forces, their axis `rows` times; all derivatives are zero."""
+    series = np.zeros((*forces.shape[:-1], rows, forces.shape[-1]))
+    series[..., 0, :] = forces
+    return series
+
+
+def taylor_step(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: Array,
+    f_ext: ArrayLike | None = None,
+    *,
+    order: int = 20,
+    out: tuple[Array, Array] | None = None,
+    threads: int = 1,
+) -> tuple[Array, Array]:
+    """Take one step of given length under constant forces.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        tau: (..., nv) generalized forces.
+        dt: (...) length of the step, s.
+        f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
+        order: of the polynomials of the rates, 2 to 30; those of the coordinates have one more.
+        out: a pair of arrays to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        The pair q (..., nq), v (..., nv) after it.
+
+    Raises:
+        ArgumentError: an order out of range, or what `step` refuses.
+    """
+    if isinstance(order, bool) or not isinstance(order, (int, np.integer)):
+        raise ArgumentError(f"order must be an integer, got {order!r}")
+    if not LEAST_ORDER <= order <= MOST_ORDER:
+        raise ArgumentError(f"order must be {LEAST_ORDER} to {MOST_ORDER}, got {order}")
+    series = series_rows(np.asarray(tau, float), int(order))
+    if f_ext is not None:
+        wrenches = np.asarray(f_ext, float)
+        flat = wrenches.reshape(*wrenches.shape[:-2], -1)
+        f_ext = series_rows(flat, int(order)).reshape(
+            *wrenches.shape[:-2], int(order), *wrenches.shape[-2:]
+        )
+    place = None if out is None else _place(model, out, int(order))
+    end = _step(model, q, v, series, dt, ANY, ANY, f_ext, out=place, threads=threads)
+    return end[0], end[1]
+
+
+def _place(model: Model, out: object, order: int) -> tuple[Array, ...]:
+    """Return the caller's arrays, and room for what else the kernel gives."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise ArgumentError("out must be a tuple of 2 arrays")
+    lead = np.shape(out[0])[:-1]
+    more = (), (order + 2, model.nq), (order + 1, model.nv)
+    return (*out, *(np.empty((*lead, *shape)) for shape in more))
+
+
+class Polynomials(NamedTuple):
+    """The motion of n states along a step of their own."""
+
+    model: Model
+    q: Array
+    """(n, nq) at the start."""
+    h: Array
+    """(n,) length of the step."""
+    coordinates: Array
+    """(n, p + 2, nq) Taylor coefficients; quaternions relative to the start."""
+    rates: Array
+    """(n, p + 1, nv), the linear velocity of free joints along the axes of the parent."""
+
+    def at(self, x: Array) -> tuple[Array, Array]:
+        """Return coordinates and body-fixed rates at times x (n,) after the start."""
+        q, s = (_summed(c, x) for c in (self.coordinates, self.rates))
+        for k in _quaternions(self.model):
+            turned = lie.quat_multiply(self.q[:, k : k + 4], q[:, k : k + 4])
+            q[:, k : k + 4] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+        for joint in free_joints(self.model):
+            joint.to_body(q, s)
+        return q, s
+
+
+def polynomial_step(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    most: Array,
+    allowed: tuple[float, float],
+    threads: int = 1,
+) -> tuple[Array, Array, Polynomials]:
+    """Take a step of n states, each as long as its series allows and no longer than `most` (n,).
+
+    Args:
+        model: the robot.
+        q: (n, nq) coordinates.
+        v: (n, nv) rates.
+        tau: (n, p, nv) forces and their derivatives.
+        most: (n,) longest steps, s.
+        allowed: relative and absolute tolerance.
+        threads: number of threads.
+
+    Returns:
+        Coordinates and rates at the end, and the polynomials that lead there.
+    """
+    end, rates, h, *series = _step(model, q, v, tau, most, *allowed, threads=threads)
+    return end, rates, Polynomials(model, q, h, *series)
+
+
+def force_series(control: Control, t: Array, q: Array, v: Array, order: int) -> Array:
+    """Ask a control for the forces of n states and their derivatives, (n, order, nv).
+
+    Raises:
+        ArgumentError: it returns something else.
+    """
+    series = np.zeros((len(q), order, v.shape[-1]))
+    for k in range(len(q)):
+        given = control(float(t[k]), q[k], v[k])
+        try:
+            rows = np.asarray(given, float)
+        except (TypeError, ValueError):
+            rows = np.full(0, np.nan)
+        if rows.ndim != 2 or rows.shape[1] != v.shape[-1] or not len(rows):
+            raise ArgumentError(
+                "with method 'taylor' control must return an array of shape "
+                f"(m, {v.shape[-1]}), the forces and their time derivatives, got "
+                f"{type(given).__name__} of shape {np.shape(rows)}"
+            )
+        if not np.isfinite(rows).all():
+            raise ArgumentError(f"control must return finite forces, got {given!r}")
+        count = min(order, len(rows))
+        series[k, :count] = rows[:count]
+    return series
+
+
+def _summed(c: Array, x: Array) -> Array:
+    value = c[:, -1]
+    for k in range(c.shape[1] - 2, -1, -1):
+        value = value * x[:, None] + c[:, k]
+    return value
+
+
+def _quaternions(model: Model) -> list[int]:
+    """Where quaternions begin in q."""
+    kinds, first = model.nodes.kind, model.nodes.q_index
+    return [int(q) for kind, q in zip(kinds, first, strict=True) if kind >= _FIRST_GROUP]

@@ -1,0 +1,296 @@
+"""Directional derivatives of the functions of the core, against complex steps and differences."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import partials_oracle as oracle
+import pytest
+
+import jounce as jc
+from jounce import _core
+
+SIGNATURES = {name: _core.signature(name) for name in _core.kernel_names()}
+FUNCTIONS = [
+    name
+    for name, own in SIGNATURES.items()
+    if not own["internal"] and f"{name}_jvp" in SIGNATURES and hasattr(jc, name)
+]
+OPTIONS = {
+    "body": lambda model: model.body_names[-1],
+    "twist": lambda model: "mixed",
+    "prescribed": lambda model: np.arange(model.nv) % 3 == 1,
+}
+WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+"""Of central differences that are exact up to the eighth derivative."""
+STEP = 2.0**-8
+EXACT = 1e-11
+"""What the issue of exactness demands; seen are 1e-13."""
+
+
+def arguments_of(name, model, seed=0):
+    """Arguments of a function by name and a direction for each that is an array."""
+    rng = np.random.default_rng(seed)
+    own = SIGNATURES[name]
+    values, tangents = {}, {}
+    for key in (*own["inputs"], *own["optional_inputs"]):
+        if key in ("q", "q0", "q1"):
+            values[key] = jc.random_configuration(model, rng)
+            tangents[key] = rng.standard_normal(model.nv)
+            continue
+        rows = {"motion": (4, model.nv), "f_ext": (model.n_bodies, 6), "s": ()}.get(
+            key, (model.nv,)
+        )
+        if name.endswith("_series") and key in ("tau", "a"):
+            rows = (3, model.nv)
+        if name.endswith("_series") and key == "f_ext":
+            rows = (3, model.n_bodies, 6)
+        values[key], tangents[key] = rng.standard_normal((2, *rows))
+    for key in own["options"]:
+        values[key] = OPTIONS[key](model)
+    return values, tangents
+
+
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def moved(model, values, tangents, step):
+    out = dict(values)
+    for key, d in tangents.items():
+        if key in ("q", "q0", "q1"):
+            out[key] = jc.integrate(model, values[key], step * d)
+        else:
+            out[key] = values[key] + step * np.asarray(d)
+    return out
+
+
+def by_differences(name, model, values, tangents):
+    """Derivatives of high order; of configurations, in the tangent space."""
+    function = getattr(jc, name)
+    at = as_tuple(function(model, **values))
+    ours = SIGNATURES[name]["outputs"]
+    total = [0.0] * len(at)
+    for k, weight in enumerate(WEIGHTS, 1):
+        pair = [
+            as_tuple(function(model, **moved(model, values, tangents, s * k * STEP)))
+            for s in (1, -1)
+        ]
+        for i, (up, down) in enumerate(zip(*pair, strict=True)):
+            if ours[i] == "q":
+                up, down = (jc.difference(model, at[i], x) for x in (up, down))
+            total[i] = total[i] + weight * (up - down) / STEP
+    return total
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_has_the_derivative_that_differences_have(name, robot):
+    values, tangents = arguments_of(name, robot)
+    got = jc.jvp(getattr(jc, name), robot, values, tangents)
+    for value, plain in zip(
+        as_tuple(got.value), as_tuple(getattr(jc, name)(robot, **values)), strict=True
+    ):
+        size = np.abs(plain).max(initial=1.0)
+        np.testing.assert_allclose(value, plain, rtol=0, atol=1e-12 * size)
+    for ours, expected in zip(
+        as_tuple(got.derivative), by_differences(name, robot, values, tangents), strict=True
+    ):
+        size = max(np.abs(x).max(initial=1.0) for x in (expected, ours))
+        assert np.shape(ours) == np.shape(expected)
+        # what the differences leave out, and rounding, enlarged by 1 / STEP
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-7 * size)
+
+
+def test_the_result_has_the_type_of_the_functions():
+    model = jc.models.chain(3)
+    x = np.ones(3)
+    got = jc.jvp(jc.hybrid_dynamics, model, (x, x, x, x, np.arange(3) == 1), (x,))
+    assert isinstance(got, jc.Jvp)
+    assert isinstance(got.value, jc.HybridDynamics)
+    assert isinstance(got.derivative, jc.HybridDynamics)
+
+
+def complex_moved(case, dq):
+    return oracle.integrate(case.model, case.q.astype(complex), 1j * oracle.STEP * dq)
+
+
+def test_dynamics_are_exact(case):
+    rng = np.random.default_rng(3)
+    model, lead = case.model, case.q.shape[:1]
+    dq, dv, da = rng.standard_normal((3, *lead, model.nv))
+    df = rng.standard_normal((*lead, model.n_bodies, 6))
+    h = 1j * oracle.STEP
+    at = complex_moved(case, dq)
+    x = (case.q, case.v, case.a, case.f_ext)
+    got = jc.jvp(jc.inverse_dynamics, model, x, (dq, dv, da, df))
+    exact = oracle.inverse_dynamics(
+        model, at, case.v + h * dv, case.a + h * da, case.f_ext + h * df
+    )
+    assert oracle.relative(got.derivative, exact.imag / oracle.STEP) < EXACT
+    x = (case.q, case.v, case.tau, case.f_ext)
+    got = jc.jvp(jc.forward_dynamics, model, x, (dq, dv, da, df))
+    exact = oracle.forward_dynamics(
+        model, at, case.v + h * dv, case.tau + h * da, case.f_ext + h * df
+    )
+    assert oracle.relative(got.derivative, exact.imag / oracle.STEP) < EXACT
+    got = jc.jvp(jc.mass_matrix, model, (case.q,), (dq,))
+    exact = oracle.mass_matrix(model, at)
+    assert oracle.relative(got.derivative, exact.imag / oracle.STEP) < EXACT
+    x = (case.q, case.v, case.a, case.tau, case.mask, case.f_ext)
+    got = jc.jvp(jc.hybrid_dynamics, model, x, (dq, dv, da, da, None, df))
+    acc, forces = oracle.hybrid_dynamics(
+        model,
+        at,
+        case.v + h * dv,
+        case.a + h * da,
+        case.tau + h * da,
+        case.mask,
+        case.f_ext + h * df,
+    )
+    assert oracle.relative(got.derivative.a, acc.imag / oracle.STEP) < EXACT
+    assert oracle.relative(got.derivative.tau, forces.imag / oracle.STEP) < EXACT
+
+
+def test_steps_are_exact(case):
+    rng = np.random.default_rng(4)
+    model, lead = case.model, case.q.shape[:1]
+    dq, dv, dtau = rng.standard_normal((3, *lead, model.nv))
+    h, dt = 1j * oracle.STEP, 0.02
+    x = (case.q, case.v, case.tau, dt, None, "rkmk4")
+    got = jc.jvp(jc.step, model, x, (dq, dv, dtau))
+    q, v = oracle.step(
+        model, complex_moved(case, dq), case.v + h * dv, case.tau + h * dtau, dt, "rkmk4"
+    )
+    assert isinstance(got.derivative, jc.Step)
+    assert oracle.relative(got.derivative.q, oracle.tangent(model, q)) < EXACT
+    assert oracle.relative(got.derivative.v, v.imag / oracle.STEP) < EXACT
+
+
+def test_directions_are_the_columns_of_the_partial_derivatives(case):
+    q, v, a = case.q[:5, None], case.v[:5, None], case.a[:5, None]
+    every = np.eye(case.model.nv)
+    by = jc.inverse_dynamics_derivatives(case.model, q[:, 0], v[:, 0], a[:, 0])
+    for k, expected in enumerate(by):
+        tangents = [every if i == k else None for i in range(3)]
+        got = jc.jvp(jc.inverse_dynamics, case.model, (q, v, a), tangents).derivative
+        np.testing.assert_allclose(
+            np.swapaxes(got, -1, -2), expected, rtol=0, atol=1e-11 * np.abs(expected).max()
+        )
+
+
+def test_second_derivatives_are_nested(case):
+    """The derivative of .dq along e_k: X_k X_j differs from X_j X_k by the bracket."""
+    q, v, a = case.q[:3, None], case.v[:3, None], case.a[:3, None]
+    nv = case.model.nv
+    got = jc.jvp(jc.inverse_dynamics_derivatives, case.model, (q, v, a), (np.eye(nv),)).derivative
+    D = np.moveaxis(got.dq, 1, -1)  # [i, j, k]: direction k last
+    first = jc.inverse_dynamics_derivatives(case.model, q[:, 0], v[:, 0], a[:, 0]).dq
+    bracket = np.zeros((nv, nv, nv))  # [l, k, j] of e_l in [e_k, e_j]
+    for kind, w in zip(case.model.nodes.kind, case.model.nodes.v_index, strict=True):
+        size = {3: 3, 4: 6}.get(int(kind), 0)
+        for k in range(size):
+            unit = np.eye(size)[k]
+            twist = np.concatenate([unit, np.zeros(6 - size)])
+            ad = jc.lie.ad(twist)[:size, :size]
+            bracket[w : w + size, w + k, w : w + size] = ad
+    expected = np.einsum("sil,lkj->sijk", first, bracket)
+    error = D - np.swapaxes(D, -1, -2) - expected
+    assert np.abs(error).max() < 1e-11 * np.abs(D).max()
+
+
+def test_of_configurations_at_special_angles():
+    model = jc.ModelBuilder()
+    ball = model.add_body("ball", joint="free", mass=1.0, inertia=[1, 2, 3]).build()
+    q = jc.neutral(ball)
+    d = np.arange(1.0, 7.0)
+    for size in (0.0, 1e-200, 1e-9, 1.0, np.pi, 3.5):
+        u = np.concatenate([[size, 0, 0], np.zeros(3)])
+        got = jc.jvp(jc.integrate, ball, (q, u), (None, d)).derivative
+        np.testing.assert_allclose(got, jc.integrate_derivatives(ball, q, u).dv @ d, atol=1e-13)
+        if size >= np.pi:
+            continue
+        q1 = jc.integrate(ball, q, u)
+        got = jc.jvp(jc.difference, ball, (q, q1), (None, d)).derivative
+        np.testing.assert_allclose(
+            got, jc.difference_derivatives(ball, q, q1).dq1 @ d, rtol=1e-12, atol=1e-12
+        )
+
+
+def test_no_tangent_is_zero_and_empty_batches_stay_empty(robot, state):
+    at = state(robot)
+    got = jc.jvp(jc.forward_dynamics, robot, (at.q, at.v, at.tau), (None, None))
+    assert not np.any(got.derivative)
+    none = state(robot, 0)
+    got = jc.jvp(jc.forward_dynamics, robot, (none.q, none.v, none.tau), (none.v,))
+    assert got.derivative.shape == (0, robot.nv)
+
+
+def test_threads_and_out_give_the_same(robot, state):
+    at = state(robot, 33)
+    x, d = (at.q, at.v, at.tau), (at.dv, at.a)
+    alone = jc.jvp(jc.forward_dynamics, robot, x, d)
+    pair = np.empty((2, 33, robot.nv))
+    both = jc.jvp(jc.forward_dynamics, robot, x, d, threads=2, out=(pair[0], pair[1]))
+    assert both.derivative is pair[1] or both.derivative.base is pair
+    np.testing.assert_array_equal(alone.derivative, pair[1])
+    np.testing.assert_array_equal(alone.value, pair[0])
+
+
+def test_a_tangent_of_wrenches_that_are_not_given(robot, state):
+    at = state(robot)
+    x, zero = (at.q, at.v, at.a), np.zeros_like(at.f_ext)
+    got = jc.jvp(jc.inverse_dynamics, robot, x, {"f_ext": at.f_ext}).derivative
+    expected = jc.jvp(
+        jc.inverse_dynamics, robot, (*x, zero), (None, None, None, at.f_ext)
+    ).derivative
+    np.testing.assert_array_equal(got, expected)
+
+
+MISTAKES = {
+    "no function of the core": (jc.load, (1,), (), "load has no compiled derivative"),
+    "no function at all": ("inverse_dynamics", (1,), (), "has no compiled derivative"),
+    "unknown argument": (jc.mass_matrix, {"p": 1}, (), "mass_matrix.* has no argument 'p', only q"),
+    "too many": (jc.mass_matrix, (np.ones(3), 2), (), r"takes 1 after the model \(q\), got 2"),
+    "too few": (jc.bias_forces, (np.ones(3),), (), r"jvp\(\) needs the argument 'v'"),
+    "no tuple": (
+        jc.mass_matrix,
+        np.ones(3),
+        (),
+        r"arguments must be a tuple of those of mass_matrix",
+    ),
+    "wrong tangent": (
+        jc.mass_matrix,
+        (np.ones(3),),
+        (np.ones(4),),
+        r"d_q must have shape \(..., 3\)",
+    ),
+    "tangent of an option": (
+        jc.body_pose,
+        (np.ones(3), 1),
+        (None, 2),
+        r"body_pose\(\) has no derivative by body",
+    ),
+    "not finite": (jc.mass_matrix, (np.ones(3),), ([0, np.nan, 0],), "d_q is not finite|d_q"),
+    "no pair of arrays": (jc.mass_matrix, (np.ones(3),), (), "out must be a pair"),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_mistakes_are_named(what):
+    function, arguments, tangents, message = MISTAKES[what]
+    out = np.empty(3) if "pair" in what else None
+    with pytest.raises(jc.Error, match=message):
+        jc.jvp(function, jc.models.chain(3), arguments, tangents, out=out)
+
+
+def test_every_function_of_a_state_is_covered():
+    """What is public and compiled has a derivative; else it is known here why not."""
+    without = {name for name, own in SIGNATURES.items() if not own["internal"]} - set(FUNCTIONS)
+    assert without == set(), without
+    assert {"inverse_dynamics", "jacobian", "integrate", "inverse_dynamics_series"} <= set(
+        FUNCTIONS
+    )
+    assert all(
+        callable(getattr(jc, name)) and inspect.getdoc(getattr(jc, name)) for name in FUNCTIONS
+    )

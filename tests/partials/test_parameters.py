@@ -1,0 +1,417 @@
+"""Derivatives by parameters of the model, against complex steps through a model that changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import partials_oracle as oracle
+import pytest
+
+import jounce as jc
+from jounce import lie
+from jounce.model.joints import ELEMENTARY
+
+EXACT = 1e-11
+KINDS = (
+    "mass",
+    "first_moment",
+    "inertia",
+    "log_cholesky",
+    "placement",
+    "axis",
+    "pitch",
+    "gravity",
+    "armature",
+)
+"""Those of the dynamics; damping and stiffness are passive."""
+
+
+class Changed:
+    """A model whose numbers are complex, for the oracle."""
+
+    def __init__(self, model, **numbers):
+        self.nq, self.nv, self.n_bodies = model.nq, model.nv, model.n_bodies
+        self.nodes = model.nodes._replace(
+            **{key: x for key, x in numbers.items() if key in model.nodes._fields}
+        )
+        self.gravity = numbers.get("gravity", model.gravity)
+        self.armature = numbers.get("armature", model.armature)
+
+
+def frame_along(n):
+    """The shortest rotation from z to n by its quaternion; n may be complex."""
+    q = np.array([-n[1], n[0], 0 * n[0], 1 + n[2]])
+    return lie.quat_to_matrix(q / np.sqrt((q * q).sum()))
+
+
+def screws_along(model, node, axis, pitch):
+    """(6,) of an elementary joint of one rate about an axis of its body."""
+    anchor = model.nodes.alignment[node][:3, 3]
+    if ELEMENTARY[model.nodes.kind[node]] == "prismatic":
+        return np.concatenate([0 * axis, axis])
+    return np.concatenate([axis, np.cross(anchor, axis) + pitch * axis])
+
+
+def changed(model, item, h):
+    """The model with one parameter moved by h, which may be imaginary."""
+    kind, name, k = item
+    nodes = model.nodes
+    if kind == "gravity":
+        return Changed(model, gravity=model.gravity + h * np.eye(3)[k])
+    if kind == "armature":
+        return Changed(
+            model, armature=model.armature + h * np.eye(model.nv)[model.v_slice(name)][k]
+        )
+    if kind in ("mass", "first_moment", "inertia", "log_cholesky"):
+        parameters = nodes.parameters.astype(complex)
+        node = int(np.flatnonzero(nodes.body == model.body_index(name))[0])
+        if kind == "log_cholesky":
+            parameters[node] = complex_ten(
+                jc.inertia.log_cholesky(model.inertias[nodes.body[node]]), k, h
+            )
+        else:
+            parameters[node, {"mass": 0, "first_moment": 1, "inertia": 4}[kind] + k] += h
+        return Changed(model, parameters=parameters)
+    own = np.flatnonzero(nodes.joint == model.joint_index(name))
+    if kind == "placement":
+        placement = nodes.placement.astype(complex)
+        placement[own[0]] = placement[own[0]] @ lie.exp(h * np.eye(6)[k])
+        return Changed(model, placement=placement)
+    screws = nodes.screws.astype(complex)
+    joint = model.joints[model.joint_index(name)]
+    if kind == "pitch":
+        screws[:, nodes.v_index[own[0]]] += h * np.concatenate([np.zeros(3), joint.axis])
+        return Changed(model, screws=screws)
+    first = np.array([joint.axis, joint.axis2][k // 2])
+    R = frame_along(first)
+    moved = first + h * R[:, k % 2]
+    F = frame_along(moved)
+    which = own[k // 2 : k // 2 + 1] if joint.type == "universal" else own
+    for at, node in enumerate(which):
+        # the slides of a planar joint are along x and y, all others along the axis
+        axis = F[:, at] if joint.type == "planar" and at < 2 else moved
+        screws[:, nodes.v_index[node]] = screws_along(model, node, axis, nodes.pitch[node])
+    return Changed(model, screws=screws)
+
+
+def complex_ten(x, k, h):
+    """Ten parameters by the definition of the coordinates."""
+    a, d1, d2, d3, s12, s23, s13, t1, t2, t3 = x + h * np.eye(10)[k]
+    U = np.exp(a) * np.array(
+        [[np.exp(d1), s12, s13, t1], [0, np.exp(d2), s23, t2], [0, 0, np.exp(d3), t3], [0, 0, 0, 1]]
+    )
+    J = U @ U.T
+    S = J[:3, :3]
+    I = np.trace(S) * np.eye(3) - S  # noqa: E741
+    return np.array([J[3, 3], *J[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+
+
+def by_steps(model, p, function):
+    """Derivatives of function(model), parameters last."""
+    h = 1j * oracle.STEP
+    return np.stack([function(changed(model, i, h)).imag / oracle.STEP for i in p.items], axis=-1)
+
+
+def all_parameters(model, kinds=KINDS):
+    p = jc.parameters(model, kinds[0])
+    for kind in kinds[1:]:
+        p = p + jc.parameters(model, kind)
+    return p
+
+
+@pytest.fixture
+def some(case):
+    """Twelve states of each robot: enough for lanes and a remainder."""
+    rows = slice(0, 12)
+    return case.model, case.q[rows], case.v[rows], case.a[rows], case.tau[rows], case.f_ext[rows]
+
+
+def test_inverse_dynamics_by_every_parameter(some):
+    model, q, v, a, _, f_ext = some
+    p = all_parameters(model)
+    got = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext), p)
+    zero = q.astype(complex)
+    exact = by_steps(model, p, lambda m: oracle.inverse_dynamics(m, zero, v, a, f_ext))
+    assert got.shape == (12, model.nv, len(p))
+    for kind in KINDS:
+        rows = [k for k, item in enumerate(p.items) if item.kind == kind]
+        assert oracle.relative(got[..., rows], exact[..., rows]) < EXACT, kind
+
+
+def test_forward_dynamics_by_every_parameter(some):
+    model, q, v, _, tau, f_ext = some
+    p = all_parameters(model)
+    got = jc.parameter_derivatives(jc.forward_dynamics, model, (q, v, tau, f_ext), p)
+    zero = q.astype(complex)
+    exact = by_steps(model, p, lambda m: oracle.forward_dynamics(m, zero, v, tau, f_ext))
+    assert oracle.relative(got, exact) < EXACT
+
+
+def test_inertial_parameters_by_regressors_and_by_duals(some):
+    """The closed form and the duals are two ways to the same numbers."""
+    model, q, v, a, tau, f_ext = some
+    p = all_parameters(model, ("mass", "first_moment", "inertia", "log_cholesky"))
+    for function, x in (
+        (jc.inverse_dynamics, (q, v, a, f_ext)),
+        (jc.forward_dynamics, (q, v, tau, f_ext)),
+        (jc.kinetic_energy, (q, v)),
+        (jc.potential_energy, (q,)),
+    ):
+        closed = jc.parameter_derivatives(function, model, x, p)
+        along = [
+            jc.jvp(function, model, x, (), parameters=(p, row)).derivative for row in np.eye(len(p))
+        ]
+        exact = np.stack(along, axis=-1)
+        assert oracle.relative(closed, exact) < EXACT
+
+
+def test_mass_matrix_and_one_state(some):
+    model, q, *_ = some
+    p = all_parameters(model, ("log_cholesky", "placement", "axis", "pitch"))
+    exact = by_steps(model, p, lambda m: oracle.mass_matrix(m, q.astype(complex)))
+    got = jc.parameter_derivatives(jc.mass_matrix, model, (q,), p)
+    assert oracle.relative(got, exact) < EXACT
+    one = jc.parameter_derivatives(jc.mass_matrix, model, (q[3],), p)
+    np.testing.assert_allclose(one, got[3], rtol=0, atol=1e-12 * np.abs(got).max())
+    few = jc.parameter_derivatives(jc.mass_matrix, model, (q[:4].reshape(2, 2, -1),), p)
+    np.testing.assert_allclose(
+        few.reshape(4, *got.shape[1:]), got[:4], atol=1e-12 * np.abs(got).max()
+    )
+
+
+def test_poses_of_bodies_by_the_geometry(some):
+    model, q, *_ = some
+    p = all_parameters(model, ("placement", "axis", "pitch", "mass"))
+    body = model.n_bodies - 1
+    node = int(np.flatnonzero(model.nodes.body == body)[0])
+    got = jc.parameter_derivatives(jc.body_pose, model, (q, body), p)
+    exact = by_steps(model, p, lambda m: oracle.tree(m, q.astype(complex)).T[:, node])
+    assert oracle.relative(got, exact) < EXACT
+    several = jc.parameter_derivatives(jc.body_poses, model, (q,), p)
+    np.testing.assert_allclose(several[:, body], got, atol=1e-12 * np.abs(got).max())
+
+
+def test_frames_move_with_their_bodies_and_by_themselves(some):
+    model, q, _v, *_ = some
+    tool = lie.exp(np.array([0.3, -0.2, 0.5, 0.1, 0.2, -0.3]))
+    body = model.body_names[-1]
+    model = model.with_frame("tool", body, tool).with_frame("other", body, tool)
+    p = all_parameters(model, ("placement", "axis")) + jc.parameters(model, "placement", ["tool"])
+    got = jc.parameter_derivatives(jc.body_pose, model, (q, "tool"), p)
+    node = int(np.flatnonzero(model.nodes.body == model.n_bodies - 1)[0])
+    n = len(p) - 6
+    held = jc.parameter_derivatives(jc.body_pose, model, (q, body), p)
+    np.testing.assert_allclose(got[..., :n], held_at(held[..., :n], tool), atol=1e-12)
+    T = jc.body_pose(model, q, "tool")
+    for k in range(6):
+        expected = T @ np.vstack([lie.hat(np.eye(6)[k])])
+        np.testing.assert_allclose(got[..., n + k], expected, atol=1e-12)
+    assert not np.any(jc.parameter_derivatives(jc.body_pose, model, (q, "other"), p)[..., n:])
+    assert node >= 0
+    assert not np.any(held[..., n:])
+    with pytest.raises(jc.ArgumentError, match="one body at a time"):
+        jc.parameter_derivatives(jc.body_pose, model, (q, ["tool", "other"]), p)
+
+
+def held_at(dT, tool):
+    """Derivatives of a frame fixed to a body, from those of the body."""
+    return np.einsum("...ijp,jk->...ikp", dT, tool)
+
+
+def test_passive_forces_by_stiffness_and_damping(some):
+    model, q, v, *_ = some
+    rng = np.random.default_rng(2)
+    stiffness = rng.uniform(0, 2, model.nv)
+    stiffness[0] = 0.0  # what is zero may change, too
+    model = model.replace(stiffness=stiffness, damping=rng.uniform(0, 1, model.nv))
+    p = jc.parameters(model, "stiffness") + jc.parameters(model, "damping")
+    got = jc.parameter_derivatives(jc.passive_forces, model, (q, v), p)
+    unit = model.replace(stiffness=1.0, damping=0.0, friction=0.0)
+    expected = jc.passive_forces(unit, q, v)[..., None] * np.eye(model.nv)
+    np.testing.assert_allclose(got[..., : model.nv], expected, atol=1e-12)
+    np.testing.assert_allclose(got[..., model.nv :], -v[..., None] * np.eye(model.nv), atol=1e-12)
+
+
+def test_a_direction_in_states_and_parameters_at_once(some):
+    model, q, v, a, *_ = some
+    p = all_parameters(model, ("mass", "placement"))
+    rng = np.random.default_rng(5)
+    dp, dq = rng.standard_normal(len(p)), rng.standard_normal((*q.shape[:1], model.nv))
+    both = jc.jvp(jc.inverse_dynamics, model, (q, v, a), (dq,), parameters=(p, dp)).derivative
+    one = jc.jvp(jc.inverse_dynamics, model, (q, v, a), (dq,)).derivative
+    other = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a), p) @ dp
+    np.testing.assert_allclose(both, one + other, rtol=0, atol=1e-11 * np.abs(both).max())
+
+
+def test_moved_models_are_where_the_derivatives_point(some):
+    """Central differences of the moved model; rounding leaves about a third of the digits."""
+    model, q, v, a, *_ = some
+    model = model.with_frame("tool", model.body_names[-1], np.eye(4))
+    some_kinds = ("log_cholesky", "placement", "axis", "pitch", "gravity", "armature")
+    p = all_parameters(model, some_kinds) + jc.parameters(model, "placement", ["tool"])
+    rng = np.random.default_rng(6)
+    step = 2.0**-17 * rng.uniform(-1, 1, len(p))
+    ends = [p.moved(sign * step) for sign in (1, -1)]
+    for function, x in ((jc.inverse_dynamics, (q, v, a)), (jc.body_pose, (q, "tool"))):
+        up, down = (function(end, *x) for end in ends)
+        expected = (up - down) / 2
+        got = jc.parameter_derivatives(function, model, x, p) @ step
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(
+            got, expected, rtol=0, atol=1e-7 * size + 1e-12 * np.abs(up).max()
+        )
+
+
+def test_the_tables_of_kim(case):
+    """Tables 5 to 7, the papers' own recursions, one parameter of each kind."""
+    from jounce.papers import kim
+
+    model = case.model
+    q, v, a, tau, f_ext = (x[0] for x in (case.q, case.v, case.a, case.tau, case.f_ext))
+    p = all_parameters(model)
+    prescribed = range(1, len(model.joints), 2)
+    mask = np.zeros(model.nv, bool)
+    mask[model.v_indices([model.joint_names[k] for k in prescribed])] = True
+    inverse = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext), p)
+    forward = jc.parameter_derivatives(jc.forward_dynamics, model, (q, v, tau, f_ext), p)
+    hybrid = jc.parameter_derivatives(jc.hybrid_dynamics, model, (q, v, a, tau, mask, f_ext), p)
+    picked = {item.kind: k for k, item in enumerate(p.items)}  # the last of each kind
+    for kind, k in picked.items():
+        own = kim_parameter(model, p, k)
+        table5 = kim.inverse_dynamics_sensitivity(model, q, v, a, own, f_ext)
+        table6 = kim.forward_dynamics_sensitivity(model, q, v, tau, own, f_ext)
+        table7 = kim.hybrid_dynamics_sensitivity(model, q, v, a, tau, prescribed, own, f_ext)
+        for ours, theirs in (
+            (inverse, table5),
+            (forward, table6),
+            (hybrid.a, table7.q_ddot),
+            (hybrid.tau, table7.tau),
+        ):
+            size = max(np.abs(theirs).max(), 1e-6 * np.abs(ours).max())
+            np.testing.assert_allclose(
+                ours[..., k], theirs, rtol=0, atol=1e-10 * size, err_msg=kind
+            )
+
+
+def kim_parameter(model, p, k):
+    """The same parameter in the notation of kim."""
+    from jounce.papers import kim
+
+    kind, name, component = p.items[k]
+    m = len(model.nodes.kind)
+    if kind == "gravity":
+        return kim.parameter(model, gravity=np.eye(3)[component])
+    if kind == "armature":
+        return kim.parameter(model, armature=np.eye(model.nv)[model.v_slice(name)][component])
+    if kind in ("mass", "first_moment", "inertia", "log_cholesky"):
+        rows = p.inertial_directions()[k].reshape(model.n_bodies, 10)
+        return kim.parameter(model, inertias=rows)
+    own = np.flatnonzero(model.nodes.joint == model.joint_index(name))
+    if kind == "placement":
+        placement = np.zeros((m, 6))
+        placement[own[0], component] = 1.0
+        return kim.parameter(model, placement=placement)
+    if kind == "pitch":
+        return kim.parameter(model, pitch=np.eye(m)[own[0]])
+    joint = model.joints[model.joint_index(name)]
+    at = component // 2
+    axis = np.array([joint.axis, joint.axis2][at])
+    h = 1j * oracle.STEP
+    R = frame_along(axis)
+    dR = frame_along(axis + h * R[:, component % 2]).imag / oracle.STEP
+    W = dR @ R.T
+    turn = np.array([W[2, 1], W[0, 2], W[1, 0]])
+    alignment = np.zeros((m, 6))
+    for node in own[at : at + 1] if joint.type == "universal" else own:
+        anchor = model.nodes.alignment[node][:3, 3]
+        alignment[node] = np.concatenate([turn, np.cross(anchor, turn)])
+    return kim.parameter(model, alignment=alignment)
+
+
+def test_the_geometric_sensitivity_of_mueller(case):
+    """Sec. 6.2: placements of joints that vary along screws."""
+    from jounce.papers import mueller
+
+    model = case.model
+    q, v, a, f_ext = (x[0] for x in (case.q, case.v, case.a, case.f_ext))
+    p = jc.parameters(model, "placement")
+    names = list(dict.fromkeys(item.name for item in p.items))
+    nodes = [int(np.flatnonzero(model.nodes.joint == model.joint_index(n))[0]) for n in names]
+    variations = [mueller.GeometricVariation(node, np.eye(6), np.zeros(6)) for node in nodes]
+    theirs = mueller.geometric_sensitivity(model, q, v, a, variations, f_ext)
+    forces = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext), p)
+    M = jc.parameter_derivatives(jc.mass_matrix, model, (q,), p)
+    twist = jc.parameter_derivatives(jc.body_twists, model, (q, v), p)
+    bodies = np.flatnonzero(model.nodes.body >= 0)
+    for ours, expected in (
+        (forces, theirs.forces),
+        (M, theirs.mass_matrix),
+        (twist, theirs.twist[bodies]),
+    ):
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_no_parameters_is_an_empty_axis():
+    model = jc.models.chain(3)
+    none = jc.parameters(model, "pitch")
+    assert len(none) == 0
+    q = np.zeros((2, 3))
+    assert jc.parameter_derivatives(jc.mass_matrix, model, (q,), none).shape == (2, 3, 3, 0)
+
+
+MISTAKES = {
+    "unknown kind": (
+        ("color",),
+        "unknown parameter 'color'; there are mass, first_moment, inertia",
+    ),
+    "close kind": (("masses",), "did you mean 'mass'"),
+    "unknown body": (("mass", ["bdy1"]), "unknown body 'bdy1'; did you mean 'body1'"),
+    "unknown joint": (("armature", ["jt"]), "unknown joint 'jt'"),
+    "unknown frame": (("placement", ["tol"]), "unknown joint, body or frame 'tol'"),
+    "no pitch": (
+        ("pitch", ["joint1"]),
+        "joint 'joint1' has no pitch of its own; those that have: none",
+    ),
+    "gravity by name": (("gravity", ["x"]), "it takes no names"),
+    "an index": (("mass", [1]), "names must be names"),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_mistakes_list_what_exists(what):
+    arguments, message = MISTAKES[what]
+    with pytest.raises(jc.Error, match=message):
+        jc.parameters(jc.models.chain(3), *arguments)
+
+
+def test_mistakes_of_directions_and_models():
+    model, other = jc.models.chain(3), jc.models.chain(4)
+    p, q = jc.parameters(model, "mass"), np.zeros(3)
+    with pytest.raises(jc.ArgumentError, match="belong to another model"):
+        jc.parameter_derivatives(jc.mass_matrix, other, (np.zeros(4),), p)
+    with pytest.raises(jc.ArgumentError, match=r"must have shape \(\.\.\., 3\)"):
+        jc.jvp(jc.mass_matrix, model, (q,), (), parameters=(p, np.ones(2)))
+    with pytest.raises(jc.ArgumentTypeError, match=r"those of jounce\.parameters"):
+        jc.parameter_derivatives(jc.mass_matrix, model, (q,), "mass")
+    with pytest.raises(jc.ArgumentError, match="belong to another model"):
+        p + jc.parameters(other, "mass")
+    with pytest.raises(jc.ModelError, match="body 'body0' cannot exist: mass"):
+        p.moved([-100.0, 0.0, 0.0])
+    with pytest.raises(jc.ArgumentError, match="3 finite numbers"):
+        p.moved([0.0])
+
+
+def test_moved_inertias_are_the_ten_parameters():
+    model = jc.models.random_tree(5, 0)
+    p = all_parameters(model, ("mass", "first_moment", "inertia"))
+    step = 1e-3 * np.random.default_rng(0).uniform(-1, 1, len(p))
+    after = model.inertias + (step @ p.inertial_directions()).reshape(-1, 10)
+    np.testing.assert_allclose(p.moved(step).inertias, after, rtol=1e-14, atol=1e-15)
+    with pytest.raises(jc.ArgumentError, match="'body0' is given twice"):
+        (p + jc.parameters(model, "log_cholesky")).moved(np.zeros(2 * len(p)))
+
+
+def test_a_massless_body_has_no_log_cholesky_coordinates():
+    builder = jc.ModelBuilder()
+    builder.add_body("rod", joint="revolute", mass=1.0, inertia=[0.0, 1.0, 1.0])
+    with pytest.raises(jc.ArgumentError, match="body 'rod': the pseudo inertia is not positive"):
+        jc.parameters(builder.build(), "log_cholesky")

@@ -1,0 +1,154 @@
+"""Second derivatives of steps agree with integrals of steps around complex circles."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import partials_oracle as oracle
+import pytest
+from partials_cases import MODELS, states_of
+
+import jounce as jc
+from jounce import lie
+from jounce.model.joints import ELEMENTARY
+from jounce.simulation.methods import METHODS
+
+EXACT = 1e-10
+DT = 0.1
+RADIUS, POINTS = 0.05, 24
+"""The error of the integrals is (RADIUS / distance to a singularity)^POINTS."""
+
+
+def difference(model, q0, q1):
+    """jc.difference, analytic in q1."""
+    out = np.zeros((*q1.shape[:-1], model.nv), complex)
+    nodes = model.nodes
+    for kind, k, w in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
+        if ELEMENTARY[kind] not in ("spherical", "free"):
+            out[..., w] = q1[..., k] - q0[..., k]
+            continue
+        turn = lie.quat_multiply(q0[..., k : k + 4] * [-1, -1, -1, 1], q1[..., k : k + 4])
+        u = turn[..., :3]
+        s = np.sqrt((u * u).sum(-1, keepdims=True))
+        out[..., w : w + 3] = 2 * np.arctan(s / turn[..., 3:]) / s * u
+        if ELEMENTARY[kind] == "free":
+            R = lie.quat_to_matrix(q0[..., k : k + 4])
+            p = (q1 - q0)[..., k + 4 : k + 7]
+            p = oracle.times(np.swapaxes(R, -1, -2), p)
+            out[..., w + 3 : w + 6] = oracle.times(lie.dexp_inv(out[..., w : w + 3]), p)
+    return out
+
+
+def some(name, count=3):
+    case = states_of(name)
+    return SimpleNamespace(
+        model=case.model,
+        **{key: getattr(case, key)[:count] for key in ("q", "v", "tau", "f_ext")},
+    )
+
+
+def second_derivatives(case, method, weights, directions):
+    """c H c for directions c, (states, directions)."""
+    model = case.model
+    q, v, tau = (x[:, None, None] for x in (case.q, case.v, case.tau))
+    z = RADIUS * np.exp(2j * np.pi * np.arange(POINTS) / POINTS)
+    change = z[:, None, None] * directions  # (points, directions, 3 nv)
+    dq, dv, dtau = np.split(change, 3, axis=-1)
+    start = oracle.integrate(model, q.astype(complex), dq)
+    f_ext = case.f_ext[:, None, None]
+    after = oracle.step(model, start, v + dv, tau + dtau, DT, method, f_ext)
+    end = oracle.step(model, case.q, case.v, case.tau, DT, method, case.f_ext)
+    x = difference(model, end[0][:, None, None], after[0])
+    y = after[1] - end[1][:, None, None]
+    weighted = (np.concatenate([x, y], axis=-1) * weights[:, None, None]).sum(-1)
+    return 2 * (weighted / z[:, None] ** 2).mean(1).real
+
+
+def check(name, method):
+    case, rng = some(name), np.random.default_rng(5)
+    nv = case.model.nv
+    weights = rng.standard_normal((len(case.q), 2 * nv))
+    directions = rng.standard_normal((5, 3 * nv)) / np.sqrt(nv)
+    got = jc.linearize_step(
+        case.model,
+        *(case.q, case.v, case.tau, DT, case.f_ext),
+        method=method,
+        actuated=np.ones(nv, bool),
+        weights=weights,
+    )
+    exact = second_derivatives(case, method, weights, directions)
+    ours = np.einsum("di,sij,dj->sd", directions, got.H, directions)
+    size = np.abs(got.H).max(axis=(1, 2)) + np.abs(exact).max(axis=1)
+    assert (np.abs(ours - exact).max(axis=1) < EXACT * size).all()
+    first = jc.linearize_step(
+        case.model,
+        *(case.q, case.v, case.tau, DT, case.f_ext),
+        method=method,
+        actuated=np.ones(nv, bool),
+    )
+    for x, y in zip(got, first, strict=False):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-11 * (1 + np.abs(y).max()))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_with_joints_of_all_kinds(method):
+    check("free_root", method)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_kind_of_tree(name):
+    check(name, "rkmk4")
+
+
+def test_a_step_of_no_length_has_no_second_derivatives():
+    case = some("groups_in_mid_tree")
+    weights = np.ones((3, 2 * case.model.nv))
+    got = jc.linearize_step(case.model, case.q, case.v, case.tau, 0.0, weights=weights)
+    assert np.abs(got.H).max() < 1e-14
+
+
+def test_inputs_and_passive_forces(one_dof):
+    """By a map to forces, and with dampers and springs, which are linear here."""
+    rng = np.random.default_rng(1)
+    model = one_dof.model.replace(damping=0.3)
+    nv, few = model.nv, slice(0, 3)
+    state = one_dof.q[few], one_dof.v[few], one_dof.tau[few]
+    weights, actuation = rng.standard_normal((3, 2 * nv)), rng.standard_normal((nv, 4))
+    full = jc.linearize_step(model, *state, DT, actuated=np.ones(nv, bool), weights=weights)
+    mapped = jc.linearize_step(model, *state, DT, actuation=actuation, weights=weights)
+    map_ = np.zeros((3 * nv, 2 * nv + 4))
+    map_[: 2 * nv, : 2 * nv], map_[2 * nv :, 2 * nv :] = np.eye(2 * nv), actuation
+    np.testing.assert_allclose(mapped.H, map_.T @ full.H @ map_, rtol=0, atol=1e-10)
+    h = 1e-5
+    damped = jc.linearize_step(model, *state, DT, passive=True, weights=weights)
+    moved = [
+        jc.linearize_step(
+            model, state[0], state[1] + s * h * np.eye(nv)[:, None], state[2], DT, passive=True
+        )
+        for s in (1, -1)
+    ]
+    by_v = np.einsum("si,ksij->sjk", weights, (moved[0].A - moved[1].A) / (2 * h))
+    np.testing.assert_allclose(damped.H[:, : 2 * nv, nv : 2 * nv], by_v, rtol=0, atol=1e-6)
+
+
+def test_batches_out_and_errors(free_root):
+    model, nv, few = free_root.model, free_root.model.nv, slice(0, 4)
+    state = free_root.q[few], free_root.v[few], free_root.tau[few], DT
+    weights = np.random.default_rng(0).standard_normal(2 * nv)
+    got = jc.linearize_step(model, *state, weights=weights)
+    assert isinstance(got, jc.SecondOrderStep)
+    out = tuple(np.empty_like(x) for x in got)
+    again = jc.linearize_step(model, *state, weights=np.tile(weights, (4, 1)), out=out)
+    for x, y in zip(got, again, strict=True):
+        np.testing.assert_array_equal(x, y)
+    np.testing.assert_array_equal(got.H, np.swapaxes(got.H, -1, -2))
+    empty = jc.linearize_step(model, *(x[:0] for x in state[:3]), DT, weights=weights)
+    assert empty.H.shape == (0, *got.H.shape[1:])
+    with pytest.raises(jc.ArgumentError, match="weights must be finite numbers of shape"):
+        jc.linearize_step(model, *state, weights=weights[:-1])
+    with pytest.raises(jc.ArgumentError, match="do not broadcast"):
+        jc.linearize_step(model, *state, weights=np.ones((3, 2 * nv)))
+    springs = model.replace(stiffness=1.0)
+    with pytest.raises(jc.ArgumentError, match="springs are linear"):
+        jc.linearize_step(springs, *state, weights=weights, passive=True)

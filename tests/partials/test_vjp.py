@@ -1,0 +1,80 @@
+"""Gradients of weighted results, against directional derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+EXACT = 1e-11
+CASES = {
+    jc.inverse_dynamics: ("q", "v", "a", "f_ext"),
+    jc.forward_dynamics: ("q", "v", "tau", "f_ext"),
+    jc.kinetic_energy: ("q", "v"),
+    jc.potential_energy: ("q",),
+}
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+def test_weights_times_directions(function, case):
+    """weights . jvp(direction) == vjp(weights) . direction, for each argument."""
+    rng = np.random.default_rng(1)
+    model, rows = case.model, slice(0, 20)
+    names = CASES[function]
+    x = {name: getattr(case, name)[rows] for name in names}
+    value = function(model, **x)
+    weights = rng.standard_normal(value.shape)
+    got = jc.vjp(function, model, x, weights)
+    assert got._fields == names
+    for name in names:
+        size = model.nv if name == "q" else x[name].shape[-1]
+        d = rng.standard_normal((*x[name].shape[:-1], size))
+        along = jc.jvp(function, model, x, {name: d}).derivative
+        terms = (weights * along).reshape(20, -1)
+        other = (getattr(got, name) * d).reshape(20, -1)
+        scale = np.abs(terms).sum(-1) + np.abs(other).sum(-1)
+        assert (np.abs(terms.sum(-1) - other.sum(-1)) <= EXACT * scale).all(), name
+
+
+def test_batches_broadcast(robot, state):
+    at, one = state(robot, 4, 3), state(robot)
+    many = jc.vjp(jc.inverse_dynamics, robot, (at.q, one.v, at.a), one.tau)
+    for k in np.ndindex(4, 3):
+        single = jc.vjp(jc.inverse_dynamics, robot, (at.q[k], one.v, at.a[k]), one.tau)
+        for ours, expected in zip(many, single, strict=True):
+            size = np.abs(expected).max(initial=1.0)
+            np.testing.assert_allclose(ours[k], expected, rtol=0, atol=1e-11 * size)
+
+
+MISTAKES = {
+    "another function": (jc.mass_matrix, (np.ones(3),), 1.0, "those that have: inverse_dynamics"),
+    "too few": (jc.inverse_dynamics, (np.ones(3),), np.ones(3), "needs the argument 'v'"),
+    "wrong weights": (
+        jc.gravity_forces,
+        (np.ones(3),),
+        np.ones(3),
+        "gravity_forces has no reverse derivative",
+    ),
+    "shape": (
+        jc.inverse_dynamics,
+        (np.ones(3),) * 3,
+        np.ones(2),
+        r"weights must be real numbers of shape \(\.\.\., 3\), got float64 of shape \(2,\)",
+    ),
+    "axes": (
+        jc.inverse_dynamics,
+        (np.ones((4, 3)),) * 3,
+        np.ones((5, 3)),
+        r"leading \(batch\) axes of weights, \(5,\), do not broadcast with \(4,\)",
+    ),
+    "not finite": (jc.potential_energy, (np.ones(3),), np.inf, "weights must be finite"),
+    "complex": (jc.potential_energy, (np.ones(3),), 1j, "real numbers"),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_mistakes_are_named(what):
+    function, arguments, weights, message = MISTAKES[what]
+    with pytest.raises(jc.Error, match=message):
+        jc.vjp(function, jc.models.chain(3), arguments, weights)

@@ -1,0 +1,155 @@
+"""Events along Taylor steps: every crossing is found, and grazing is told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce.simulation.compiled import Start
+from jounce.simulation.polynomials import roots_in_unit_interval
+from jounce.simulation.taylor_events import (
+    PolynomialEvent,
+    coordinate_event,
+    follow_series,
+    height_event,
+)
+
+TOLERANCE = 1e-13, 1e-13
+
+
+def product(roots, lead=1.0):
+    """Coefficients of lead times the product of (x - root), the constant first."""
+    return lead * np.polynomial.polynomial.polyfromroots(roots)
+
+
+@pytest.mark.parametrize("more", [(), (1.7, -0.3, 2.2 + 1j, 2.2 - 1j)], ids=["alone", "others"])
+@pytest.mark.parametrize(
+    "inside", [(), (0.5,), (0.3, 0.3001), (0.1, 0.4, 0.40001, 0.9), (1e-7, 1 - 1e-7)]
+)
+def test_all_roots_inside_are_found(inside, more):
+    """Also two that are as near as 1e-5, which values at the ends of an interval do not show."""
+    a = np.real(product([*inside, *more], 3.0))
+    found = roots_in_unit_interval(a)
+    assert len(found.x) == len(inside)
+    assert all(found.direction)
+    np.testing.assert_allclose(found.x, inside, atol=1e-9)
+    signs = np.array(found.direction)
+    assert (signs[1:] == -signs[:-1]).all()
+
+
+def test_a_double_root_only_grazes():
+    found = roots_in_unit_interval(product([0.25, 0.25, 1.5]))
+    assert found.direction == [0]
+    assert abs(found.x[0] - 0.25) < 1e-6
+
+
+def test_a_near_miss_is_none():
+    a = product([0.25, 0.25])
+    a[0] += 1e-6
+    assert roots_in_unit_interval(a).x == []
+
+
+def test_a_root_at_the_start_counts_if_the_sign_was_another():
+    a = product([0.0, 2.0], -1.0)  # positive inside
+    assert roots_in_unit_interval(a, 0).x == []
+    assert roots_in_unit_interval(a, 1).x == []
+    assert roots_in_unit_interval(a, -1).x == [0.0]
+    assert roots_in_unit_interval(a, -1).direction == [1]
+
+
+@pytest.mark.parametrize("a", [[0.0], [1.0], [0.0, 0.0, 0.0]])
+def test_what_never_changes_has_no_roots(a):
+    assert roots_in_unit_interval(np.array(a)).x == []
+
+
+def ball(height, velocity):
+    builder = jc.ModelBuilder()
+    builder.add_body("ball", joint="free", mass=1.0, inertia=np.eye(3))
+    model = builder.build()
+    q = jc.neutral(model)
+    q[6] = height
+    v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, velocity])
+    return model, q, v
+
+
+def follow(model, q, v, t, events):
+    start = Start(model, q[None], v[None], np.asarray(t, float), None, False, 1)
+    return follow_series(start, None, TOLERANCE, events)
+
+
+def test_a_ball_passes_a_height_twice_in_one_step():
+    """Free fall is a polynomial: one step, two crossings."""
+    model, q, v = ball(0.0, 5.0)
+    level = 1.0
+    done, found = follow(model, q, v, [0, 1.0], [height_event(model, "ball", level)])
+    exact = (5.0 + np.array([-1, 1]) * np.sqrt(25 - 2 * 9.81 * level)) / 9.81
+    np.testing.assert_allclose([c.t for c in found], exact, rtol=1e-13)
+    assert [c.direction for c in found] == [1, -1]
+    np.testing.assert_allclose([c.q[6] for c in found], level, rtol=1e-13)
+    np.testing.assert_allclose(done.q[0, -1, 6], 5.0 - 9.81 / 2, rtol=1e-13)
+
+
+def test_the_top_of_a_flight_grazes_its_height():
+    model, q, v = ball(0.0, 5.0)
+    top = 25 / (2 * 9.81)
+    _, found = follow(model, q, v, [0, 1.0], [height_event(model, "ball", top)])
+    assert [c.direction for c in found] == [0]
+    assert abs(found[0].t - 5.0 / 9.81) < 1e-6
+
+
+def test_a_terminal_event_ends_the_motion():
+    model, q, v = ball(2.0, 0.0)
+    t = np.linspace(0, 1, 21)
+    done, found = follow(
+        model, q, v, t, [height_event(model, "ball", 0.0, terminal=True, direction=-1)]
+    )
+    hits = np.sqrt(4 / 9.81)
+    assert len(found) == 1
+    assert abs(found[0].t - hits) < 1e-14
+    assert done.due[0] == np.searchsorted(t, hits)
+
+
+def test_a_pendulum_crosses_its_lowest_point_every_half_period():
+    """The period is that of the complete elliptic integral."""
+    from scipy.special import ellipk
+
+    builder = jc.ModelBuilder()
+    builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1, com=(0, 0, -1))
+    model = builder.build()
+    period = 4 * ellipk(np.sin(0.6) ** 2) / np.sqrt(9.81)
+    event = coordinate_event(model, model.joint_names[0], 0.0)
+    _, found = follow(model, np.array([1.2]), np.zeros(1), [0, 10.0], [event])
+    count = int((10.0 - period / 4) / (period / 2)) + 1
+    times = period / 4 + period / 2 * np.arange(count)
+    np.testing.assert_allclose([c.t for c in found], times, rtol=1e-12)
+    assert [c.direction for c in found] == [(-1) ** (k + 1) for k in range(count)]
+
+
+def test_states_of_a_batch_have_their_own_events():
+    model, q, v = ball(0.0, 5.0)
+    q, v = np.stack([q, q]), np.stack([v, v])
+    v[1, 5] = 3.0
+    start = Start(model, q, v, np.array([0, 1.0]), None, False, 1)
+    _, found = follow_series(start, None, TOLERANCE, [height_event(model, "ball", 1.0)])
+    assert [c.state for c in found] == [0, 0]
+
+
+BAD = {
+    "two axes": lambda q, motion, tau: np.zeros((2, 2)),
+    "NaN": lambda q, motion, tau: [0.0, np.nan],
+    "text": lambda q, motion, tau: "x",
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_an_event_that_is_no_series_is_refused(mistake):
+    model, q, v = ball(0.0, 1.0)
+    with pytest.raises(jc.ArgumentError, match="an event must return"):
+        follow(model, q, v, [0, 1.0], [PolynomialEvent(BAD[mistake])])
+
+
+def test_a_limit_needs_one_coordinate():
+    model, _, _ = ball(0.0, 1.0)
+    with pytest.raises(jc.ArgumentError, match="7 coordinates, not one"):
+        coordinate_event(model, model.joint_names[0], 0.0)
