@@ -321,7 +321,7 @@ for _ in range(30000):
     try:
         function(*positional, **named)
         done += 1
-    except (TypeError, ValueError, KeyError, OverflowError) as error:
+    except (jc.Error, TypeError, ValueError, KeyError, OverflowError) as error:
         assert len(str(error)) > 5, (function, positional, named)
     except Exception as error:
         unclear.add(f"{function.__name__}: {error!r}")

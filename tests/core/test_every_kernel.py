@@ -8,10 +8,13 @@ import subprocess
 
 import pytest
 
+from test_c_api import IN_TIME
+
 import jounce as jc
 from jounce import _core
 
 SOURCE = pathlib.Path(__file__).with_name("every_kernel.cpp")
+CONSTRAINED = {n for n in _core.kernel_names() if "table" in _core.signature(n)["inputs"]}
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
@@ -22,4 +25,5 @@ def test_every_kernel_gives_the_same_in_packs_and_alone(tmp_path):
     subprocess.run([*command, f"-Wl,-rpath,{library.parent}", "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert {line.split()[0] for line in done.stdout.splitlines()} == set(_core.kernel_names())
+    compared = {line.split()[0] for line in done.stdout.splitlines()}
+    assert {*_core.kernel_names()} - compared == IN_TIME | CONSTRAINED

@@ -74,9 +74,9 @@ def resolve(name):
 
 @functools.cache
 def definitions():
-    """Functions, classes and constants of the files in this folder, by file and name."""
+    """Functions, classes and constants of the files in this folder and of that on parameters."""
     found = {}
-    for path in FOLDER.glob("*.py"):
+    for path in [*FOLDER.glob("*.py"), FOLDER.parent / "partials" / "test_parameters.py"]:
         own = found[path.stem] = {}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

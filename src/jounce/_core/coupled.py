@@ -124,12 +124,14 @@ def _checked(
     """
     axes = _signature(name)["input_axes"]
     own = {key: given[key] for key in axes if key in given and {"nq", "nv"} & {*axes[key]}}
-    if "motion" in own:
+    if name in _CHECK_THEMSELVES:
+        pass
+    elif "motion" in own:
         _raw("inverse_dynamics_series")(model.independent, **own, threads=threads)
     elif "prescribed" in given or "order" in axes.get("tau", ()):
         options = {"prescribed": given["prescribed"]} if "prescribed" in given else {}
         _raw(name)(model.independent, **own, **options, threads=threads)
-    elif name not in _CHECK_THEMSELVES:
+    else:
         _raw("check_state")(model.independent, **own, threads=threads)
     if given.get("f_ext") is not None:
         q = model.expand(model.neutral)

@@ -20,9 +20,9 @@ from jounce.model.nodes import frozen
 
 __all__ = ["Constraints", "constraints_on"]
 
-_rows: Callable[..., Any] = _core.raw("constraint_rows")
-_inertia: Callable[..., Any] = _core.raw("constraint_inertia")
-_jump: Callable[..., Any] = _core.raw("constrained_jump")
+_rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints")
+_inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "project")
 
 _MOST_ROWS = 101
 

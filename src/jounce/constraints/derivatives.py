@@ -27,9 +27,11 @@ __all__ = [
     "row_system",
 ]
 
-_forward: Callable[..., Any] = _core.raw("constrained_forward")
-_jump: Callable[..., Any] = _core.raw("constrained_jump")
-_row_derivatives: Callable[..., Any] = _core.raw("constraint_row_derivatives")
+_forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics_derivatives")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "constrained_dynamics_derivatives")
+_row_derivatives: Callable[..., Any] = _core.raw(
+    "constraint_row_derivatives", "constrained_dynamics_derivatives"
+)
 
 
 class ConstrainedDynamicsDerivatives(NamedTuple):

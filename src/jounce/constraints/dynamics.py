@@ -29,8 +29,8 @@ __all__ = [
     "project_velocity",
 ]
 
-_forward: Callable[..., Any] = _core.raw("constrained_forward")
-_jump: Callable[..., Any] = _core.raw("constrained_jump")
+_forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse")
 
 _MOST_STEPS = 50
 _REACHED = 1e-12
@@ -340,10 +340,11 @@ def project_velocity(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
+    c = constraints_on(model, constraints)
     given = Given("project_velocity", model, threads, q=q, v=v)
 
     def compute(q: ArrayLike, v: ArrayLike) -> Array:
-        return impulse(model, q, v, constraints, threads=threads).v
+        return impulse(model, q, v, c, threads=threads).v
 
     return deliver(compute, out, (model.nv,), given)
 

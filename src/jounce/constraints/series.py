@@ -26,7 +26,7 @@ __all__ = [
     "constrained_inverse_dynamics_series",
 ]
 
-_jump: Callable[..., Any] = _core.raw("constrained_jump")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "constrained_dynamics_series")
 
 _WELL_CONDITIONED = 1e-13
 
