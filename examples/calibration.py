@@ -114,9 +114,10 @@ def calibrate(model: jc.Model, q: Array, poses: Array) -> tuple[list[jc.Model], 
         p = geometry(models[-1])
         J = WEIGHTS[:, None] * pose_twists(models[-1], q, p)
         away = WEIGHTS * errors(models[-1], q, poses)
-        step, _, rank, _ = np.linalg.lstsq(J.reshape(-1, len(p)), away.ravel(), rcond=1e-9)
+        step, _, found, _ = np.linalg.lstsq(J.reshape(-1, len(p)), away.ravel(), rcond=1e-9)
         models.append(p.moved(step))
-    return models, int(rank)
+        rank = int(found)
+    return models, rank
 
 
 def run(quick: bool = False) -> Result:

@@ -124,8 +124,8 @@ def guess(model: jc.Model, seed: int = 3) -> jc.Model:
 def least_squares(model: jc.Model, data: Motion) -> Array:
     """The shortest parameters of least error."""
     Y = jc.torque_regressor(model, data.q, data.v, data.a)
-    solution: Array = np.linalg.lstsq(Y.reshape(-1, Y.shape[-1]), data.tau.ravel(), rcond=None)[0]
-    return solution.reshape(-1, 10)
+    solution = np.linalg.lstsq(Y.reshape(-1, Y.shape[-1]), data.tau.ravel(), rcond=None)[0]
+    return np.asarray(solution, float).reshape(-1, 10)
 
 
 def gauss_newton(start: jc.Model, data: Motion) -> tuple[jc.Model, list[float]]:
