@@ -47,6 +47,7 @@ NAMES = (
     "series",
     "partials",
     "parameters",
+    "second",
     "papers",
     "models",
     "algebra",

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jounce as jc
+
 pytest.importorskip("matplotlib")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -41,6 +43,16 @@ def swing(ddp: ModuleType, figures: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
+def elastic() -> ModuleType:
+    return load("elastic_joints")
+
+
+@pytest.fixture(scope="module")
+def runs(elastic: ModuleType, figures: Path) -> Any:
+    return elastic.main(["--quick", "--out", str(figures)])
+
+
+@pytest.fixture(scope="module")
 def limits() -> ModuleType:
     return load("torque_rate_limits")
 
@@ -62,6 +74,30 @@ def test_second_derivatives_save_iterations(swing: Any) -> None:
     assert swing.iterations("DDP", 1e-10) < swing.iterations("iLQR", 1e-10)
     last = np.abs(swing.solutions["DDP"].slopes[-4:])
     assert last[-1] < 1e-6 * last[0]
+
+
+def test_feedback_linearization_does_not_care_how_soft_the_joints_are(runs: Any) -> None:
+    for controllers in runs.values():
+        assert controllers["linearizing"].worst < 1e-4
+        assert np.abs(controllers["linearizing"].error[-1]).max() < 1e-5
+    errors = [x["linearizing"].error for x in runs.values()]
+    assert np.abs(errors[0] - errors[1]).max() < 1e-4
+    softest = runs[min(runs)]
+    assert softest["rigid"].worst > 100 * softest["linearizing"].worst
+
+
+def test_forces_and_series_of_the_elastic_arm_agree(elastic: ModuleType) -> None:
+    """On the reference itself the linearizing controller asks for what the motion takes."""
+    model = elastic.build_arm()
+    robot = elastic.Robot(model, 1000.0 * elastic.STIFFNESS, elastic.MOTOR_INERTIA)
+    wanted = elastic.reference(0.4)
+    tau = jc.inverse_dynamics_series(model, wanted[0], wanted[1:])
+    theta, omega = wanted[0] + tau[0] / robot.K, wanted[1] + tau[1] / robot.K
+    x = elastic.State(wanted[0], wanted[1], theta, omega)
+    u = elastic.linearizing(robot, x, wanted)
+    rate = robot.rate(x, u)
+    np.testing.assert_allclose(rate.v, wanted[2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(rate.omega, wanted[2] + tau[2] / robot.K, rtol=0, atol=1e-6)
 
 
 def test_derivatives_of_the_limits_are_exact(limits: ModuleType) -> None:
@@ -87,9 +123,15 @@ def test_limits_of_rates_cost_time_and_are_kept(fastest: Any) -> None:
 
 
 def test_figures_and_tables(
-    ddp: ModuleType, limits: ModuleType, swing: Any, fastest: Any, figures: Path
+    ddp: ModuleType,
+    elastic: ModuleType,
+    limits: ModuleType,
+    swing: Any,
+    runs: Any,
+    fastest: Any,
+    figures: Path,
 ) -> None:
-    shown = (ddp, swing, "ddp_arm"), (limits, fastest, "torque_rate_limits")
-    for example, result, name in shown:
+    shown = (ddp, swing, "ddp_arm"), (elastic, runs, "elastic_joints")
+    for example, result, name in (*shown, (limits, fastest, "torque_rate_limits")):
         assert (figures / f"{name}.png").stat().st_size > 10_000
         assert len(example.table(result).splitlines()) > 3
