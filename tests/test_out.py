@@ -62,7 +62,7 @@ def given(name):
     chosen = {p: known[p] for p in wanted}
     if name == "linearize":  # has no out under constraints
         del chosen["constraints"]
-    if name == "linearize_step":
+    if name in ("linearize_step", "constrained_inverse_dynamics"):
         del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py
     if name == "rollout_vjp":
         chosen["weights"] = (

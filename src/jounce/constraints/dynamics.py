@@ -16,6 +16,7 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import integrate
 from jounce.model import Model
 from jounce.model._checks import numbers
+from jounce.model.model import require_model
 from jounce.model.rates import Actuated, Inputs, inputs_of
 
 __all__ = [
@@ -340,6 +341,7 @@ def project_velocity(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
     """
+    require_model(model)
     given = Given("project_velocity", model, threads, q=q, v=v)
 
     def compute(q: ArrayLike, v: ArrayLike) -> Array:
