@@ -26,6 +26,7 @@ WHEELS = {
     "drake": lambda machine, version: machine == "linux x86",
     "pin": lambda machine, version: machine != "windows",
     "dm_control": lambda machine, version: version in VERSIONS[:3],
+    "heyoka": lambda machine, version: machine == "linux x86" and version in VERSIONS[1:4],
 }
 """Where packages that are not everywhere have a wheel of the version that we ask for."""
 

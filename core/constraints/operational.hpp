@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "jounce/constraints/rows.hpp"
 #include "jounce/dynamics/articulated.hpp"
@@ -36,10 +37,28 @@ struct OperationalWork {
   }
 };
 
-// Equation (1) for one row, from a node to the root: `wrench` acts on the node, `force` at rate `at`.
-template <class S, class P>
-void reduce_row(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node_index, Force<S> wrench,
-                int at, const S& force, int row, OperationalWork<S>& work) {
+// Adds what row `row` has at a rate, or what `count` rows have, one in each lane of R.
+template <class R, class S>
+JOUNCE_INLINE void add_at_rate(const R& z, const R& size, int r, int row, int count, OperationalWork<S>& work) {
+  S* Z = work.Z + std::size_t(r) * work.m + row;
+  if constexpr (std::is_same_v<R, S>) {
+    Z[0] += z;
+    work.scale[row] += size;
+  } else {
+    for (int i = 0; i < count; ++i) {
+      Z[i] += lane(z, i);
+      work.scale[row + i] += lane(size, i);
+    }
+  }
+  work.begin[r] = std::min(work.begin[r], row);
+  work.end[r] = std::max(work.end[r], row + count);
+}
+
+// Equation (1) from a node to the root: `wrench` acts on the node, `force` at rate `at`. Of one state,
+// several rows go at once, in the lanes of R.
+template <class R, class S, class P>
+void reduce(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node_index, Force<R> wrench, int at,
+            const R& force, int row, int count, OperationalWork<S>& work) {
   for (int i = node_index; i >= 0; i = tree.nodes[i].parent) {
     const Node<P>& node = tree.nodes[i];
     with_kind(node.kind, [&](auto kind) {
@@ -47,20 +66,40 @@ void reduce_row(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node
       for (int k = rates(K) - 1; k >= 0; --k) {
         const int r = node.v + k;
         const auto& rate = factors.rate[r];
-        S z = along<K>(node, k, wrench);
-        S size = slides(K, k) ? dot(wrench.f, wrench.f) : dot(wrench.n, wrench.n);
+        R z = along<K>(node, k, wrench);
+        R size = slides(K, k) ? dot(wrench.f, wrench.f) : dot(wrench.n, wrench.n);
         if (r == at) {
           z += force;
           size += force * force;
         }
-        work.Z[std::size_t(r) * work.m + row] += z;
-        work.scale[row] += size * rate.inverse_D;
-        work.begin[r] = std::min(work.begin[r], row);
-        work.end[r] = std::max(work.end[r], row + 1);
-        wrench -= rate.U * (z * rate.inverse_D);
+        add_at_rate(z, R(size * rate.inverse_D), r, row, count, work);
+        wrench -= rate.U * R(z * rate.inverse_D);
       }
     });
     wrench = to_parent(factors.row[i].in_parent, wrench);
+  }
+}
+
+// Wrenches of rows [from, from + count), one in each lane.
+inline Force<Wide> in_lanes(const Force<double>* row, int count) {
+  Force<Wide> out = Force<Wide>::zero();
+  for (int i = 0; i < count; ++i) {
+    set_lane(out.n.x, i, row[i].n.x), set_lane(out.n.y, i, row[i].n.y), set_lane(out.n.z, i, row[i].n.z);
+    set_lane(out.f.x, i, row[i].f.x), set_lane(out.f.y, i, row[i].f.y), set_lane(out.f.z, i, row[i].f.z);
+  }
+  return out;
+}
+
+template <class S, class P>
+void reduce_wrenches(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node, const Force<S>* wrench,
+                     int row, int count, OperationalWork<S>& work) {
+  if constexpr (std::is_same_v<S, double>) {
+    for (int from = 0; from < count; from += lanes<Wide>) {
+      const int some = std::min(count - from, lanes<Wide>);
+      reduce(tree, factors, node, in_lanes(wrench + from, some), -1, Wide(0.0), row + from, some, work);
+    }
+  } else {
+    for (int i = 0; i < count; ++i) reduce(tree, factors, node, wrench[i], -1, S(0.0), row + i, 1, work);
   }
 }
 
@@ -68,23 +107,20 @@ void reduce_row(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node
 template <class S, class P>
 void reduce_rows(const Tree<P>& tree, const ArticulatedWork<S>& factors, const Constraint& c, const S* q,
                  const Relative<S>& A, const ConstraintRow<S>* row, int count, OperationalWork<S>& work) {
-  const auto node_of = [&](int rate) {
-    int i = 0;
-    while (i + 1 < tree.n && tree.nodes[i + 1].v <= rate) ++i;
-    return i;
-  };
   if (c.kind == Constraint::coupling) {
-    if (c.selected) {
-      reduce_row(tree, factors, node_of(c.v), Force<S>::zero(), c.v, Term<S>(c, q[c.q]).slope, c.row, work);
-    }
+    int node = 0;
+    while (node + 1 < tree.n && tree.nodes[node + 1].v <= c.v) ++node;
+    if (!c.selected) return;
+    reduce(tree, factors, node, Force<S>::zero(), c.v, Term<S>(c, q[c.q]).slope, c.row, 1, work);
     return;
   }
+  Force<S> first[kMostRows], second[kMostRows];
   for (int i = 0; i < count; ++i) {
-    const Force<S> first = to_parent(c.first.pose, row[i].wrench);
-    const Force<S> second = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
-    reduce_row(tree, factors, c.first.node, first, -1, S(0.0), c.row + i, work);
-    reduce_row(tree, factors, c.second.node, second, -1, S(0.0), c.row + i, work);
+    first[i] = to_parent(c.first.pose, row[i].wrench);
+    second[i] = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
   }
+  reduce_wrenches(tree, factors, c.first.node, first, c.row, count, work);
+  if (c.second.node >= 0) reduce_wrenches(tree, factors, c.second.node, second, c.row, count, work);
 }
 
 template <class S, class P>

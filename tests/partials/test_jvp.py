@@ -252,7 +252,7 @@ MISTAKES = {
     "no function at all": ("inverse_dynamics", (1,), (), "has no compiled derivative"),
     "unknown argument": (jc.mass_matrix, {"p": 1}, (), "mass_matrix.* has no argument 'p', only q"),
     "too many": (jc.mass_matrix, (np.ones(3), 2), (), r"takes 1 after the model \(q\), got 2"),
-    "too few": (jc.bias_forces, (np.ones(3),), (), r"jvp\(\) needs the argument 'v'"),
+    "too few": (jc.bias_forces, (np.ones(3),), (), r"bias_forces\(\) needs the argument 'v'"),
     "no tuple": (
         jc.mass_matrix,
         np.ones(3),
@@ -287,7 +287,12 @@ def test_mistakes_are_named(what):
 def test_every_function_of_a_state_is_covered():
     """What is public and compiled has a derivative; else it is known here why not."""
     without = {name for name, own in SIGNATURES.items() if not own["internal"]} - set(FUNCTIONS)
-    assert without == set(), without
+    assert without <= {
+        "forward_dynamics_hessian",  # derivatives of the third order
+        "inverse_dynamics_hessian",
+        "inverse_dynamics_second_derivatives",
+        "inverse_dynamics_series_derivatives",
+    }
     assert {"inverse_dynamics", "jacobian", "integrate", "inverse_dynamics_series"} <= set(
         FUNCTIONS
     )

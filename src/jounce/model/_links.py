@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -105,8 +106,23 @@ def _plain(kind: str, name: str, what: str, value: Any) -> Any:
         raise ModelError(f"{kind} {name!r}: {what} must be numbers, got {value!r}") from None
 
 
-def checked_pose(kind: str, name: str, value: ArrayLike) -> Array:
+def checked_pose(kind: str, name: str, value: Any) -> Array:
     """The 4x4 matrix of a pose, read-only; a rotation that is rounded is made the nearest one."""
+    if value.__class__ is not np.ndarray or value.dtype != np.float64 or value.shape != (4, 4):
+        return _checked_pose(kind, name, value)
+    try:
+        return _pose_like(value.tobytes())
+    except ModelError:  # which shall have the name
+        return _checked_pose(kind, name, value)
+
+
+@lru_cache(maxsize=256)
+def _pose_like(numbers: bytes) -> Array:
+    """A pose with the same numbers that was checked before, as large robots have many."""
+    return _checked_pose("", "", np.frombuffer(numbers).reshape(4, 4))
+
+
+def _checked_pose(kind: str, name: str, value: ArrayLike) -> Array:
     rows = _plain(kind, name, "placement", value)
     if _is_triple(rows):  # which needs no rotation to be looked at
         array = IDENTITY.copy()
@@ -182,6 +198,23 @@ def parameters_of(
     body: str, mass: ArrayLike, com: ArrayLike, inertia: ArrayLike | None
 ) -> Sequence[float]:
     """The ten parameters from mass, center of mass and inertia about it (Huygens-Steiner)."""
+    if mass.__class__ is not float or com.__class__ is not tuple:
+        return _parameters_of(body, mass, com, inertia)
+    try:
+        return _parameters_like(mass, com, inertia)
+    except (TypeError, ModelError):  # lists cannot be looked up; errors shall have the name
+        return _parameters_of(body, mass, com, inertia)
+
+
+@lru_cache(maxsize=256)
+def _parameters_like(mass: Any, com: Any, inertia: Any) -> Sequence[float]:
+    """Parameters of a body like one before, as large robots have many."""
+    return _parameters_of("", mass, com, inertia)
+
+
+def _parameters_of(
+    body: str, mass: ArrayLike, com: ArrayLike, inertia: ArrayLike | None
+) -> Sequence[float]:
     m: Any = mass if mass.__class__ is float else _plain("body", body, "mass", mass)
     c = _plain("body", body, "com", com)
     about_com = (0.0, 0.0, 0.0) if inertia is None else _plain("body", body, "inertia", inertia)

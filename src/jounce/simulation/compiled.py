@@ -88,22 +88,16 @@ def follow(portion: Portion, start: Start, allowed: tuple[float, float]) -> Foll
         DivergenceError: a state goes no further.
     """
     n, T = len(start.q), len(start.t)
-    done = Followed(
-        np.empty((n, T, start.model.nq)), np.empty((n, T, start.model.nv)), np.ones(n, int)
-    )
-    done.q[:, 0], done.v[:, 0] = start.q, start.v
-    if not n:
-        return done
     rows = _padded(start.rows, T)
     hold = int(start.rows is not None and start.rows.shape[1] == T)
-    steps = max(1, EFFORT // (n * max(1, start.model.nv)))
+    steps = max(1, EFFORT // max(1, n * start.model.nv))
     plan = np.array([*allowed, start.t[-1], steps, start.passive, 0.0])
     progress = np.zeros((n, 4))
-    progress[:, 0], progress[:, 2] = start.t[0], 1.0
+    progress[:, 0] = start.t[0]
     q, v = start.q, start.v
-    due = done.due
+    done, due = None, np.ones(n, int)
     try:
-        while (low := int(due.min())) < T:
+        while n and (low := int(due.min())) < T:
             window = slice(low - 1, min(low - 1 + WINDOW, T))
             progress[:, 2] = due - window.start
             inputs: list[Any] = [q, v, progress, plan, start.t[window]]
@@ -113,6 +107,10 @@ def follow(portion: Portion, start: Start, allowed: tuple[float, float]) -> Foll
                 start.model, *inputs, hold=hold, threads=start.threads
             )
             now = progress[:, 2].astype(int) + window.start
+            if done is None and now.min() >= T:  # all at once
+                some_q[:, 0], some_v[:, 0] = start.q, start.v
+                return Followed(some_q, some_v, now)
+            done = done or _nothing(start)
             _keep(done, some_q, some_v, window, now)
             due = now
             stuck = np.flatnonzero(progress[:, 3] == STUCK)
@@ -120,7 +118,15 @@ def follow(portion: Portion, start: Start, allowed: tuple[float, float]) -> Foll
                 raise diverged(int(stuck[0]), float(progress[stuck[0], 0]))
     except KeyboardInterrupt:
         pass
-    return done
+    return done or _nothing(start)
+
+
+def _nothing(start: Start) -> Followed:
+    """Return the first state, and room for the others."""
+    n, T = len(start.q), len(start.t)
+    q, v = np.empty((n, T, start.model.nq)), np.empty((n, T, start.model.nv))
+    q[:, 0], v[:, 0] = start.q, start.v
+    return Followed(q, v, np.ones(n, int))
 
 
 def _keep(done: Followed, q: Array, v: Array, window: slice, now: Integers) -> None:

@@ -104,6 +104,8 @@ def simulate(
     if not model.nv:
         return task.motion(method, np.repeat(task.q[:, None], len(times), 1), None)
     if chosen is None:
+        if dt is not None:
+            raise ArgumentError("method 'taylor' chooses its steps: dt does not go with it")
         return _taylor(task, control, _tolerances(rtol, atol))
     if chosen.name in EMBEDDED and dt is None:
         allowed = _tolerances(rtol, atol)
@@ -152,7 +154,7 @@ class _Task(NamedTuple):
             rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
         n = math.prod(lead)
         q, v = (
-            np.array(np.broadcast_to(np.asarray(x, float), (*lead, size))).reshape(n, size)
+            _spread(np.array(x, float), (*lead, size)).reshape(n, size)
             for x, size in ((q0, model.nq), (v0, model.nv))
         )
         forces = _forces(model, lead, t, rows, control if callable(control) else None, passive)
@@ -167,6 +169,10 @@ class _Task(NamedTuple):
         last = len(self.t) if reached is None else reached
         q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
         return SimulatedMotion(self.model, self.t[:last], q, v, method, reached is not None)
+
+
+def _spread(x: Array, shape: tuple[int, ...]) -> Array:
+    return x if x.shape == shape else np.array(np.broadcast_to(x, shape))
 
 
 def _forces(

@@ -1,0 +1,107 @@
+"""Equalities of model files, against MuJoCo's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from constraints_cases import close
+
+import jounce as jc
+
+mujoco = pytest.importorskip("mujoco")
+
+FOUR_BAR = """
+<mujoco>
+  <option gravity="0 0 -9.81" timestep="1e-4"/>
+  <worldbody>
+    <body name="crank" pos="0 0 0">
+      <joint name="a" axis="0 1 0" ref="0.1"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.02" mass="1"/>
+      <body name="rod" pos="0 0 0.3">
+        <joint name="b" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02" mass="2"/>
+      </body>
+    </body>
+    <body name="rocker" pos="0.6 0 0">
+      <joint name="c" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.02" mass="1"/>
+    </body>
+    <body name="follower" pos="0 1 0">
+      <joint name="d" axis="0 1 0" ref="0.2"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.02" mass="1"/>
+    </body>
+    <body name="loose" pos="0 2 1"><freejoint/><geom size="0.1" mass="1"/></body>
+  </worldbody>
+  <equality>
+    <connect name="pin" body1="rod" body2="rocker" anchor="0.5 0.02 0.1" EXTRA/>
+    <joint joint1="d" joint2="a" polycoef="0.1 0.5 0.2 -0.3 0.05" EXTRA/>
+    <weld body1="loose" body2="crank" relpose="0 0.1 0.2 1 0.2 0 0.1" EXTRA/>
+    <joint joint1="c" active="false"/>
+  </equality>
+</mujoco>
+"""
+HARD = 'solref="0.002 1" solimp="0.9999 0.9999 0.001 0.5 1"'
+
+
+@pytest.fixture(scope="module")
+def model():
+    with pytest.warns(jc.ModelWarning, match="equality constraints"):
+        return jc.load_mjcf(FOUR_BAR.replace("EXTRA", HARD))
+
+
+def test_active_equalities_are_constraints_of_the_model(model):
+    kinds = [type(x).__name__ for x in model.constraints]
+    assert kinds == ["Point", "Coupling", "Weld"]
+    assert jc.Constraints(model).size == 10
+    assert jc.load_mjcf("<mujoco><worldbody/></mujoco>").constraints == ()
+
+
+def test_constrained_motion_is_that_of_hard_equalities_in_mujoco(model):
+    theirs = mujoco.MjModel.from_xml_string(FOUR_BAR.replace("EXTRA", HARD))
+    theirs.opt.tolerance, theirs.opt.iterations = 1e-15, 500
+    there = jc.interop.mujoco.Converter(model, theirs)
+    data, rng = mujoco.MjData(theirs), np.random.default_rng(0)
+    c, u = jc.Constraints(model), rng.standard_normal(model.nv)
+    q = jc.project(model, jc.integrate(model, there.from_q(theirs.qpos0), 0.2 * u), c)
+    v = jc.project_velocity(model, q, u, c)
+    tau = rng.standard_normal(model.nv)
+    data.qpos[:], data.qvel[:] = there.to_q(q), there.to_v(q, v)
+    data.qfrc_applied[:] = there.to_tau(q, tau)
+    mujoco.mj_forward(theirs, data)
+    assert np.abs(data.efc_pos).max() < 1e-12
+    assert np.abs(data.efc_vel).max() < 1e-12
+    a = jc.constrained_dynamics(model, q, v, tau, c).a
+    soft = there.from_a(there.to_q(q), there.to_v(q, v), np.array(data.qacc))
+    close(a, soft, 2)
+    # what is left is the softness of their rows: with it taken away the motion is the same
+    J = c.jacobian(q)
+    G = jc.inverse_mass_matrix(model, q) @ J.T
+    inverse = np.linalg.pinv(J @ G, rcond=1e-10, hermitian=True)  # the mechanism is plane
+    hard = soft - G @ inverse @ c.acceleration(q, v, soft)
+    close(hard, a, 8)
+
+
+def test_residuals_of_points_and_couplings_are_those_of_mujoco(model):
+    theirs = mujoco.MjModel.from_xml_string(FOUR_BAR.replace("EXTRA", HARD))
+    there, data = jc.interop.mujoco.Converter(model, theirs), mujoco.MjData(theirs)
+    q = jc.random_configuration(model, 0)
+    data.qpos[:] = there.to_q(q)
+    mujoco.mj_forward(theirs, data)
+    close(jc.Constraints(model).residual(q)[:4], np.array(data.efc_pos)[:4], 13)
+
+
+def test_a_mimic_joint_is_a_coupling():
+    text = """<robot name="r"><link name="a"/>
+    <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+      iyz="0"/></inertial></link>
+    <link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+      iyz="0"/></inertial></link>
+    <joint name="lead" type="continuous"><parent link="a"/><child link="b"/></joint>
+    <joint name="follow" type="continuous"><parent link="b"/><child link="c"/>
+      <mimic joint="lead" multiplier="-2" offset="0.3"/></joint></robot>"""
+    model = jc.load_urdf(text)
+    c = jc.Constraints(model)
+    assert c.size == 1
+    close(c.residual([0.5, -2 * 0.5 + 0.3]), 0.0, 15, 1.0)
+    found = jc.constrained_dynamics(model, [0.5, -0.7], [1.0, -2.0], [1.0, 0.0], c)
+    close(found.a[1], -2 * found.a[0], 14)

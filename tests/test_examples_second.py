@@ -1,0 +1,95 @@
+"""The examples of second derivatives and of series show what they claim."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("figures")
+
+
+@pytest.fixture(scope="module")
+def ddp() -> ModuleType:
+    return load("ddp_arm")
+
+
+@pytest.fixture(scope="module")
+def swing(ddp: ModuleType, figures: Path) -> Any:
+    return ddp.main(["--quick", "--out", str(figures)])
+
+
+@pytest.fixture(scope="module")
+def limits() -> ModuleType:
+    return load("torque_rate_limits")
+
+
+@pytest.fixture(scope="module")
+def fastest(limits: ModuleType, figures: Path) -> Any:
+    pytest.importorskip("scipy")
+    return limits.main(["--quick", "--out", str(figures)])
+
+
+def test_both_methods_swing_up(ddp: ModuleType, swing: Any) -> None:
+    for s in swing.solutions.values():
+        assert np.abs(s.path.q[-1] - ddp.GOAL).max() < 0.05
+        assert all(np.diff(s.costs) <= 0)
+
+
+def test_second_derivatives_save_iterations(swing: Any) -> None:
+    """Newton's last steps double the digits; Gauss and Newton's gain a constant factor."""
+    assert swing.iterations("DDP", 1e-10) < swing.iterations("iLQR", 1e-10)
+    last = np.abs(swing.solutions["DDP"].slopes[-4:])
+    assert last[-1] < 1e-6 * last[0]
+
+
+def test_derivatives_of_the_limits_are_exact(limits: ModuleType) -> None:
+    model, shapes = limits.build_arm(), limits.Shapes.of(4, 7)
+    rng = np.random.default_rng(0)
+    c, h = 0.3 * rng.standard_normal((4, 3)), 1e-6
+    J = limits.force_derivatives(model, limits.Motion(c, 1.3), shapes)
+    change = rng.standard_normal(13)
+
+    def at(s: float) -> np.ndarray:
+        moved = limits.Motion(c + s * change[1:].reshape(4, 3), 1.3 + s * change[0])
+        return limits.forces(model, moved.rows(shapes))
+
+    np.testing.assert_allclose((at(h) - at(-h)) / (2 * h), J @ change, rtol=0, atol=1e-7)
+
+
+def test_limits_of_rates_cost_time_and_are_kept(fastest: Any) -> None:
+    torque, both = (fastest.solutions[x] for x in ("torques", "torques and rates"))
+    assert torque.motion.T < both.motion.T < torque.durations[0]
+    assert fastest.worst("torques")[1] > 1.2
+    assert fastest.worst("torques and rates").max() < 1.001
+    assert fastest.worst("torques and rates")[1] > 0.98  # they are what holds it back
+
+
+def test_figures_and_tables(
+    ddp: ModuleType, limits: ModuleType, swing: Any, fastest: Any, figures: Path
+) -> None:
+    shown = (ddp, swing, "ddp_arm"), (limits, fastest, "torque_rate_limits")
+    for example, result, name in shown:
+        assert (figures / f"{name}.png").stat().st_size > 10_000
+        assert len(example.table(result).splitlines()) > 3
