@@ -287,6 +287,9 @@ def test_shapes_that_cannot_fit_are_refused():
         lambda: jc.simulate(MODEL, Q, Q, [0, 1], method=np.zeros(2)),
         lambda: jc.simulate(MODEL, Q, Q, [0, 1e300], method="rkmk4", dt=0.1),
         lambda: jc.vjp(jc.inverse_dynamics, MODEL, (Q, Q, Q + 1e200), Q + 1e200),
+        lambda: jc.project_velocity(3, Q, Q, None),
+        lambda: jc.linearize(MODEL, Q, Q, Q, constraints=np.zeros(3)),
+        lambda: jc.rollout_vjp(None, Q, Q, Q[None], 0.1, (None, None)),
         lambda: jc.inertia.nearest(np.full(10, 1.5e308)),
     ],
 )

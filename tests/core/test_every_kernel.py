@@ -7,7 +7,6 @@ import shutil
 import subprocess
 
 import pytest
-
 from test_c_api import IN_TIME
 
 import jounce as jc

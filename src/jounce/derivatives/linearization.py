@@ -16,7 +16,7 @@ from jounce._types import Array, ArrayLike
 from jounce.derivatives.dynamics import ForwardDynamicsDerivatives, forward_dynamics_derivatives
 from jounce.derivatives.passive import passive_forces_derivatives
 from jounce.dynamics import passive_forces
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, group_blocks, inputs_of
@@ -148,6 +148,8 @@ def linearize(
     if constraints is not None:
         if out is not None:
             raise ArgumentError("linearize has no out under constraints, whose rank sets the sizes")
+        if not hasattr(constraints, "linearization"):
+            raise ArgumentTypeError(f"constraints must be Constraints, got {constraints!r:.100}")
         state = (q, v, tau, f_ext)
         under: ConstrainedLinearization = constraints.linearization(
             model, state, inputs, passive, threads

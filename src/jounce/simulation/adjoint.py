@@ -13,6 +13,7 @@ from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.model.model import require_model
 from jounce.simulation.control import Control
 from jounce.simulation.methods import Method, find_method
 from jounce.simulation.stepping import RolloutCall, rollout_call
@@ -102,6 +103,7 @@ def rollout_vjp(
         >>> jc.rollout_vjp(*given, (last, None)).tau.ravel()
         array([1.25, 0.75, 0.25])
     """
+    require_model(model)
     find_method(method)
     call = rollout_call(model, q0, v0, tau, dt, f_ext, method, 1, hold, control)
     if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
