@@ -53,6 +53,7 @@ NAMES = (
     "paths",
     "simulation",
     "rollouts",
+    "constraints",
 )
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 140
