@@ -54,6 +54,7 @@ NAMES = (
     "paths",
     "simulation",
     "rollouts",
+    "constraints",
 )
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 140

@@ -83,7 +83,6 @@ struct ConstrainedForward {
                  {"table", kTable},
                  {"f_ext", shapes::six_vectors, optional}},
       .outputs = {{"a", shapes::v}, {"force", kByRow}, {"rank", shapes::scalar}},
-      .packs = Packs::while_small,
       .internal = true};
   template <class S>
   using Work = ConstrainedWork<S>;
@@ -100,7 +99,6 @@ struct ConstrainedJump {
       .name = "constrained_jump",
       .inputs = {configuration("q"), {"jump", kByRow}, {"table", kTable}},
       .outputs = {{"v", shapes::v}, {"impulse", kByRow}, {"rank", shapes::scalar}},
-      .packs = Packs::while_small,
       .internal = true};
   template <class S>
   using Work = ConstrainedWork<S>;
@@ -116,7 +114,6 @@ struct OperationalInertia {
       .name = "constraint_inertia",
       .inputs = {configuration("q"), {"rows", kByRow}, {"table", kTable}},
       .outputs = {{"inertia", kRowsByRows}},
-      .packs = Packs::while_small,
       .internal = true};
   template <class S>
   using Work = ConstrainedWork<S>;

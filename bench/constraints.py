@@ -1,0 +1,119 @@
+"""Talos on two feet beside Pinocchio's constrained dynamics: one state, batches, derivatives.
+
+Each foot is a contact of six rows, or a point. The faster of ``pin.constraintDynamics`` and
+``pin.lcaba`` counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+import jounce as jc
+from bench import robots
+from bench.report import Report, Steps
+from bench.timing import Call, Effort, measure
+
+FEET = {
+    "Talos": ("left_sole_link", "right_sole_link"),
+    "HyQ": ("lf_foot", "rf_foot", "lh_foot", "rh_foot"),
+}
+
+
+class Standing:
+    """A robot on its feet in both libraries: six rows a foot, or three."""
+
+    def __init__(self, robot: robots.Robot, six: bool, count: int) -> None:
+        self.robot, model = robot, robot.model
+        kind = jc.Weld if six else jc.Point
+        self.constraints = jc.Constraints(model, [kind(name) for name in FEET[robot.name]])
+        rng = np.random.default_rng(0)
+        self.q = jc.random_configuration(model, rng, count)
+        v, self.tau = rng.standard_normal((2, count, model.nv))
+        self.v = jc.project_velocity(model, self.q, v, self.constraints)
+        self.pin_q = robot.there.to_q(self.q)
+        self.pin_v = robot.there.to_v(self.q, self.v)
+        self.pin_tau = robot.there.to_tau(self.q, self.tau)
+        self.models = pin.StdVec_RigidConstraintModel()
+        for name in FEET[robot.name]:
+            frame = robot.pin_model.frames[robot.pin_model.getFrameId(name)]
+            contact = pin.ContactType.CONTACT_6D if six else pin.ContactType.CONTACT_3D
+            axes = pin.ReferenceFrame.LOCAL
+            self.models.append(
+                pin.RigidConstraintModel(
+                    contact, robot.pin_model, frame.parentJoint, frame.placement, axes
+                )
+            )
+        self.datas = pin.StdVec_RigidConstraintData()
+        self.datas.extend([contact.createData() for contact in self.models])
+        self.settings = pin.ProximalSettings(1e-12, 0.0, 1)
+        pin.initConstraintDynamics(robot.pin_model, robot.data, self.models, self.datas)
+
+    def ours(self, k: int | slice) -> tuple[Any, ...]:
+        """Arguments of our functions for some states."""
+        return self.robot.model, self.q[k], self.v[k], self.tau[k], self.constraints
+
+    def theirs(self, k: int) -> tuple[Any, ...]:
+        """Arguments of Pinocchio's for one state."""
+        state = (self.pin_q[k], self.pin_v[k], self.pin_tau[k])
+        rest = (self.models, self.datas, self.settings)
+        return self.robot.pin_model, self.robot.data, *state, *rest
+
+    def loop(self) -> Any:
+        """All states, one by one, as a user of Pinocchio writes it."""
+        out = np.empty((len(self.q), self.robot.model.nv))
+        for k in range(len(out)):
+            out[k] = pin.constraintDynamics(*self.theirs(k))
+        return out
+
+    def their_derivatives(self) -> Any:
+        """Of the first state."""
+        pin.constraintDynamics(*self.theirs(0))
+        model, data = self.robot.pin_model, self.robot.data
+        return pin.computeConstraintDynamicsDerivatives(model, data, self.models, self.datas)
+
+
+def run(effort: Effort, step: Steps) -> Report:
+    """Measure robots on their feet."""
+    report = Report("constraints")
+    columns = "robot, contacts", "what", "jounce, us", "Pinocchio", "times"
+    table = report.table("Constrained dynamics, per state, one thread", *columns)
+    count = effort.pick(1024, 256, 4)
+    for name, six in effort.pick(
+        (("Talos", True), ("HyQ", False)), (("Talos", True),), (("HyQ", False),)
+    ):
+        standing = Standing(robots.load(name), six, count)
+        label = f"{name}, {'6D' if six else 'points'}"
+        found = jc.constrained_dynamics(*standing.ours(slice(None))).a
+        there = standing.robot.there.to_a(standing.q, standing.v, found)
+        robots.check(f"constrained dynamics of {label}", there, standing.loop(), 1e-6)
+        for what, calls, times in _comparisons(standing, count):
+            step(f"{label}, {what}")
+            measured = measure(calls, effort)
+            report.keep(f"constraints/{label}/{what}", measured)
+            each = {key: 1e6 * timing.best / times for key, timing in measured.items()}
+            best = min(value for key, value in each.items() if key != "jounce")
+            table.add(label, what, each["jounce"], best, best / each["jounce"])
+            promise = ">= 6" if what == "batch" else ">= 2"
+            report.target(f"{label}, {what}", promise, best / each["jounce"])
+    return report
+
+
+def _comparisons(standing: Standing, count: int) -> Any:
+    """What is compared, the contenders, and the states of one call."""
+    one = {
+        "jounce": Call(jc.constrained_dynamics, standing.ours(0)),
+        "constraintDynamics": Call(pin.constraintDynamics, standing.theirs(0)),
+        "lcaba": Call(pin.lcaba, standing.theirs(0)),
+    }
+    batch = {
+        "jounce": Call(jc.constrained_dynamics, standing.ours(slice(None))),
+        "loop": Call(standing.loop),
+    }
+    derivatives = {
+        "jounce": Call(jc.constrained_dynamics_derivatives, standing.ours(0)),
+        "pinocchio": Call(standing.their_derivatives),
+    }
+    return ("one state", one, 1), ("batch", batch, count), ("derivatives", derivatives, 1)
