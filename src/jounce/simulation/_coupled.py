@@ -10,8 +10,8 @@ import numpy as np
 from jounce import _core
 from jounce._core.coupled import coupled
 from jounce._types import Array, Integers
-from jounce.dynamics import bias_forces
-from jounce.errors import Error
+from jounce.dynamics import bias_forces, passive_forces
+from jounce.errors import Error, ModelError
 from jounce.simulation.field import Field
 from jounce.simulation.methods import Method, Stage, advance
 
@@ -41,6 +41,7 @@ def _advanced(
     tau: tuple[Array, Array],
     f_ext: tuple[Array, Array] | None,
     dt: Array,
+    passive: bool,
     threads: int,
 ) -> tuple[Array, Array]:
     """One step of some states (n, ...); forces go from the first of a pair to the second."""
@@ -52,7 +53,7 @@ def _advanced(
             wrenches = f_ext[0] + part[..., None] * (f_ext[1] - f_ext[0])
             force = force + bias_forces(model, q, v, threads=threads)
             force -= bias_forces(model, q, v, wrenches, threads=threads)
-        return force
+        return force + passive_forces(model, q, v, threads=threads) if passive else force
 
     field = Field.of(model, forces, dt, threads)
     end = advance(method, field, field.start(np.zeros_like(dt), *state))
@@ -73,7 +74,9 @@ def _step(
 ) -> tuple[Array, Array]:
     wrenches = None if f_ext is None else f_ext[..., None, :, :]
     forces = tau[..., None, :]
-    found = _rollout(model, q, v, forces, dt, tableau, 1, 0, wrenches, threads=threads, mark=False)
+    found = _rollout(
+        model, q, v, forces, dt, tableau, 1, 0, f_ext=wrenches, threads=threads, mark=False
+    )
     return found[0][..., 1, :], found[1][..., 1, :]
 
 
@@ -87,11 +90,20 @@ def _rollout(
     tableau: Array,
     every: int,
     hold: int,
+    prescribed: Array | None = None,
+    passive: bool = False,
     f_ext: Array | None = None,
+    q_ref: Array | None = None,
+    servo: Array | None = None,
     *,
     threads: int,
     mark: bool = True,
 ) -> tuple[Array, Array, Array]:
+    if any(x is not None for x in (prescribed, q_ref, servo)):
+        raise ModelError(
+            "rollout() of a model with coupled joints takes no servos, stops or prescribed joints: "
+            "give forces, or use model.expanded"
+        )
     _check_state(model.independent, q0[..., None, :], v0[..., None, :], tau=tau, threads=threads)
     method, steps = _unpacked(np.asarray(tableau)), tau.shape[-2] - hold
     leads = [q0.shape[:-1], v0.shape[:-1], tau.shape[:-2], dt.shape]
@@ -110,7 +122,7 @@ def _rollout(
             at = tuple(x[some] for x in states)
             rows = forces[some, k], forces[some, k + hold]
             own = None if wrenches is None else (wrenches[some, k], wrenches[some, k + hold])
-            return _advanced(model, method, at, rows, own, h[some], threads)
+            return _advanced(model, method, at, rows, own, h[some], passive, threads)
 
         try:
             moved = take(alive)
