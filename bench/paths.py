@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from scipy.interpolate import BPoly
 
 import jounce as jc
 from bench.report import Report, Steps
-from bench.robots import load
+from bench.robots import check, load
 from bench.timing import Call, Effort, measure, ratio
 from jounce import trajectories
 
@@ -63,6 +65,14 @@ def inverse_kinematics(report: Report, effort: Effort) -> None:
     report.target("inverse kinematics: Pinocchio's loop / jounce", ">= 1", faster.value)
 
 
+def scipy_quintic(ends: Any, duration: float) -> Callable[[float], list[Any]]:
+    """Coordinates, rates and accelerations from rest to rest by SciPy's polynomials."""
+    rest = np.zeros_like(ends[0])
+    curve = BPoly.from_derivatives([0.0, duration], [[end, rest, rest] for end in ends])
+    curves = [curve, curve.derivative(), curve.derivative(2)]
+    return lambda t: [each(t) for each in curves]
+
+
 def instants(report: Report, effort: Effort) -> None:
     """`RobotTrajectory.evaluate` at one time."""
     panda, aerial = load("Panda").model, jc.models.aerial_manipulator()
@@ -77,9 +87,17 @@ def instants(report: Report, effort: Effort) -> None:
             30,
         ),
     }
-    table = report.table("Trajectories at one time, us", "trajectory", "us")
+    peers = {"Panda between two poses": scipy_quintic(ends, 2.0)}
+    columns = ("trajectory", "us", "SciPy's time over ours")
+    table = report.table("Trajectories at one time, us", *columns)
     for name, (trajectory, most) in cases.items():
-        timings = measure({"jounce": Call(trajectory.evaluate, (0.7,))}, effort)
+        calls = {"jounce": Call(trajectory.evaluate, (0.7,))}
+        if name in peers:
+            calls["scipy"] = Call(peers[name], (0.7,))
+            own, theirs = calls["jounce"](), calls["scipy"]()
+            check(f"trajectory: {name}", np.array([own.q, *own.motion]), np.array(theirs), 1e-12)
+        timings = measure(calls, effort)
         report.keep(f"instants/{name}", timings)
-        table.add(name, 1e6 * timings["jounce"].best)
+        beside = ratio(timings["scipy"], timings["jounce"]) if name in peers else ""
+        table.add(name, 1e6 * timings["jounce"].best, beside)
         report.target(f"{name}, us", f"<= {most}", 1e6 * timings["jounce"].best)

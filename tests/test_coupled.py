@@ -147,6 +147,22 @@ def test_partial_derivatives_by_the_coordinates_are_slopes(robot, at):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
+def test_hessians_are_second_slopes(robot, at):
+    """Along the curve integrate(q, s w) the second derivative of weights . tau is w^T H w."""
+    q, v, a, weights, w = at.q[0], at.v[0], at.a[0], at.tau[0], at.dv[0]
+    found = jc.inverse_dynamics_hessian(robot, q, v, a, weights)
+
+    def slope(q):
+        return weights @ jc.inverse_dynamics_derivatives(robot, q, v, a).dq @ w
+
+    expected = directional(robot, slope, q, w)
+    np.testing.assert_allclose(w @ found.dqdq @ w, expected, rtol=1e-8)
+    nested = jc.inverse_dynamics_second_derivatives(robot, q, v, a)
+    np.testing.assert_allclose(weights @ (nested.dqdq @ w) @ w, expected, rtol=1e-8)
+    with pytest.raises(jc.errors.ArgumentError, match=r"weights must have shape \(\.\.\., 20\)"):
+        jc.inverse_dynamics_hessian(robot, q, v, a, weights[:3])
+
+
 def uncoupled(model):
     """The way of coupled models for a model without mimic joints, where G is the identity."""
     return CoupledModel(model)

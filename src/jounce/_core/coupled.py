@@ -45,7 +45,8 @@ body_acceleration_derivatives jacobian_first_derivatives jacobian_second_derivat
 joint_wrenches frame_wrench center_of_mass_jacobian center_of_mass_jacobian_rate
 center_of_mass_derivatives subtree_centers_of_mass centroidal_momentum_derivatives
 passive_forces passive_forces_derivatives torque_regressor kinetic_energy_regressor
-potential_energy_regressor momentum_regressor
+potential_energy_regressor momentum_regressor inverse_dynamics_hessian
+inverse_dynamics_second_derivatives
 """
 """Functions of q, rates and their derivatives, whose results are linear forms in rates."""
 
@@ -124,15 +125,8 @@ def _checked(
     """
     axes = _signature(name)["input_axes"]
     own = {key: given[key] for key in axes if key in given and {"nq", "nv"} & {*axes[key]}}
-    if name in _CHECK_THEMSELVES:
-        pass
-    elif "motion" in own:
-        _raw("inverse_dynamics_series")(model.independent, **own, threads=threads)
-    elif "prescribed" in given or "order" in axes.get("tau", ()):
-        options = {"prescribed": given["prescribed"]} if "prescribed" in given else {}
-        _raw(name)(model.independent, **own, **options, threads=threads)
-    else:
-        _raw("check_state")(model.independent, **own, threads=threads)
+    if name not in _CHECK_THEMSELVES:
+        _check_own(name, model, own, given, threads)
     if given.get("f_ext") is not None:
         q = model.expand(model.neutral)
         _raw("check_state")(model.expanded, q, f_ext=given["f_ext"], threads=threads)
@@ -145,6 +139,27 @@ def _checked(
     except ValueError:
         shapes = ", ".join(map(str, leads))
         raise ArgumentError(f"the leading (batch) axes {shapes} do not broadcast") from None
+
+
+def _check_own(
+    name: str, model: Any, own: dict[str, Any], given: dict[str, Any], threads: int
+) -> None:
+    """Check what belongs to rates and coordinates."""
+    if "motion" in own:
+        _raw("inverse_dynamics_series")(model.independent, **own, threads=threads)
+        return
+    if "prescribed" in given or "order" in _signature(name)["input_axes"].get("tau", ()):
+        options = {"prescribed": given["prescribed"]} if "prescribed" in given else {}
+        _raw(name)(model.independent, **own, **options, threads=threads)
+        return
+    known = {key: own[key] for key in ("q", "v", "a", "tau") if key in own}
+    _raw("check_state")(model.independent, **known, threads=threads)
+    for key in own.keys() - known.keys():
+        if np.shape(own[key])[-1:] != (model.nv,):
+            raise ArgumentError(
+                f"{key} must have shape (..., {model.nv}), that is (..., nv) of this model, "
+                f"got {np.shape(own[key])}"
+            )
 
 
 def _projected(name: str) -> Callable[..., Any]:

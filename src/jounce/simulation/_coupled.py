@@ -91,7 +91,7 @@ def _rollout(
     every: int,
     hold: int,
     prescribed: Array | None = None,
-    passive: int = 0,
+    passive: bool = False,
     f_ext: Array | None = None,
     q_ref: Array | None = None,
     servo: Array | None = None,
@@ -99,10 +99,10 @@ def _rollout(
     threads: int,
     mark: bool = True,
 ) -> tuple[Array, Array, Array]:
-    if servo is not None or q_ref is not None or np.any(prescribed):
+    if any(x is not None for x in (prescribed, q_ref, servo)):
         raise ModelError(
-            "servos, limits and prescribed joints of rollouts are not there for a model with "
-            "coupled joints: use model.expanded with a constraint, or lock them"
+            "rollout() of a model with coupled joints takes no servos, stops or prescribed joints: "
+            "give forces, or use model.expanded"
         )
     _check_state(model.independent, q0[..., None, :], v0[..., None, :], tau=tau, threads=threads)
     method, steps = _unpacked(np.asarray(tableau)), tau.shape[-2] - hold
@@ -122,7 +122,7 @@ def _rollout(
             at = tuple(x[some] for x in states)
             rows = forces[some, k], forces[some, k + hold]
             own = None if wrenches is None else (wrenches[some, k], wrenches[some, k + hold])
-            return _advanced(model, method, at, rows, own, h[some], bool(passive), threads)
+            return _advanced(model, method, at, rows, own, h[some], passive, threads)
 
         try:
             moved = take(alive)
