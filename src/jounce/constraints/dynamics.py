@@ -30,7 +30,7 @@ __all__ = [
     "project_velocity",
 ]
 
-_forward: Callable[..., Any] = _core.raw("constrained_forward")
+_forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics")
 _jump: Callable[..., Any] = _core.raw("constrained_jump")
 
 _MOST_STEPS = 50
