@@ -290,6 +290,7 @@ def test_shapes_that_cannot_fit_are_refused():
         lambda: jc.project_velocity(3, Q, Q, None),
         lambda: jc.linearize(MODEL, Q, Q, Q, constraints=np.zeros(3)),
         lambda: jc.rollout_vjp(None, Q, Q, Q[None], 0.1, (None, None)),
+        lambda: jc.rollout_vjp(MODEL, [[1], [1, 2]], Q, Q[None], 0.1, (None, None)),
         lambda: jc.inertia.nearest(np.full(10, 1.5e308)),
     ],
 )

@@ -148,7 +148,13 @@ def _whole(
 
 def _has_own_axes(model: Model, call: RolloutCall, threads: int) -> bool:
     """Whether the arguments have the axes of the model; kernels say it otherwise."""
-    count, bodies = np.shape(call.control.tau)[-2:-1], (model.n_bodies, 6)
+    try:
+        count = np.shape(call.control.tau)[-2:-1]
+        for x in (call.q0, call.v0, call.f_ext):
+            np.asarray(x)
+    except ValueError:  # ragged lists
+        return False
+    bodies = (model.n_bodies, 6)
     own: list[tuple[ArrayLike, Shape]] = [
         (call.q0, (model.nq,)),
         (call.v0, (model.nv,)),
