@@ -36,14 +36,13 @@ namespace jounce {
 // Kernels of the files that are not compiled here, as they are installed.
 static KernelList installed() {
   void* library = dlopen(INSTALLED, RTLD_NOW | RTLD_LOCAL);
-  const auto count = reinterpret_cast<int (*)()>(dlsym(library, "jounce_kernel_count"));
-  const auto at = reinterpret_cast<const Kernel* (*)(int)>(dlsym(library, "jounce_kernel_at"));
+  const auto all = reinterpret_cast<const KernelList& (*)()>(dlsym(library, "_ZN6jounce7kernelsEv"));
   KernelList rest;
-  for (int i = 0; i < count(); ++i) {
-    const std::string_view name = at(i)->signature->name;
+  for (const Kernel& there : all()) {
+    const std::string_view name = there.signature->name;
     bool own = false;
     for (const Kernel& kernel : compiled()) own = own || name == kernel.signature->name;
-    if (!own) rest.push_back(*at(i));
+    if (!own) rest.push_back(there);
   }
   return rest;
 }
