@@ -88,8 +88,7 @@ def forces_of_mujoco(model, text):
     theirs = mujoco.MjModel.from_xml_string(text)
     flags = mujoco.mjtDisableBit
     theirs.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_CONSTRAINT)
-    theirs.dof_damping[:] = 0  # which mj_inverse takes off, and springs
-    theirs.jnt_stiffness[:] = 0
+    theirs.dof_damping[:] = theirs.jnt_stiffness[:] = 0  # which mj_inverse takes off
     data, there = mujoco.MjData(theirs), Converter(model, theirs)
     q, v, a = states(model)
     their_q, tau = there.to_q(q), []
