@@ -175,6 +175,7 @@ FORWARD = {
     "inverse_mass_matrix_derivatives": "q",
     "hybrid_dynamics": "q v a tau prescribed f_ext",
     "hybrid_dynamics_derivatives": "q v a tau prescribed f_ext",
+    "forward_dynamics_hessian": "q v tau weights f_ext",
     "linearize": "q v tau f_ext",
     "linearize_step": "q v tau dt f_ext",
     "step": "q v tau dt f_ext",
