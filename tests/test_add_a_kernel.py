@@ -36,7 +36,8 @@ namespace jounce {
 // Kernels of the files that are not compiled here, as they are installed.
 static KernelList installed() {
   void* library = dlopen(INSTALLED, RTLD_NOW | RTLD_LOCAL);
-  const auto all = reinterpret_cast<const KernelList& (*)()>(dlsym(library, "_ZN6jounce7kernelsEv"));
+  void* found = dlsym(library, "_ZN6jounce7kernelsEv");
+  const auto all = reinterpret_cast<const KernelList& (*)()>(found);
   KernelList rest;
   for (const Kernel& there : all()) {
     const std::string_view name = there.signature->name;
