@@ -29,6 +29,7 @@ BLOCK = re.compile(r"^<!-- (new|edit): (\S+) -->\n```(\w+)\n(.*?)^```$", re.MULT
 
 INSTALLED_KERNELS = """
 #include <dlfcn.h>
+#include "jounce/kernels/elementwise.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
@@ -46,6 +47,12 @@ static KernelList installed() {
     if (!own) rest.push_back(there);
   }
   return rest;
+}
+
+const KernelList& elementwise_functions() {
+  void* library = dlopen(INSTALLED, RTLD_NOW | RTLD_LOCAL);
+  void* found = dlsym(library, "_ZN6jounce21elementwise_functionsEv");
+  return reinterpret_cast<const KernelList& (*)()>(found)();
 }
 
 }
@@ -128,8 +135,7 @@ def build(page: list[Step], copy: Path) -> Path:
     rest = copy / "rest.cpp"
     rest.write_text(kernel_lists(copy, changed))
     kernels = copy / "core/kernels"
-    sources = [*changed, rest, *(kernels / f"{x}.cpp" for x in ("list", "c_api", "elementwise"))]
-    sources += kernels.glob("*_functions.cpp")  # the elementwise ones
+    sources = [*changed, rest, kernels / "list.cpp", kernels / "c_api.cpp"]
     library = place / Path(jc.get_library()).name
     isa = jc.core_info()["isa"]
     march = {"generic": [], "native": ["-march=native"]}.get(isa, [f"-march=x86-64-{isa}"])
