@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +14,18 @@ from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.simulation import adaptive, compiled
-from jounce.simulation._checks import (
-    control_rows,
+from jounce.simulation.adaptive import EMBEDDED, Embedded
+from jounce.simulation.arguments import (
     floats,
+    force_rows,
     increasing_times,
     merged_axes,
     positive,
 )
-from jounce.simulation.adaptive import EMBEDDED, Embedded
+from jounce.simulation.event_motion import motion_with_events
+from jounce.simulation.events import Event, checked_events
 from jounce.simulation.field import Field, Forces, Moving
-from jounce.simulation.methods import Method, advance, find_method
+from jounce.simulation.methods import Geometric, Method, advance, find_stepper
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.stepping import rollout
 from jounce.simulation.taylor import TAYLOR, order_of, require_series
@@ -55,6 +57,7 @@ def simulate(
     rtol: float = 1e-9,
     atol: float = 1e-9,
     passive: bool = False,
+    events: Event | Sequence[Event] | None = None,
     threads: int = 1,
 ) -> SimulatedMotion:
     """The motion ``M(q) dv/dt + b(q, v) = tau`` of a robot at given times.
@@ -80,6 +83,7 @@ def simulate(
         atol: the same, in rad, m, rad/s and m/s.
         passive: whether `passive_forces` act, too; with "taylor" neither dry friction nor springs
             of spherical and free joints, which have no series.
+        events: what to look for on the way, see `Event`. Then states are followed one by one.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -103,9 +107,13 @@ def simulate(
         >>> float(motion.q.min().round(3))
         -0.5
     """
-    chosen = None if isinstance(method, str) and method == TAYLOR else find_method(method)
+    chosen = None if isinstance(method, str) and method == TAYLOR else find_stepper(method)
     check_flag("passive", passive)
     times = increasing_times(t)
+    if events is not None:
+        options = {"dt": dt, "rtol": rtol, "atol": atol, "passive": passive, "threads": threads}
+        found = checked_events(events)
+        return motion_with_events(simulate, model, (q0, v0), times, control, method, found, options)
     task = _Task.of(model, q0, v0, times, control, passive, threads)
     if not model.nv:
         return task.motion(method, np.repeat(task.q[:, None], len(times), 1), None)
@@ -154,7 +162,7 @@ class _Task(NamedTuple):
         lead = start.shape[:-1]
         rows = None
         if control is not None and not callable(control):
-            rows = control_rows(model, control, len(t))
+            rows = force_rows(model, control, len(t))
             lead = merged_axes(lead, rows.shape[:-2])
             shape = rows.shape[-2:]
             rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
@@ -240,8 +248,12 @@ def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
     return tau
 
 
-def _fixed(task: _Task, method: Method, dt: float) -> SimulatedMotion:
+def _fixed(task: _Task, method: Method | Geometric, dt: float) -> SimulatedMotion:
     """Equal steps in each interval; compiled if no function is asked."""
+    if task.is_function and isinstance(method, Geometric):
+        raise ArgumentError(
+            f"method {method.name!r} takes no function as control, nor passive=True"
+        )
     shape = len(task.q), len(task.t)
     q, v = np.empty((*shape, task.model.nq)), np.empty((*shape, task.model.nv))
     q[:, 0], v[:, 0] = task.q, task.v
@@ -269,7 +281,7 @@ def _steps(t: Array, dt: float) -> Integers:
 
 
 def _step_compiled(
-    task: _Task, method: Method, k: int, count: int, q: Array, v: Array
+    task: _Task, method: Method | Geometric, k: int, count: int, q: Array, v: Array
 ) -> tuple[Array, Array]:
     """All steps of an interval, with forces that are known beforehand."""
     h = (task.t[k + 1] - task.t[k]) / count
@@ -287,9 +299,10 @@ def _step_compiled(
 
 
 def _step_by_function(
-    task: _Task, method: Method, k: int, count: int, q: Array, v: Array
+    task: _Task, method: Method | Geometric, k: int, count: int, q: Array, v: Array
 ) -> tuple[Array, Array]:
     """The same with forces that depend on the state."""
+    assert isinstance(method, Method)
     h = np.full((len(q), 1), (task.t[k + 1] - task.t[k]) / count)
     field = Field.of(task.model, task.forces(np.full(len(q), k)), h, task.threads)
     at = field.start(np.full((len(q), 1), task.t[k]), q, v)

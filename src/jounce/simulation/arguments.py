@@ -1,4 +1,4 @@
-"""What simulations check of their arguments."""
+"""Checks of what a simulation is given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model import Model
 
-__all__ = ["control_rows", "floats", "increasing_times", "merged_axes", "positive"]
+__all__ = ["floats", "force_rows", "increasing_times", "merged_axes", "positive"]
 
 
 def floats(name: str, value: ArrayLike) -> Array:
@@ -25,7 +25,7 @@ def floats(name: str, value: ArrayLike) -> Array:
 
 
 def increasing_times(t: ArrayLike) -> Array:
-    """Times that a motion can be asked for."""
+    """Return times as an array, if they increase."""
     times = floats("t", t)
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
         raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
@@ -38,7 +38,7 @@ def increasing_times(t: ArrayLike) -> Array:
 
 
 def merged_axes(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int, ...]:
-    """Leading axes of states and controls together."""
+    """Return the leading axes of states and controls together."""
     try:
         return np.broadcast_shapes(states, controls)
     except ValueError:
@@ -47,8 +47,8 @@ def merged_axes(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int
         ) from None
 
 
-def control_rows(model: Model, control: ArrayLike, count: int) -> Array:
-    """Forces at the times, or between them."""
+def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
+    """Return rows of forces, one for each of `count` times or for each interval."""
     rows = floats("control", control)
     if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
         raise ArgumentError(
@@ -62,7 +62,7 @@ def control_rows(model: Model, control: ArrayLike, count: int) -> Array:
 
 
 def positive(name: str, value: object, least: float = 0.0) -> float:
-    """A positive number, at least the least."""
+    """Return a positive number."""
     number = value if isinstance(value, (int, float, np.floating, np.integer)) else math.nan
     if isinstance(value, bool) or not (math.isfinite(number) and number > 0 and number >= least):
         what = f"number, at least {least:.2g}" if least else "positive number"
