@@ -275,3 +275,20 @@ def explosive(t, q, v):
 def test_a_motion_that_diverges_says_when(options):
     with pytest.raises(jc.DivergenceError, match="t = 0"):
         run(np.linspace(0, 10, 11), explosive, **options)
+
+
+def test_mistakes_with_a_motion_are_errors_of_the_package(tmp_path):
+    chain = jc.models.chain(2)
+    motion = jc.simulate(chain, np.zeros(2), np.zeros(2), [0.0, 0.1])
+    assert motion.at([0.05])._fields == ("q", "v")
+    for times in ("x", [[0.0], [0.0, 0.1]], 0.05, [0.2]):
+        with pytest.raises(jc.ArgumentError, match="t must be times"):
+            motion.at(times)
+    with pytest.raises(jc.MissingFileError):
+        motion.save(tmp_path / "no" / "such.npz")
+    with pytest.raises(jc.MissingFileError):
+        jc.SimulatedMotion.load(chain, chain)
+    with pytest.raises(jc.Error, match="model must be"):
+        jc.SimulatedMotion.load(tmp_path, "robot")
+    with pytest.raises(jc.ArgumentError, match="broadcast"):
+        jc.simulate(chain, np.zeros((2, 2)), np.zeros(2), [0.0, 0.1], np.zeros((3, 1, 2)))

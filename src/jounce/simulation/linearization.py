@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from jounce._core import core_info
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.linearization import plus_passive_forces
@@ -19,6 +19,7 @@ from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.second_order import check_springs, step_hessian
+from jounce.simulation.stepping import time_step
 from jounce.simulation.tangents import States, TangentFlow
 
 __all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
@@ -166,7 +167,7 @@ def linearize_step(
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
-    chosen, step = find_method(method), _time_step(dt)
+    chosen, step = find_method(method), time_step(dt)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -256,16 +257,6 @@ def _broadcast_weights(weights: Array, lead: Shape) -> Array:
         ) from None
 
 
-def _time_step(dt: ArrayLike) -> Array:
-    try:
-        array = np.asarray(dt)
-    except ValueError:
-        raise ArgumentError(f"dt must be finite real numbers, got {dt!r}") from None
-    if array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
-        raise ArgumentError(f"dt must be finite real numbers, got {dt!r}")
-    return np.asarray(array, float)
-
-
 def _flat_states(
     model: Model,
     state: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None],
@@ -299,6 +290,6 @@ def _flat_states(
 
 def _portions(count: int, size: int, threads: int) -> Iterator[slice]:
     """Cut a batch so that arrays of `size` bytes per state stay in the cache."""
-    workers = threads or os.cpu_count() or 1
+    workers = threads or int(core_info()["cores"])
     most = max(8, _PORTION // max(size, 1) // 8 * 8) * workers  # full packs
     return (slice(k, min(k + most, count)) for k in range(0, count, most))

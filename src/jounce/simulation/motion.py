@@ -22,8 +22,10 @@ from jounce.errors import ArgumentError, MissingExtraError, MissingFileError
 from jounce.kinematics import body_pose, difference, integrate
 from jounce.lie import dexp_inv
 from jounce.model import Model
+from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
 from jounce.simulation.events import EventRecord
+from jounce.simulation.stepping import Step
 
 __all__ = ["Applied", "MotionCheck", "SimulatedMotion"]
 
@@ -113,23 +115,26 @@ class SimulatedMotion:
         """Poses (..., T, 4, 4) of a body or frame in the world."""
         return body_pose(self.model, self.q, name)
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array]:
+    def at(self, t: ArrayLike) -> Step:
         """Return q (..., K, nq) and v (..., K, nv) at times (K,) between those of the motion.
 
         On the group: q exp(xi), where xi is the cubic whose ends and slopes fit, and v is its rate.
         The errors are of fourth and third order in the distance of the times.
 
         Raises:
-            ArgumentError: times outside of the motion.
+            ArgumentError: times outside of the motion, or no numbers.
         """
-        times = np.asarray(t, float)
+        try:
+            times = np.asarray(t, float)
+        except (TypeError, ValueError):
+            times = np.asarray(np.nan)
         if times.ndim != 1 or not ((times >= self.t[0]) & (times <= self.t[-1])).all():
             raise ArgumentError(
                 f"t must be times of shape (K,) from {self.t[0]} to {self.t[-1]}, got {t!r}"
             )
         if len(self.t) == 1:
             some = np.zeros(len(times), int)
-            return self.q[..., some, :], self.v[..., some, :]
+            return Step(self.q[..., some, :], self.v[..., some, :])
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
         h = (self.t[k + 1] - self.t[k])[:, None]
         x = (times - self.t[k])[:, None] / h
@@ -141,7 +146,7 @@ class SimulatedMotion:
         xi = x * (change + (1 - x) * ((begins - change) + x * (2 * change - begins - ends)))
         rate = change + (1 - 2 * x) * (begins - change)
         rate = rate + (2 * x - 3 * x * x) * (2 * change - begins - ends)
-        return integrate(self.model, q0, xi), self._rates_of(xi, rate / h)
+        return Step(integrate(self.model, q0, xi), self._rates_of(xi, rate / h))
 
     def _slope_of(self, xi: Array, v: Array) -> Array:
         """Xi' of q exp(xi) that moves with v."""
@@ -229,15 +234,17 @@ class SimulatedMotion:
         return names
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write times, coordinates and rates to a ``.npz`` file; the model is not part of it."""
-        np.savez_compressed(
-            path,
-            t=self.t,
-            q=self.q,
-            v=self.v,
-            method=np.array(self.method),
-            interrupted=np.array(self.interrupted),
-        )
+        """Write times, coordinates and rates to a ``.npz`` file; the model is not part of it.
+
+        Raises:
+            MissingFileError: there is no such folder.
+        """
+        words = {"method": np.array(self.method), "interrupted": np.array(self.interrupted)}
+        parts: dict[str, Any] = {"t": self.t, "q": self.q, "v": self.v, **words}
+        try:
+            np.savez_compressed(path, **parts)
+        except FileNotFoundError:
+            raise MissingFileError(f"there is no folder for {os.fspath(path)!r}") from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model) -> SimulatedMotion:
@@ -247,8 +254,9 @@ class SimulatedMotion:
             MissingFileError: there is no such file.
             ArgumentError: it holds something else, or the motion of another robot.
         """
-        if not os.path.exists(path):
-            raise MissingFileError(f"there is no file {os.fspath(path)!r}")
+        require_model(model)
+        if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
+            raise MissingFileError(f"there is no file {path!r}")
         try:
             with np.load(path, allow_pickle=False) as file:
                 data: dict[str, Any] = {key: file[key] for key in file.files}
