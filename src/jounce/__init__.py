@@ -183,6 +183,8 @@ from jounce.series import (
 )
 from jounce.simulation import (
     Control,
+    Event,
+    EventRecord,
     LinearizedStep,
     MarkedRollout,
     MotionCheck,
@@ -191,6 +193,7 @@ from jounce.simulation import (
     SecondOrderStep,
     SimulatedMotion,
     Step,
+    joint_limits,
     linearize_step,
     rollout,
     rollout_vjp,
@@ -246,6 +249,8 @@ __all__ = [
     "Distance",
     "DivergenceError",
     "Error",
+    "Event",
+    "EventRecord",
     "ForwardDynamicsDerivatives",
     "ForwardDynamicsHessian",
     "ForwardDynamicsSeriesDerivatives",
@@ -366,6 +371,7 @@ __all__ = [
     "jacobian_derivatives",
     "jacobian_rate",
     "jacobian_series",
+    "joint_limits",
     "joint_wrenches",
     "jvp",
     "kinetic_energy",

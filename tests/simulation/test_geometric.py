@@ -170,3 +170,17 @@ def test_servos_go_with_momenta_and_not_with_the_variational_method(all_joints, 
         jc.rollout(*given, control=prescribed, method="momentum")
     with pytest.raises(jc.ArgumentError, match="is not explicit"):
         jc.linearize_step(all_joints, at.q, at.v, at.tau, 0.01, method="variational")
+
+
+@pytest.mark.parametrize("method", GEOMETRIC)
+def test_simulations_take_them_with_a_step(method, all_joints, state):
+    at = state(all_joints)
+    t, tau = np.linspace(0.0, 0.02, 3), np.stack([at.tau, 0.5 * at.tau])
+    got = jc.simulate(all_joints, at.q, 0.2 * at.v, t, tau, method, dt=0.005)
+    rows = np.repeat(tau, 2, axis=0)
+    expected = jc.rollout(all_joints, at.q, 0.2 * at.v, rows, 0.005, method=method, every=2)
+    assert np.abs(got.v - expected.v).max() < 1e-9 * (1 + np.abs(expected.v).max())
+    with pytest.raises(jc.ArgumentError, match="takes no function as control"):
+        jc.simulate(all_joints, at.q, at.v, t, lambda t, q, v: -v, method, dt=0.005)
+    with pytest.raises(jc.ArgumentError, match="it needs dt"):
+        jc.simulate(all_joints, at.q, at.v, t, method=method)

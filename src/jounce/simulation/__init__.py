@@ -3,6 +3,7 @@
 from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.simulation.adjoint import RolloutGradient, rollout_vjp
 from jounce.simulation.control import Control
+from jounce.simulation.events import Event, EventRecord, joint_limits
 from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
 from jounce.simulation.motion import MotionCheck, SimulatedMotion
 from jounce.simulation.simulate import simulate
@@ -10,6 +11,8 @@ from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, st
 
 __all__ = [
     "Control",
+    "Event",
+    "EventRecord",
     "LinearizedStep",
     "MarkedRollout",
     "MotionCheck",
@@ -18,6 +21,7 @@ __all__ = [
     "SecondOrderStep",
     "SimulatedMotion",
     "Step",
+    "joint_limits",
     "linearize_step",
     "rollout",
     "rollout_vjp",

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce._types import Array, ArrayLike
-from jounce.dynamics import kinetic_energy, momentum, potential_energy
-from jounce.errors import ArgumentError, MissingFileError
+from jounce.dynamics import (
+    inverse_dynamics,
+    kinetic_energy,
+    momentum,
+    passive_forces,
+    potential_energy,
+)
+from jounce.errors import ArgumentError, MissingExtraError, MissingFileError
 from jounce.kinematics import body_pose, difference, integrate
 from jounce.lie import dexp_inv
 from jounce.model import Model
 from jounce.model.rates import group_blocks
+from jounce.simulation.events import EventRecord
 
-__all__ = ["MotionCheck", "SimulatedMotion"]
+__all__ = ["Applied", "MotionCheck", "SimulatedMotion"]
+
+Applied = ArrayLike | Callable[..., ArrayLike] | None
+"""Forces that acted, as `simulate` takes them."""
 
 
 class MotionCheck(NamedTuple):
@@ -29,6 +41,10 @@ class MotionCheck(NamedTuple):
     on the linear part: an error for a robot that floats freely."""
     quaternion: float
     """Largest distance of a quaternion's norm from one."""
+    power: Array
+    """(...) largest difference between the change of the energy and the work of the forces, J."""
+    defect: Array
+    """(...) largest torque defect, N m or N: inverse dynamics of the motion less the forces."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +65,8 @@ class SimulatedMotion:
     """By which it was computed."""
     interrupted: bool = False
     """Whether it ends before it should."""
+    events: tuple[EventRecord, ...] = ()
+    """What happened on the way, state by state; not part of what `save` writes."""
 
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""
@@ -66,7 +84,10 @@ class SimulatedMotion:
         if not isinstance(some, slice):
             raise ArgumentError(f"a motion is indexed by slices of its times, got {some!r}")
         q, v = self.q[..., some, :], self.v[..., some, :]
-        return SimulatedMotion(self.model, self.t[some], q, v, self.method, self.interrupted)
+        t = self.t[some]
+        low, high = (t.min(), t.max()) if len(t) else (np.inf, -np.inf)
+        events = tuple(event for event in self.events if low <= event.t <= high)
+        return SimulatedMotion(self.model, t, q, v, self.method, self.interrupted, events)
 
     @property
     def kinetic_energy(self) -> Array:
@@ -138,8 +159,21 @@ class SimulatedMotion:
             out[..., block.at] = own[..., 0]
         return out
 
-    def check(self) -> MotionCheck:
-        """Say how much energy and momentum change, and how far quaternions are from unit length."""
+    def check(self, control: Applied = None, *, passive: bool = False) -> MotionCheck:
+        """Say how well the motion keeps what nature keeps.
+
+        Between the times it is that of `at`, whose errors fall with the third power of their
+        distance: take them close to each other. The motion is then exactly that of the same robot
+        with the torque defect as a disturbance, which says something even of chaotic motions.
+
+        Args:
+            control: what it was simulated with: None, rows of forces, or a function of (t, q, v),
+                here called with all states at once, t being (T,).
+            passive: whether `passive_forces` acted.
+
+        Raises:
+            ArgumentError: the control is something else.
+        """
         energy, p = self.energy, self.momentum
         moved = p - p[..., :1, :]
         mass = self.model.inertias[:, 0].sum()
@@ -151,7 +185,48 @@ class SimulatedMotion:
             norms = np.linalg.norm(self.q[..., k : k + 4], axis=-1)
             worst = max(worst, float(np.abs(norms - 1).max(initial=0)))
         change = np.abs(energy - energy[..., :1]).max(axis=-1)
-        return MotionCheck(change, np.abs(moved).max(axis=-2), worst)
+        power, defect = balance(self, control, passive)
+        return MotionCheck(change, np.abs(moved).max(axis=-2), worst, power, defect)
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame`: a row for each time, columns such as ("q", "elbow", 0).
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            ArgumentError: the motion is a batch.
+        """
+        if self.q.ndim > 2:
+            raise ArgumentError("a table holds the motion of one state, this is a batch of them")
+        pandas = _extra("pandas")
+        columns = [("q", *name) for name in self._names("q")]
+        columns += [("v", *name) for name in self._names("v")]
+        index = pandas.Index(self.t, name="t")
+        values = np.concatenate([self.q, self.v], axis=-1)
+        return pandas.DataFrame(values, index, pandas.MultiIndex.from_tuples(columns))
+
+    def to_xarray(self) -> Any:
+        """Return an `xarray.Dataset` with q and v over the batch, "t" and the coordinates.
+
+        Raises:
+            MissingExtraError: xarray is not installed.
+        """
+        xarray = _extra("xarray")
+        batch = [f"batch_{k}" for k in range(self.q.ndim - 2)]
+        labels = {kind: [f"{name}.{k}" for name, k in self._names(kind)] for kind in "qv"}
+        return xarray.Dataset(
+            {"q": ([*batch, "t", "coordinate"], self.q), "v": ([*batch, "t", "rate"], self.v)},
+            {"t": self.t, "coordinate": labels["q"], "rate": labels["v"]},
+            {"method": self.method},
+        )
+
+    def _names(self, kind: str) -> list[tuple[str, int]]:
+        """Joints of the coordinates or rates, and which of theirs it is."""
+        find = self.model.q_slice if kind == "q" else self.model.v_slice
+        names = []
+        for joint in self.model.joint_names:
+            at = find(joint)
+            names += [(joint, k - at.start) for k in range(at.start, at.stop)]
+        return names
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write times, coordinates and rates to a ``.npz`` file; the model is not part of it."""
@@ -188,3 +263,60 @@ class SimulatedMotion:
                 f"rates, the model has {model.nq} and {model.nv}"
             )
         return motion
+
+
+def _extra(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingExtraError(f"this needs {name}: pip install {name}") from None
+
+
+def balance(motion: SimulatedMotion, control: Applied, passive: bool) -> tuple[Array, Array]:
+    """Largest errors of the power balance and of the equations of motion."""
+    model, t = motion.model, motion.t
+    lead = motion.q.shape[:-2]
+    if len(t) < 2:
+        return np.zeros(lead), np.zeros(lead)
+    h = np.diff(t)
+    middle, d = t[:-1] + h / 2, h / 1024
+    q, v = motion.at(middle)
+    a = (motion.at(middle + d)[1] - motion.at(middle - d)[1]) / (2 * d)[:, None]
+    ends = _applied(motion, control, passive, t, motion.q, motion.v)
+    tau = _applied(motion, control, passive, middle, q, v)
+    start, stop = (ends[0] * motion.v).sum(-1), (ends[1] * motion.v).sum(-1)
+    work = h / 6 * (start[..., :-1] + 4 * (tau[0] * v).sum(-1) + stop[..., 1:])  # Simpson
+    gained = np.diff(motion.energy, axis=-1)
+    power = np.abs(np.cumsum(gained - work, axis=-1)).max(axis=-1)
+    defect = np.abs(inverse_dynamics(model, q, v, a) - tau[0]).max(axis=(-2, -1))
+    return power, defect
+
+
+def _applied(
+    motion: SimulatedMotion, control: Applied, passive: bool, t: Array, q: Array, v: Array
+) -> tuple[Array, Array]:
+    """Forces at times, as they are after them and before them."""
+    after = before = np.zeros_like(v)
+    if callable(control):
+        after = before = np.broadcast_to(np.asarray(control(t, q, v), float), v.shape)
+    elif control is not None:
+        rows = np.asarray(control, float)
+        if rows.ndim < 2 or rows.shape[-1] != v.shape[-1]:
+            raise ArgumentError(f"control must be rows of forces (..., T, nv), got {rows.shape}")
+        if rows.shape[-2] == len(motion.t):
+            k = np.clip(np.searchsorted(motion.t, t, side="right") - 1, 0, len(motion.t) - 2)
+            x = ((t - motion.t[k]) / (motion.t[k + 1] - motion.t[k]))[:, None]
+            after = before = rows[..., k, :] * (1 - x) + rows[..., k + 1, :] * x
+        elif rows.shape[-2] == len(motion.t) - 1:
+            k = np.searchsorted(motion.t, t, side="right") - 1
+            after = rows[..., np.clip(k, 0, rows.shape[-2] - 1), :]
+            k = np.searchsorted(motion.t, t, side="left") - 1
+            before = rows[..., np.clip(k, 0, rows.shape[-2] - 1), :]
+        else:
+            raise ArgumentError(
+                f"control must have {len(motion.t)} or {len(motion.t) - 1} rows, got {rows.shape}"
+            )
+    if passive:
+        own = passive_forces(motion.model, q, v)
+        after, before = after + own, before + own
+    return after, before

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError, DivergenceError
@@ -16,8 +15,17 @@ from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED, Embedded
+from jounce.simulation.arguments import (
+    floats,
+    force_rows,
+    increasing_times,
+    merged_axes,
+    positive,
+)
+from jounce.simulation.event_motion import motion_with_events
+from jounce.simulation.events import Event, checked_events
 from jounce.simulation.field import Field, Forces, Moving
-from jounce.simulation.methods import Method, advance, find_method
+from jounce.simulation.methods import Geometric, Method, advance, find_stepper
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.stepping import rollout
 from jounce.simulation.taylor import TAYLOR, order_of, require_series
@@ -49,6 +57,7 @@ def simulate(
     rtol: float = 1e-9,
     atol: float = 1e-9,
     passive: bool = False,
+    events: Event | Sequence[Event] | None = None,
     threads: int = 1,
 ) -> SimulatedMotion:
     """The motion ``M(q) dv/dt + b(q, v) = tau`` of a robot at given times.
@@ -74,6 +83,7 @@ def simulate(
         atol: the same, in rad, m, rad/s and m/s.
         passive: whether `passive_forces` act, too; with "taylor" neither dry friction nor springs
             of spherical and free joints, which have no series.
+        events: what to look for on the way, see `Event`. Then states are followed one by one.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -97,9 +107,13 @@ def simulate(
         >>> float(motion.q.min().round(3))
         -0.5
     """
-    chosen = None if isinstance(method, str) and method == TAYLOR else find_method(method)
+    chosen = None if isinstance(method, str) and method == TAYLOR else find_stepper(method)
     check_flag("passive", passive)
-    times = _times(t)
+    times = increasing_times(t)
+    if events is not None:
+        options = {"dt": dt, "rtol": rtol, "atol": atol, "passive": passive, "threads": threads}
+        found = checked_events(events)
+        return motion_with_events(simulate, model, (q0, v0), times, control, method, found, options)
     task = _Task.of(model, q0, v0, times, control, passive, threads)
     if not model.nv:
         return task.motion(method, np.repeat(task.q[:, None], len(times), 1), None)
@@ -114,7 +128,7 @@ def simulate(
         return _compiled(task, compiled.embedded(adaptive.packed(method)), method, allowed)
     if dt is None:
         raise ArgumentError(f"method {method!r} has fixed steps: it needs dt, their longest length")
-    return _fixed(task, chosen, _positive("dt", dt))
+    return _fixed(task, chosen, positive("dt", dt))
 
 
 class _Task(NamedTuple):
@@ -148,8 +162,8 @@ class _Task(NamedTuple):
         lead = start.shape[:-1]
         rows = None
         if control is not None and not callable(control):
-            rows = _rows(model, control, len(t))
-            lead = _merged(lead, rows.shape[:-2])
+            rows = force_rows(model, control, len(t))
+            lead = merged_axes(lead, rows.shape[:-2])
             shape = rows.shape[-2:]
             rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
         n = math.prod(lead)
@@ -223,7 +237,7 @@ def _blames_control(error: ArgumentError) -> bool:
 
 def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
     """Return what a control gave, if these are forces."""
-    tau = _floats("control must return forces: they", value)
+    tau = floats("control must return forces: they", value)
     if tau.shape != shape:
         got = f"{type(value).__name__} of shape {tau.shape}"
         raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
@@ -234,8 +248,12 @@ def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
     return tau
 
 
-def _fixed(task: _Task, method: Method, dt: float) -> SimulatedMotion:
+def _fixed(task: _Task, method: Method | Geometric, dt: float) -> SimulatedMotion:
     """Equal steps in each interval; compiled if no function is asked."""
+    if task.is_function and isinstance(method, Geometric):
+        raise ArgumentError(
+            f"method {method.name!r} takes no function as control, nor passive=True"
+        )
     shape = len(task.q), len(task.t)
     q, v = np.empty((*shape, task.model.nq)), np.empty((*shape, task.model.nv))
     q[:, 0], v[:, 0] = task.q, task.v
@@ -263,7 +281,7 @@ def _steps(t: Array, dt: float) -> Integers:
 
 
 def _step_compiled(
-    task: _Task, method: Method, k: int, count: int, q: Array, v: Array
+    task: _Task, method: Method | Geometric, k: int, count: int, q: Array, v: Array
 ) -> tuple[Array, Array]:
     """All steps of an interval, with forces that are known beforehand."""
     h = (task.t[k + 1] - task.t[k]) / count
@@ -281,9 +299,10 @@ def _step_compiled(
 
 
 def _step_by_function(
-    task: _Task, method: Method, k: int, count: int, q: Array, v: Array
+    task: _Task, method: Method | Geometric, k: int, count: int, q: Array, v: Array
 ) -> tuple[Array, Array]:
     """The same with forces that depend on the state."""
+    assert isinstance(method, Method)
     h = np.full((len(q), 1), (task.t[k + 1] - task.t[k]) / count)
     field = Field.of(task.model, task.forces(np.full(len(q), k)), h, task.threads)
     at = field.start(np.full((len(q), 1), task.t[k]), q, v)
@@ -302,7 +321,7 @@ def _step_by_function(
 
 
 def _tolerances(rtol: object, atol: object) -> tuple[float, float]:
-    return _positive("rtol", rtol, LEAST_TOLERANCE), _positive("atol", atol)
+    return positive("rtol", rtol, LEAST_TOLERANCE), positive("atol", atol)
 
 
 def _compiled(
@@ -431,55 +450,3 @@ def _give(
             done.q[rows, due[rows]] = inner.q[rows]
             done.v[rows, due[rows]] = field.rates(inner)[rows]
         done.due[passed] += 1
-
-
-def _floats(name: str, value: ArrayLike) -> Array:
-    """The value as an array, an empty one where it has no numbers."""
-    refuse_masked(name, value)
-    refuse_complex(name, value)
-    try:
-        return np.asarray(value, float)
-    except (TypeError, ValueError):
-        return np.zeros(0)
-
-
-def _times(t: ArrayLike) -> Array:
-    times = _floats("t", t)
-    if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
-        raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
-    if (np.diff(times) <= 0).any():
-        k = int(np.flatnonzero(np.diff(times) <= 0)[0])
-        raise ArgumentError(
-            f"t must increase, got t[{k}] = {times[k]}, t[{k + 1}] = {times[k + 1]}"
-        )
-    return times.copy()
-
-
-def _merged(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(states, controls)
-    except ValueError:
-        raise ArgumentError(
-            f"the leading axes {controls} of control do not broadcast with {states} of q0 and v0"
-        ) from None
-
-
-def _rows(model: Model, control: ArrayLike, count: int) -> Array:
-    rows = _floats("control", control)
-    if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
-        raise ArgumentError(
-            f"control must be a function of (t, q, v) or an array of shape (..., {count - 1}, "
-            f"{model.nv}), constant between times, or (..., {count}, {model.nv}), linear, "
-            f"got {type(control).__name__} of shape {rows.shape}"
-        )
-    if not np.isfinite(rows).all():
-        raise ArgumentError("control must be finite")
-    return rows
-
-
-def _positive(name: str, value: object, least: float = 0.0) -> float:
-    number = value if isinstance(value, (int, float, np.floating, np.integer)) else math.nan
-    if isinstance(value, bool) or not (math.isfinite(number) and number > 0 and number >= least):
-        what = f"number, at least {least:.2g}" if least else "positive number"
-        raise ArgumentError(f"{name} must be a {what}, got {value!r}")
-    return float(number)

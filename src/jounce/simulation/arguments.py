@@ -1,0 +1,70 @@
+"""Checks of what a simulation is given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jounce._core.arrays import refuse_complex, refuse_masked
+from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError
+from jounce.model import Model
+
+__all__ = ["floats", "force_rows", "increasing_times", "merged_axes", "positive"]
+
+
+def floats(name: str, value: ArrayLike) -> Array:
+    """The value as an array, an empty one where it has no numbers."""
+    refuse_masked(name, value)
+    refuse_complex(name, value)
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        return np.zeros(0)
+
+
+def increasing_times(t: ArrayLike) -> Array:
+    """Return times as an array, if they increase."""
+    times = floats("t", t)
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
+        raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
+    if (np.diff(times) <= 0).any():
+        k = int(np.flatnonzero(np.diff(times) <= 0)[0])
+        raise ArgumentError(
+            f"t must increase, got t[{k}] = {times[k]}, t[{k + 1}] = {times[k + 1]}"
+        )
+    return times.copy()
+
+
+def merged_axes(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the leading axes of states and controls together."""
+    try:
+        return np.broadcast_shapes(states, controls)
+    except ValueError:
+        raise ArgumentError(
+            f"the leading axes {controls} of control do not broadcast with {states} of q0 and v0"
+        ) from None
+
+
+def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
+    """Return rows of forces, one for each of `count` times or for each interval."""
+    rows = floats("control", control)
+    if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
+        raise ArgumentError(
+            f"control must be a function of (t, q, v) or an array of shape (..., {count - 1}, "
+            f"{model.nv}), constant between times, or (..., {count}, {model.nv}), linear, "
+            f"got {type(control).__name__} of shape {rows.shape}"
+        )
+    if not np.isfinite(rows).all():
+        raise ArgumentError("control must be finite")
+    return rows
+
+
+def positive(name: str, value: object, least: float = 0.0) -> float:
+    """Return a positive number."""
+    number = value if isinstance(value, (int, float, np.floating, np.integer)) else math.nan
+    if isinstance(value, bool) or not (math.isfinite(number) and number > 0 and number >= least):
+        what = f"number, at least {least:.2g}" if least else "positive number"
+        raise ArgumentError(f"{name} must be a {what}, got {value!r}")
+    return float(number)

@@ -1,0 +1,287 @@
+"""Events along a simulation: zeros of functions of the state, found between its times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.dynamics import inverse_mass_matrix
+from jounce.errors import ArgumentError, DivergenceError
+from jounce.model import Model
+from jounce.model._checks import check_flag
+from jounce.simulation.control import limited
+
+__all__ = ["Event", "EventRecord", "Follow", "joint_limits", "through_events"]
+
+State = tuple[float, Array, Array]
+Follow = Callable[[Array, Array, Array], tuple[Array, Array]]
+"""Coordinates and rates at times (K,), of which the first is that of q and v."""
+
+SAMPLES = 4
+"""Parts of each interval of times at whose ends events are looked at."""
+CHUNK = 16
+"""Intervals that are followed at once."""
+MOST_TRIALS = 200
+SHORTEST = 40
+"""After an event the first interval is halved so often, to see how the motion leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A function of the state that is zero when something happens.
+
+    Args:
+        function: of (t, q, v) of one state; returns a number.
+        terminal: whether the motion ends there.
+        direction: 1: rising zeros only, -1: falling ones, 0: all.
+        map: of (t, q, v); returns the state (q, v) after the event, for example of an impact.
+        name: for records and messages.
+    """
+
+    function: Callable[[float, Array, Array], float]
+    terminal: bool = False
+    direction: int = 0
+    map: Callable[[float, Array, Array], tuple[ArrayLike, ArrayLike]] | None = None
+    name: str = "event"
+
+
+class EventRecord(NamedTuple):
+    """An event that happened."""
+
+    name: str
+    event: int
+    """Which of the events."""
+    state: tuple[int, ...]
+    """Which state of the batch."""
+    t: float
+    q: Array
+    """(nq,) coordinates just before."""
+    v: Array
+    """(nv,) rates just before."""
+
+
+def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = False) -> list[Event]:
+    """Return events at the limits of all joints with one rate, where they bounce.
+
+    An impact at joint i is an impulse along its axis that reverses the rate: with the inverse mass
+    matrix W, ``v -= W[:, i] (1 + restitution) v[i] / W[i, i]``. All other joints react.
+
+    Args:
+        model: the robot, with ``model.lower`` and ``model.upper``.
+        restitution: how much of the rate is left, above 0 to 1. A joint that comes to rest at its
+            limit bounces ever faster, which is an error; `Control` has stops to rest on.
+        terminal: whether the motion ends at a limit instead.
+
+    Returns:
+        A list of `Event`, for the argument `events` of `simulate`.
+
+    Raises:
+        ArgumentError: the restitution is not in its range.
+    """
+    check_flag("terminal", terminal)
+    if not (isinstance(restitution, (int, float)) and 0 < restitution <= 1):
+        raise ArgumentError(f"restitution must be a number, above 0 to 1, got {restitution!r}")
+    events = []
+    for q, v in limited(model):
+        joint = model.joint_names[
+            model.nodes.joint[int(np.flatnonzero(model.nodes.v_index == v)[0])]
+        ]
+        for side, limit in ((1.0, float(model.lower[q])), (-1.0, float(model.upper[q]))):
+            if np.isfinite(limit):
+                bounce = None if terminal else _impact(model, v, float(restitution))
+                name = f"{'lower' if side > 0 else 'upper'} limit of {joint}"
+                events.append(Event(_distance(q, side, limit), terminal, -1, bounce, name))
+    return events
+
+
+def _distance(k: int, side: float, limit: float) -> Callable[[float, Array, Array], float]:
+    return lambda t, q, v: side * (float(q[k]) - limit)
+
+
+def _impact(
+    model: Model, k: int, restitution: float
+) -> Callable[[float, Array, Array], tuple[Array, Array]]:
+    def bounce(t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        column = inverse_mass_matrix(model, q)[:, k]
+        return q, v - column * ((1 + restitution) * v[k] / column[k])
+
+    return bounce
+
+
+def checked_events(events: object) -> list[Event]:
+    """Return events as a list.
+
+    Raises:
+        ArgumentError: there is something else among them.
+    """
+    found = [events] if isinstance(events, Event) else events
+    if not isinstance(found, Sequence) or not all(isinstance(e, Event) for e in found):
+        raise ArgumentError(f"events must be jounce.Event or a list of them, got {events!r}")
+    for event in found:
+        if event.direction not in (-1, 0, 1) or not callable(event.function):
+            raise ArgumentError(f"event {event.name!r} needs a function and a direction -1, 0 or 1")
+    return list(found)
+
+
+class Passed(NamedTuple):
+    """What one state did."""
+
+    q: Array
+    """(T, nq) coordinates; NaN after a terminal event."""
+    v: Array
+    records: list[EventRecord]
+    end: float
+    """When a terminal event ended it, else infinity."""
+
+
+def through_events(
+    follow: Follow, t: Array, q: Array, v: Array, events: list[Event], place: tuple[int, ...]
+) -> Passed:
+    """Follow one state through events."""
+    out_q, out_v = np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan)
+    out_q[0], out_v[0] = q, v
+    records: list[EventRecord] = []
+    now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
+    left: tuple[int, float] | None = None  # an event whose map was used, and its sign before
+    while due < len(t):
+        grid = _grid(now, t[due : due + CHUNK], left is not None)
+        qs, vs = follow(grid, q, v)
+        if left is not None:
+            _require_leaving(events[left[0]], left[1], grid, qs, vs)
+        found = _first_crossing(events, signs, grid, qs, vs)
+        left = None
+        last = len(grid) - 1 if found is None else found[0]
+        for k in range(1, last + 1):  # times that are passed before the event
+            if due < len(t) and grid[k] == t[due]:
+                out_q[due], out_v[due] = qs[k], vs[k]
+                due += 1
+        if found is None:
+            now, q, v = float(grid[-1]), qs[-1], vs[-1]
+            continue
+        k, which, signs = found
+        event, before = events[which], float(signs[which])
+        at = _located(follow, event, (float(grid[k]), qs[k], vs[k]), float(grid[k + 1]))
+        records.append(EventRecord(event.name, which, place, *at))
+        if event.terminal:
+            return Passed(out_q, out_v, records, at[0])
+        now, q, v = _mapped(event, at)
+        left = None if event.map is None else (which, before)
+        signs = _signs(events, now, q, v)
+        signs[which] = 0.0 if event.map is not None else -before
+        while due < len(t) and t[due] <= now:
+            out_q[due], out_v[due] = q, v
+            due += 1
+    return Passed(out_q, out_v, records, np.inf)
+
+
+def _require_leaving(event: Event, before: float, grid: Array, qs: Array, vs: Array) -> None:
+    """Refuse a map after which the motion goes on through zero, as if there had been none."""
+    for k in range(1, len(grid)):
+        sign = np.sign(_value(event, float(grid[k]), qs[k], vs[k]))
+        if sign == before:
+            return
+        if sign == -before:
+            raise DivergenceError(
+                f"event {event.name!r} happens again and again at t = {grid[0]:.9g} s: after its "
+                "map the motion does not come back from zero, or only for an instant"
+            )
+
+
+def _grid(now: float, times: Array, dense: bool) -> Array:
+    """Times with some in between; very short ones too, if it starts just after an event."""
+    ends = np.concatenate([[now], times])
+    inner = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(SAMPLES) / SAMPLES)
+    first = now + (times[0] - now) * 0.5 ** np.arange(1.0, SHORTEST) if dense else []
+    return np.unique(np.concatenate([inner.ravel(), times, first]))
+
+
+def _value(event: Event, t: float, q: Array, v: Array) -> float:
+    try:
+        value = float(event.function(t, q, v))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"event {event.name!r} must return a number: {error}") from None
+    if np.isnan(value):
+        raise ArgumentError(f"event {event.name!r} must return a number, got NaN at t = {t:.9g} s")
+    return value
+
+
+def _signs(events: list[Event], t: float, q: Array, v: Array) -> Array:
+    return np.array([np.sign(_value(event, t, q, v)) for event in events])
+
+
+def _first_crossing(
+    events: list[Event], signs: Array, grid: Array, qs: Array, vs: Array
+) -> tuple[int, int, Array] | None:
+    """Return the interval and the event that is zero first in it, with the signs before."""
+    before = signs.copy()
+    for k in range(1, len(grid)):
+        after = _signs(events, float(grid[k]), qs[k], vs[k])
+        changed = (before * after < 0) | ((before != 0) & (after == 0))
+        for which in np.flatnonzero(changed):
+            if events[which].direction in (0, -int(before[which])):
+                return k - 1, int(which), before
+        before = np.where(after == 0, before, after)
+    signs[:] = before
+    return None
+
+
+def _located(follow: Follow, event: Event, left: State, end: float) -> State:
+    """Return the state at the zero or just after it, to rounding.
+
+    By regula falsi that halves the value of an end which stays (the "Illinois" variant), with a
+    bisection now and then. The motion always starts where the interval does.
+    """
+
+    def there(t: float) -> tuple[State, float]:
+        qs, vs = follow(np.array([left[0], t]), left[1], left[2])
+        return (t, qs[-1], vs[-1]), _value(event, t, qs[-1], vs[-1])
+
+    low, low_value = float(left[0]), _value(event, *left)
+    at, high_value = there(end)
+    stayed = 0
+    for trial in range(MOST_TRIALS):
+        high = at[0]
+        if _same_time(low, high) or high_value == 0.0:
+            break
+        middle = high - high_value * (high - low) / (high_value - low_value)
+        if trial % 4 == 3 or not low < middle < high:
+            middle = 0.5 * (low + high)
+        state, value = there(middle)
+        if value * low_value > 0:
+            low, low_value = middle, value
+            high_value *= 0.5 if stayed == 1 else 1.0
+            stayed = 1
+        else:
+            at, high_value = state, value
+            low_value *= 0.5 if stayed == -1 else 1.0
+            stayed = -1
+    return at
+
+
+def _same_time(low: float, high: float) -> bool:
+    """Whether two times are the same within rounding errors."""
+    return bool(high - low <= 4 * np.spacing(max(abs(low), abs(high))))
+
+
+def _mapped(event: Event, at: State) -> State:
+    if event.map is None:
+        return at
+    t, q, v = at
+    try:
+        new_q, new_v = (np.array(x, float) for x in event.map(t, q.copy(), v.copy()))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"the map of event {event.name!r} must return (q, v): {error}"
+        ) from None
+    if new_q.shape != q.shape or new_v.shape != v.shape:
+        raise ArgumentError(
+            f"the map of event {event.name!r} must return arrays of shape {q.shape} and {v.shape}, "
+            f"got {new_q.shape} and {new_v.shape}"
+        )
+    if not (np.isfinite(new_q).all() and np.isfinite(new_v).all()):
+        raise ArgumentError(f"the map of event {event.name!r} must return finite numbers")
+    return t, new_q, new_v

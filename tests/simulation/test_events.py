@@ -1,0 +1,179 @@
+"""Events are found where closed forms have them, and what follows them is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+G = 9.81
+
+
+def ball():
+    builder = jc.ModelBuilder()
+    return builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0.0).build()
+
+
+def height(t, q, v):
+    return q[0]
+
+
+def bounce(t, q, v):
+    return q, -0.8 * v
+
+
+METHODS = {"dop853": {}, "taylor": {}, "rkmk4": {"dt": 0.01}}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_ball_bounces_where_it_should(method):
+    t = np.linspace(0.0, 2.0, 9)
+    event = jc.Event(height, direction=-1, map=bounce, name="floor")
+    got = jc.simulate(ball(), [1.0], [0.0], t, None, method, events=[event], **METHODS[method])
+    first = np.sqrt(2 / G)
+    speed = G * first
+    times, now = [first], first
+    while True:
+        speed *= 0.8
+        now += 2 * speed / G
+        if now > 2.0:
+            break
+        times.append(now)
+    assert len(got.events) == len(times) == 3
+    for record, expected in zip(got.events, times, strict=True):
+        assert record.name == "floor"
+        assert abs(record.t - expected) < 1e-9
+        assert abs(record.q[0]) < 1e-8
+    last = times[-1]
+    v = 0.8**3 * G * first
+    assert abs(got.q[-1, 0] - (v * (2.0 - last) - 0.5 * G * (2.0 - last) ** 2)) < 1e-8
+    np.testing.assert_array_equal(got.t, t)
+
+
+def test_a_terminal_event_ends_the_motion():
+    t = np.linspace(0.0, 2.0, 9)
+    event = jc.Event(height, terminal=True)
+    got = jc.simulate(ball(), [1.0], [0.0], t, events=event)
+    end = np.sqrt(2 / G)
+    assert abs(got.t[-1] - end) < 1e-9
+    np.testing.assert_array_equal(got.t[:-1], t[t < end])
+    assert abs(got.v[-1, 0] + G * end) < 1e-8
+    batch = jc.simulate(ball(), [[1.0], [100.0]], [0.0], t, events=event)
+    assert [record.state for record in batch.events] == [(0,)]
+    assert np.isnan(batch.q[0, t > end]).all()
+    assert np.isfinite(batch.q[1]).all()
+
+
+def test_directions_and_events_without_a_map_do_not_change_the_motion():
+    """A pendulum passes its lowest point twice in a period."""
+    builder = jc.ModelBuilder()
+    builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -1.0))
+    model, t = builder.build(), np.linspace(0.0, 10.0, 41)
+    plain = jc.simulate(model, [0.5], [0.0], t)
+    counts = []
+    for direction in (-1, 0, 1):
+        event = jc.Event(lambda t, q, v: q[0], direction=direction)
+        got = jc.simulate(model, [0.5], [0.0], t, events=[event])
+        assert np.abs(got.q - plain.q).max() < 1e-7
+        counts.append(len(got.events))
+    assert counts[0] + counts[2] == counts[1]
+    assert abs(counts[0] - counts[2]) <= 1
+    assert counts[1] == 10
+
+
+def test_joints_bounce_at_their_limits_and_the_others_react():
+    model = jc.models.chain(3).replace(lower=np.full(3, -0.3), upper=np.full(3, 0.3))
+    got = jc.simulate(
+        model, [0.1, 0.0, -0.1], [1.0, -2.0, 3.0], np.linspace(0, 0.5, 26),
+        events=jc.joint_limits(model, 1.0),
+    )  # fmt: skip
+    assert len(got.events) >= 2
+    assert np.abs(got.q).max() < 0.3 + 1e-8
+    # an elastic impact keeps the energy
+    assert np.ptp(got.energy) < 1e-6 * (1 + np.abs(got.energy).max())
+    assert all("limit of" in record.name for record in got.events)
+
+
+def test_a_ball_that_comes_to_rest_is_an_error_that_says_so():
+    event = jc.Event(height, direction=-1, map=lambda t, q, v: (q, -0.1 * v), name="floor")
+    with pytest.raises(jc.DivergenceError, match="'floor' happens again and again at t = "):
+        jc.simulate(ball(), [1.0], [0.0], np.linspace(0, 5, 6), events=[event])
+
+
+def test_rows_of_forces_and_functions_go_with_events():
+    t = np.linspace(0.0, 1.0, 5)
+    up = np.full((4, 1), 2.0 * G)
+    event = jc.Event(lambda t, q, v: q[0] - 2.0, terminal=True)
+    rows = jc.simulate(ball(), [1.0], [2.0], t, up, events=event)
+    function = jc.simulate(ball(), [1.0], [2.0], t, lambda t, q, v: [2.0 * G], events=event)
+    linear = jc.simulate(ball(), [1.0], [2.0], t, np.full((5, 1), 2.0 * G), events=event)
+    for got in (rows, function, linear):
+        assert abs(got.t[-1] - 0.5) < 1e-9
+
+
+MODEL = ball()
+BAD = {
+    "no event": (height, "events must be jounce.Event"),
+    "direction": (jc.Event(height, direction=2), "direction -1, 0 or 1"),
+    "NaN": (jc.Event(lambda t, q, v: np.nan), "must return a number, got NaN"),
+    "array": (jc.Event(lambda t, q, v: np.ones(3)), "must return a number"),
+    "map": (jc.Event(height, map=lambda t, q, v: 3.0), r"must return \(q, v\)"),
+    "shape": (jc.Event(height, map=lambda t, q, v: (q, [1.0, 2.0])), "must return arrays of shape"),
+    "map of NaN": (jc.Event(height, map=lambda t, q, v: (q, v * np.nan)), "finite numbers"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_a_mistake_is_said_clearly(mistake):
+    event, message = BAD[mistake]
+    with pytest.raises(jc.ArgumentError, match=message):
+        jc.simulate(MODEL, [1.0], [0.0], [0.0, 1.0], events=[event])
+
+
+def test_the_restitution_is_checked():
+    with pytest.raises(jc.ArgumentError, match="restitution must be a number, above 0 to 1"):
+        jc.joint_limits(MODEL, 0.0)
+
+
+def test_the_torque_defect_falls_with_the_distance_of_the_times(all_joints):
+    rng = np.random.default_rng(0)
+    q, v = jc.random_configuration(all_joints, rng), 0.3 * rng.standard_normal(all_joints.nv)
+    defects, powers = [], []
+    for count in (17, 33, 65):
+        t = np.linspace(0.0, 0.2, count)
+        tau = np.sin(3 * t)[:, None] * np.ones(all_joints.nv)
+        motion = jc.simulate(all_joints, q, v, t, tau, rtol=1e-12, atol=1e-12)
+        check = motion.check(tau)
+        defects.append(float(check.defect))
+        powers.append(float(check.power))
+        assert motion.check().defect > 0.5  # without the forces that acted
+    assert defects[0] > 3 * defects[1] > 9 * defects[2]
+    assert powers[0] > 6 * powers[1] > 36 * powers[2]
+
+
+def test_a_motion_becomes_a_table():
+    pandas = pytest.importorskip("pandas")
+    model = jc.models.chain(2)
+    motion = jc.simulate(model, [0.1, 0.2], [0.0, 0.0], [0.0, 0.1, 0.2])
+    table = motion.to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    np.testing.assert_array_equal(table[("q", model.joint_names[1], 0)], motion.q[:, 1])
+
+
+def test_without_pandas_or_xarray_the_extra_is_named(monkeypatch):
+    import builtins
+
+    original = builtins.__import__
+
+    def refuse(name, *rest):
+        if name in ("pandas", "xarray"):
+            raise ImportError(name)
+        return original(name, *rest)
+
+    monkeypatch.setattr("importlib.import_module", lambda name: refuse(name))
+    motion = jc.simulate(MODEL, [1.0], [0.0], [0.0, 0.1])
+    with pytest.raises(jc.MissingExtraError, match="pip install pandas"):
+        motion.to_pandas()
+    with pytest.raises(jc.MissingExtraError, match="pip install xarray"):
+        motion.to_xarray()
