@@ -29,6 +29,7 @@ BLOCK = re.compile(r"^<!-- (new|edit): (\S+) -->\n```(\w+)\n(.*?)^```$", re.MULT
 
 INSTALLED_KERNELS = """
 #include <dlfcn.h>
+#include "jounce/kernels/elementwise.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
@@ -36,16 +37,22 @@ namespace jounce {
 // Kernels of the files that are not compiled here, as they are installed.
 static KernelList installed() {
   void* library = dlopen(INSTALLED, RTLD_NOW | RTLD_LOCAL);
-  const auto count = reinterpret_cast<int (*)()>(dlsym(library, "jounce_kernel_count"));
-  const auto at = reinterpret_cast<const Kernel* (*)(int)>(dlsym(library, "jounce_kernel_at"));
+  void* found = dlsym(library, "_ZN6jounce7kernelsEv");
+  const auto all = reinterpret_cast<const KernelList& (*)()>(found);
   KernelList rest;
-  for (int i = 0; i < count(); ++i) {
-    const std::string_view name = at(i)->signature->name;
+  for (const Kernel& there : all()) {
+    const std::string_view name = there.signature->name;
     bool own = false;
     for (const Kernel& kernel : compiled()) own = own || name == kernel.signature->name;
-    if (!own) rest.push_back(*at(i));
+    if (!own) rest.push_back(there);
   }
   return rest;
+}
+
+const KernelList& elementwise_functions() {
+  void* library = dlopen(INSTALLED, RTLD_NOW | RTLD_LOCAL);
+  void* found = dlsym(library, "_ZN6jounce21elementwise_functionsEv");
+  return reinterpret_cast<const KernelList& (*)()>(found)();
 }
 
 }
@@ -128,8 +135,7 @@ def build(page: list[Step], copy: Path) -> Path:
     rest = copy / "rest.cpp"
     rest.write_text(kernel_lists(copy, changed))
     kernels = copy / "core/kernels"
-    sources = [*changed, rest, *(kernels / f"{x}.cpp" for x in ("list", "c_api", "elementwise"))]
-    sources += kernels.glob("*_functions.cpp")  # the elementwise ones
+    sources = [*changed, rest, kernels / "list.cpp", kernels / "c_api.cpp"]
     library = place / Path(jc.get_library()).name
     isa = jc.core_info()["isa"]
     march = {"generic": [], "native": ["-march=native"]}.get(isa, [f"-march=x86-64-{isa}"])

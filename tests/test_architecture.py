@@ -279,6 +279,41 @@ def test_files_stay_short(path):
     assert len(path.read_text().splitlines()) <= MOST_LINES
 
 
+NO_FUNCTION = re.compile(r"\s*(namespace|struct|class|enum|if|for|while|switch|else|do|try|\})\b")
+
+
+def functions_in_cpp(lines):
+    """Where functions and methods begin, and how long they are, by their indentation."""
+    for k, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if not line.endswith("{") or ")" not in line or indent > 2 or NO_FUNCTION.match(line):
+            continue
+        end = next(j for j in range(k + 1, len(lines)) if lines[j].startswith(" " * indent + "}"))
+        yield k + 1, end - k + 1
+
+
+def functions_in_python(text):
+    """The same, without the documentation."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            documented = ast.get_docstring(node) is not None and len(node.body) > 1
+            yield node.lineno, node.end_lineno - node.body[documented].lineno + 1
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_functions_fit_a_screen(path):
+    text = path.read_text()
+    python = path.suffix == ".py"
+    found = functions_in_python(text) if python else functions_in_cpp(text.splitlines())
+    assert [(line, size) for line, size in found if size > 60] == []
+
+
+def test_the_length_of_functions_would_be_found():
+    text = "inline int f(int x) {\n" + "  ++x;\n" * 70 + "  return x;\n}\n"
+    assert list(functions_in_cpp(text.splitlines())) == [(1, 73)]
+    assert list(functions_in_python("def f(x):\n" + "    x += 1\n" * 70)) == [(1, 70)]
+
+
 @pytest.mark.parametrize("name", jc.__all__)
 def test_public_names_exist_and_are_documented(name):
     value = getattr(jc, name)

@@ -32,6 +32,7 @@ BUILTIN = {
 ALLOWED = {
     "AttributeError": "what getattr and setattr promise, of modules and of what is immutable",
     "SystemExit": "the end of the command line",
+    "KeyboardInterrupt": "Ctrl-C within a part of a simulation, which ends the whole",
     "ImportError": "the compiled core is missing, so there is no package",
 }
 

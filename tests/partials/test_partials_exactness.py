@@ -132,7 +132,8 @@ def in_state(model, state, function):
 @pytest.mark.parametrize("method", METHODS)  # all of the package: the oracle must know them
 def test_one_step(method, case):
     """A, B and the next state, for steps that turn by up to a radian."""
-    model, dt, some = case.model, 0.1, slice(None, None, 4)
+    many = len(METHODS[method].stages) > 4  # the oracle takes as many slopes of complex numbers
+    model, dt, some = case.model, 0.1, slice(None, None, 10 if many else 4)
     state, f_ext = (case.q[some], case.v[some], case.tau[some]), case.f_ext[some]
 
     def step(q, v, tau):

@@ -7,6 +7,11 @@ solves it (bos, eq. 32), where P are the rates with prescribed accelerations and
     (2)  dM^-1/dq_k = -M^-1 dM/dq_k M^-1
     (3)  a_F,x = -M_FF^-1 ID_F,x,   tau_P,x = ID_P,x + M_PF a_F,x        for x = q, v, a_P
     (4)  a_F,tau_F = M_FF^-1,       tau_P,tau_F = M_PF M_FF^-1
+
+The Hessian of w . a follows from that of l . tau with l = M^-1 w, where H are the latter's blocks:
+
+    (5)  qq: -(H_qq + H_qa a_q + (H_qa a_q)^T),  qv: -(H_qv + H_qa a_v),  vv: -H_vv,
+         q tau: -H_qa M^-1
 """
 
 from __future__ import annotations
@@ -18,7 +23,11 @@ import numpy as np
 from jounce._core.coupled import coupled
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import mass_matrix_derivatives
-from jounce.derivatives.dynamics import inverse_dynamics_derivatives
+from jounce.derivatives.dynamics import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
+from jounce.derivatives.hessians import inverse_dynamics_hessian
 from jounce.dynamics import forward_dynamics, hybrid_dynamics, mass_matrix
 from jounce.dynamics._coupled import free_rates, inverse_of
 
@@ -82,3 +91,23 @@ def _hybrid_dynamics_derivatives(
     tau_tau[..., free, free] = 1.0
     found.append((a_tau, tau_tau))
     return tuple(x for x, _ in found) + tuple(y for _, y in found)
+
+
+@coupled("forward_dynamics_hessian")
+def _forward_dynamics_hessian(
+    model: CoupledModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    weights: Array,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+) -> tuple[Array, ...]:
+    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
+    own = (d.dtau @ weights[..., None])[..., 0]
+    h = inverse_dynamics_hessian(model, q, v, a, own, f_ext, threads=threads)
+    turned = h.dqda @ d.dq
+    dqdq = -(h.dqdq + turned + turned.swapaxes(-1, -2))  # (5)
+    return dqdq, -(h.dqdv + h.dqda @ d.dv), -h.dvdv, -(h.dqda @ d.dtau)

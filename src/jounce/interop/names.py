@@ -15,8 +15,8 @@ def __dir__() -> list[str]:
 
 
 ELSEWHERE = {
-    "inverse_dynamics": "rnea id mj_inverse mj_rne calcinversedynamics compute_inverse_dynamics",
-    "forward_dynamics": "aba fd mj_forward mj_fwddynamics calcforwarddynamics",
+    "inverse_dynamics": "rnea rneainparallel id mj_inverse mj_rne calcinversedynamics",
+    "forward_dynamics": "aba fd mj_forward mj_fwddynamics calcforwarddynamics abainparallel",
     "mass_matrix": "crba inertia_matrix joint_space_inertia mj_fullm mj_crb calcmassmatrix",
     "inverse_mass_matrix": "minverse minv computeminverse mass_matrix_inverse",
     "coriolis_matrix": "coriolis computecoriolismatrix",
@@ -85,7 +85,7 @@ ELSEWHERE = {
     "ModelBuilder": "builder robotbuilder multibodyplant",
     "Model": "robot robotmodel robotwrapper rigidbodytree data mjdata createdata frames",
     "random_configuration": "random random_q randomconfiguration random_state sample",
-    "neutral": "zero_configuration neutralconfiguration home zeros",
+    "neutral": "zero_configuration neutralconfiguration home zeros neutral_configuration",
     "integrate": "mj_integratepos retract plus",
     "difference": "mj_differentiatepos local minus subtract",
     "interpolate": "slerp geodesic",
@@ -120,7 +120,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer sweep"
+_PLANNED = "view viewer sweep clear_cache"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

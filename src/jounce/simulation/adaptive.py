@@ -16,7 +16,7 @@ from jounce._types import Array, Mask
 from jounce.simulation import tableaux
 from jounce.simulation.compiled import diverged
 from jounce.simulation.field import Field, Moving
-from jounce.simulation.methods import METHODS, MOST_SLOPES
+from jounce.simulation.methods import METHODS, MOST_SLOPES, weighted
 
 __all__ = [
     "EMBEDDED",
@@ -113,9 +113,9 @@ def attempt(
     method = METHODS[pair.name]
     slopes = [first]
     for stage in method.stages:
-        state = field.moved(at, _terms(stage.weights, slopes))
+        state = field.moved(at, weighted(stage.weights, slopes))
         slopes.append(field.slope(state, munthe_kaas=True))
-    end = field.moved(at, _terms(method.finish[0], slopes))
+    end = field.moved(at, weighted(method.finish[0], slopes))
     slopes.append(field.slope(end, munthe_kaas=True))
     size = np.maximum(scales(field, at, *allowed), scales(field, end, *allowed))
     errors = [_norm(_combined(row, slopes) * field.dt / size) for row in pair.error]
@@ -139,7 +139,7 @@ class Between(NamedTuple):
         at, end, h = trial.start, trial.end, field.dt
         slopes = list(trial.slopes)
         for row in pair.more:
-            slopes.append(field.slope(field.moved(at, _terms(row, slopes)), munthe_kaas=True))
+            slopes.append(field.slope(field.moved(at, weighted(row, slopes)), munthe_kaas=True))
         change = np.concatenate([end.u, end.s - at.s], axis=-1)
         begins, ends = (h * np.concatenate(trial.slopes[k], axis=-1) for k in (0, -1))
         terms = [change, begins - change, 2 * change - begins - ends]
@@ -187,14 +187,10 @@ def require_progress(at: Moving, h: Array, places: Mask) -> None:
         raise diverged(int(stuck[0]), float(at.t[stuck[0], 0]))
 
 
-def _terms(weights: tuple[float, ...], slopes: list[Slope]) -> list[tuple[float, Slope]]:
-    return [(w, slope) for w, slope in zip(weights, slopes, strict=True) if w]
-
-
 def _combined(weights: tuple[float, ...], slopes: list[Slope]) -> Array:
     """Return the weighted sum of (xi', s')."""
     total: Array = sum(  # type: ignore[assignment]
-        w * np.concatenate(slope, axis=-1) for w, slope in _terms(weights, slopes)
+        w * np.concatenate(slope, axis=-1) for w, slope in weighted(weights, slopes)
     )
     return total
 

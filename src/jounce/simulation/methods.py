@@ -35,6 +35,7 @@ __all__ = [
     "advance",
     "find_method",
     "find_stepper",
+    "weighted",
 ]
 
 Weights = tuple[float, ...]
@@ -219,7 +220,7 @@ def advance(method: Method, flow: Flow[State, Slope], start: State) -> State:
     """Take one step of a method."""
     states, slopes = [start], [flow.slope(start)]
     for stage in method.stages:
-        state = flow.moved(states[stage.start], _terms(stage.weights, slopes))
+        state = flow.moved(states[stage.start], weighted(stage.weights, slopes))
         states.append(state)
         slopes.append(flow.slope(state, munthe_kaas=method.munthe_kaas))
     end = start
@@ -227,11 +228,12 @@ def advance(method: Method, flow: Flow[State, Slope], start: State) -> State:
     for weights in method.finish:
         left -= 1
         options = {"with_next_rates": method.with_next_rates, "last": left == 0}
-        end = flow.moved(end, _terms(weights, slopes), **options)
+        end = flow.moved(end, weighted(weights, slopes), **options)
     return end
 
 
-def _terms(weights: Weights, slopes: list[Slope]) -> list[tuple[float, Slope]]:
+def weighted(weights: Weights, slopes: list[Slope]) -> list[tuple[float, Slope]]:
+    """Slopes with their weights, without those that do not count."""
     return [(w, slope) for w, slope in zip(weights, slopes, strict=True) if w]
 
 
