@@ -13,6 +13,7 @@ from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_flag
+from jounce.model.model import require_model
 from jounce.simulation.control import limited
 
 __all__ = ["Event", "EventRecord", "Follow", "joint_limits", "through_events"]
@@ -82,6 +83,7 @@ def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = Fal
     Raises:
         ArgumentError: the restitution is not in its range.
     """
+    require_model(model)
     check_flag("terminal", terminal)
     if not (isinstance(restitution, (int, float)) and 0 < restitution <= 1):
         raise ArgumentError(f"restitution must be a number, above 0 to 1, got {restitution!r}")
