@@ -167,7 +167,7 @@ def linearize_step(
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
-    chosen, step = find_method(method), time_step(dt)
+    chosen, step = find_method(method), time_step(dt, forward=False)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]

@@ -247,18 +247,20 @@ def _require_simple(method: Geometric, inputs: ControlInputs) -> None:
         )
 
 
-def time_step(dt: ArrayLike) -> Array:
-    """Return positive lengths of steps as an array.
+def time_step(dt: ArrayLike, *, forward: bool = True) -> Array:
+    """Return lengths of steps as an array; if `forward`, they must be positive.
 
     Raises:
-        ArgumentError: they are no positive finite numbers.
+        ArgumentError: they are no such numbers, or not finite.
     """
     try:
         array = np.asarray(dt)
     except ValueError:
         array = np.asarray(None)
-    if array.dtype.kind not in "fiu" or not (np.isfinite(array) & (array > 0)).all():
-        raise ArgumentError(f"dt must be positive finite numbers, got {dt!r}")
+    real = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+    if not real or (forward and not (array > 0).all()):
+        what = "positive finite" if forward else "finite real"
+        raise ArgumentError(f"dt must be {what} numbers, got {dt!r}")
     return np.asarray(array, float)
 
 
