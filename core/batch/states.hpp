@@ -104,11 +104,12 @@ template <class K, class S>
 struct RunLayout {
   using Work = typename K::template Work<S>;
   Fetched<S> inputs;
-  S* out[kMostOutputs] = {};
+  S* out[kMostOutputs];  // set for those that there are
   Work work;
 
   RunLayout(const Tree<double>& tree, int order, Arena& arena)
       : inputs(K::signature, tree, {tree, order}, arena), work(make_work<K, S>(tree, order, arena)) {
+    for (int k = 0; k < K::signature.outputs.count; ++k) out[k] = nullptr;
     if constexpr (lanes<S> > 1) {
       const Sizes sizes(tree, order);
       for (int k = 0; k < K::signature.outputs.count; ++k) {

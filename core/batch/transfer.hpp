@@ -119,12 +119,15 @@ JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, Holds holds, 
 // a time axis are not here.
 template <class S>
 struct Fetched {
-  S* buffer[kMostInputs] = {};
-  const S* at[kMostInputs] = {};
+  // Set for the inputs that there are: clearing all takes longer than some kernels.
+  S* buffer[kMostInputs];
+  const S* at[kMostInputs];
 
   Fetched(const Signature& signature, const Tree<double>& tree, const Sizes& sizes, Arena& arena) {
     for (int k = 0; k < signature.inputs.count; ++k) {
       const Input& input = signature.inputs[k];
+      buffer[k] = nullptr;
+      at[k] = nullptr;
       if (input.shape.is_timed()) continue;
       const bool scaled = input.holds != Holds::numbers && !tree.quaternions.empty();
       if (lanes<S> > 1 || input.reads != Reads::all || scaled) {
