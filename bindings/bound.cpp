@@ -49,7 +49,7 @@ bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
 }
 
 bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
-                    PyObject* keyword_names, Arguments& arguments) {
+                    PyObject* keyword_names, GivenArguments& arguments) {
   const Signature& s = *bound.kernel->signature;
   arguments.function = bound.function;
   if (n_args > bound.positional) {

@@ -30,14 +30,14 @@ struct Bound {
 };
 
 // The arguments as they were given, by slot; null where not given.
-struct Arguments {
+struct GivenArguments {
   const char* function = "";  // that they were given to, for messages
   PyObject* at[kSlots] = {};
 };
 
 // False with an exception set if one is missing, unknown or given twice.
 bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
-                    PyObject* keyword_names, Arguments& arguments);
+                    PyObject* keyword_names, GivenArguments& arguments);
 
 // The model behind a Python object, with the names of its frames; null with an exception set.
 struct PythonModel {

@@ -17,7 +17,7 @@ std::atomic<unsigned long> main_thread{0};
 PyObject* coupled = nullptr;
 
 // Hands a call to it: the kernel's name, the type of the result, the model, and the arguments by name.
-PyObject* call_coupled(const Bound& bound, const Arguments& arguments) {
+PyObject* call_coupled(const Bound& bound, const GivenArguments& arguments) {
   PyObject* given = PyDict_New();
   for (int slot = 0; given && slot < kSlots; ++slot) {
     PyObject* value = slot == kModel ? nullptr : arguments.at[slot];
@@ -110,7 +110,7 @@ bool runs_for_all(const char* function, const Kernel& kernel, const Model& model
 }  // namespace
 
 PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
-                    Arguments& arguments, Keep& keep) {
+                    GivenArguments& arguments, Keep& keep) {
   const Signature& s = *kernel.signature;
   Call call;
   Batch batch;
@@ -154,7 +154,7 @@ void use_coupled(PyObject* function) {
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   try {
-    Arguments arguments;
+    GivenArguments arguments;
     Keep keep;
     if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
     if (coupled && is_treeless(arguments.at[kModel])) return call_coupled(bound, arguments);

@@ -15,7 +15,7 @@ PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t
 
 // A call whose arguments are sorted, of a kernel on a model. May throw std::bad_alloc.
 PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel& own,
-                    Arguments& arguments, Keep& keep);
+                    GivenArguments& arguments, Keep& keep);
 
 // Calls with models that have no tree go to this function of Python instead.
 void use_coupled(PyObject* function);

@@ -15,7 +15,7 @@ const PythonModel& no_model() {
 }
 
 // Whether an input is complex. What is no array becomes one; what cannot, is refused later.
-bool any_complex(const Signature& s, Arguments& arguments, Keep& keep) {
+bool any_complex(const Signature& s, GivenArguments& arguments, Keep& keep) {
   bool found = false;
   for (int k = 0; k < s.inputs.count; ++k) {
     PyObject*& input = arguments.at[kInputs + k];
@@ -49,7 +49,7 @@ std::string fixed_shape_text(const Shape& shape) {
 
 // The one of two functions that the shape of the first input asks for; null with an exception set if
 // neither does.
-const Kernel* choose(const Bound& bound, const Arguments& arguments) {
+const Kernel* choose(const Bound& bound, const GivenArguments& arguments) {
   auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs]);
   const Input &first = bound.kernel->signature->inputs[0];
   if (!bound.other || fits(first.shape, array)) return bound.kernel;
@@ -78,7 +78,7 @@ PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t
                            PyObject* keyword_names) {
   try {
     const Signature& s = *bound.kernel->signature;
-    Arguments arguments;
+    GivenArguments arguments;
     Keep keep;
     if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
     if (bound.of_complex && any_complex(s, arguments, keep)) {

@@ -172,7 +172,7 @@ PyArrayObject* spread(PyArrayObject* array, int trailing, const Batch& batch, Ke
 
 // Whether there is room for the results, and for inputs that have to be repeated over the batch;
 // false with an exception set if not. Large ones alone are looked at.
-bool fits_memory(const Signature& s, const Arguments& arguments, const Call& call, const Batch& batch) {
+bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call& call, const Batch& batch) {
   double states = 1.0, numbers = 0.0;
   for (int i = 0; i < batch.axes; ++i) states *= double(batch.dims[i]);
   for (int k = 0; k < s.outputs.count && !arguments.at[kOut]; ++k) {
@@ -319,7 +319,7 @@ std::string shape_text(const Py_ssize_t* dims, int n, bool leading) {
   return text + (n == 1 && !leading ? ",)" : ")");
 }
 
-bool convert_inputs(const Signature& s, Arguments& arguments, Keep& keep) {
+bool convert_inputs(const Signature& s, GivenArguments& arguments, Keep& keep) {
   for (int k = 0; k < s.inputs.count; ++k) {
     PyObject*& input = arguments.at[kInputs + k];
     if (!input) continue;
@@ -329,7 +329,7 @@ bool convert_inputs(const Signature& s, Arguments& arguments, Keep& keep) {
   return true;
 }
 
-bool read_options(const Signature& s, const Arguments& arguments, const PythonModel& model, Call& call,
+bool read_options(const Signature& s, const GivenArguments& arguments, const PythonModel& model, Call& call,
                   FrameList& several, Keep& keep) {
   for (int k = 0; k < s.options.count; ++k) {
     PyObject* object = arguments.at[kOptions + k];
@@ -378,7 +378,7 @@ bool read_options(const Signature& s, const Arguments& arguments, const PythonMo
   return true;
 }
 
-bool read_inputs(const Signature& s, const Arguments& arguments, Call& call, Batch& batch, Keep& keep) {
+bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call, Batch& batch, Keep& keep) {
   for (int k = 0; k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
     call.in[k] = nullptr;

@@ -49,12 +49,12 @@ std::string shape_text(const Py_ssize_t* dims, int n, bool leading = false);
 // A call is read in this order, so that nothing that is checked can change before it is used:
 // converting objects may run Python code, the last step does not. All return false with an exception
 // set if something is wrong.
-bool convert_inputs(const Signature& signature, Arguments& arguments, Keep& keep);
-bool read_options(const Signature& signature, const Arguments& arguments, const PythonModel& model,
+bool convert_inputs(const Signature& signature, GivenArguments& arguments, Keep& keep);
+bool read_options(const Signature& signature, const GivenArguments& arguments, const PythonModel& model,
                   Call& call, FrameList& several, Keep& keep);
 // Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where
 // needed.
-bool read_inputs(const Signature& signature, const Arguments& arguments, Call& call, Batch& batch,
+bool read_inputs(const Signature& signature, const GivenArguments& arguments, Call& call, Batch& batch,
                  Keep& keep);
 // 0 and an exception if the argument is not a number of threads.
 int read_threads(PyObject* threads);

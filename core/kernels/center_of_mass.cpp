@@ -1,11 +1,22 @@
-// How the center of mass and the momentum about it move.
+// The center of mass, and how it and the momentum about it move.
 #include "jounce/batch/jvp.hpp"
-#include "jounce/kinematics/center_of_mass.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kinematics/center_of_mass.hpp"
 
 namespace jounce {
 namespace {
+
+struct CenterOfMass {
+  static constexpr Signature signature{
+      .name = "center_of_mass", .inputs = {configuration("q")}, .outputs = {{"com", shapes::vector}}};
+  template <class S>
+  using Work = BodiesWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    center_of_mass(x.tree, x.in("q"), x.out("com"), work);
+  }
+};
 
 struct CenterOfMassJacobian {
   static constexpr Signature signature{.name = "center_of_mass_jacobian",
@@ -81,8 +92,8 @@ struct CentroidalMomentumDerivatives {
 }  // namespace
 
 KernelList center_of_mass_kernels() {
-  return differentiable<CenterOfMassJacobian, CenterOfMassJacobianRate, CenterOfMassDerivatives,
-                        SubtreeCentersOfMass, CentroidalMomentumDerivatives>();
+  return differentiable<CenterOfMass, CenterOfMassJacobian, CenterOfMassJacobianRate,
+                        CenterOfMassDerivatives, SubtreeCentersOfMass, CentroidalMomentumDerivatives>();
 }
 
 }  // namespace jounce

@@ -1,4 +1,4 @@
-// Energies, momenta and the center of mass.
+// Energies and momenta.
 #include "jounce/batch/jvp.hpp"
 #include "jounce/dynamics/energy.hpp"
 #include "jounce/dynamics/momentum.hpp"
@@ -31,17 +31,6 @@ struct PotentialEnergy {
   }
 };
 
-struct CenterOfMass {
-  static constexpr Signature signature{
-      .name = "center_of_mass", .inputs = {configuration("q")}, .outputs = {{"com", shapes::vector}}};
-  template <class S>
-  using Work = BodiesWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>& work) {
-    center_of_mass(x.tree, x.in("q"), x.out("com"), work);
-  }
-};
-
 template <bool kCentroidal>
 struct Momentum {
   static constexpr Signature signature{.name = kCentroidal ? "centroidal_momentum" : "momentum",
@@ -58,8 +47,7 @@ struct Momentum {
 }  // namespace
 
 KernelList energy_kernels() {
-  return differentiable<KineticEnergy, PotentialEnergy, CenterOfMass, Momentum<false>,
-                        Momentum<true>>();
+  return differentiable<KineticEnergy, PotentialEnergy, Momentum<false>, Momentum<true>>();
 }
 
 }  // namespace jounce

@@ -155,4 +155,17 @@ void rates_of_momenta(const Tree<P>& tree, const S* s, S* v, MomentaWork<S>& wor
   solve_mass(tree, NoneMask{}, work.rhs, v, (S*)nullptr, work.mass);
 }
 
+// What a method does whose state between steps is (q, momenta): rates enter and leave it.
+struct MomentaBetweenSteps {
+  template <class S, class P, class Work>
+  void enter(const Tree<P>& tree, const S* q, const S* v, S* s, Work& work) const {
+    momenta_of_rates(tree, q, v, s, work.momenta);
+  }
+  template <class S, class P, class Work>
+  void leave(const Tree<P>& tree, const S* q, const S* s, S* v, Work& work) const {
+    prepare_momenta(tree, q, work.momenta);
+    rates_of_momenta(tree, s, v, work.momenta);
+  }
+};
+
 }  // namespace jounce

@@ -27,20 +27,12 @@ struct MomentumFormWork {
         turned(arena.take<S>(tree.nv)) {}
 };
 
-struct MomentumStepper {
+struct MomentumStepper : MomentaBetweenSteps {
   const Tableau& method;
+  explicit MomentumStepper(const Tableau& tableau) : method(tableau) {}
   template <class S>
   using Work = MomentumFormWork<S>;
 
-  template <class S, class P>
-  void enter(const Tree<P>& tree, const S* q, const S* v, S* s, Work<S>& work) const {
-    momenta_of_rates(tree, q, v, s, work.momenta);
-  }
-  template <class S, class P>
-  void leave(const Tree<P>& tree, const S* q, const S* s, S* v, Work<S>& work) const {
-    prepare_momenta(tree, q, work.momenta);
-    rates_of_momenta(tree, s, v, work.momenta);
-  }
   template <class S, class P>
   int step(const Tree<P>& tree, const S& dt, const HeldForces<S>& forces, S* q, S* s,
            Work<S>& work) const {

@@ -168,19 +168,10 @@ S solve_displacements(const Tree<P>& tree, const S* q, VariationalWork<S>& work)
   return select(excess > S(0.0), S(std::numeric_limits<double>::quiet_NaN()), S(0.0));
 }
 
-struct VariationalStepper {
+struct VariationalStepper : MomentaBetweenSteps {
   template <class S>
   using Work = VariationalWork<S>;
 
-  template <class S, class P>
-  void enter(const Tree<P>& tree, const S* q, const S* v, S* s, Work<S>& work) const {
-    momenta_of_rates(tree, q, v, s, work.momenta);
-  }
-  template <class S, class P>
-  void leave(const Tree<P>& tree, const S* q, const S* s, S* v, Work<S>& work) const {
-    prepare_momenta(tree, q, work.momenta);
-    rates_of_momenta(tree, s, v, work.momenta);
-  }
   template <class S, class P>
   int step(const Tree<P>& tree, const S& h, const HeldForces<S>& forces, S* q, S* s,
            Work<S>& work) const {
