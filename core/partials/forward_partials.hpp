@@ -26,10 +26,11 @@ struct GatheredColumns {
 
   static constexpr int kMostColumns = std::is_same_v<S, double> ? lanes<Wide> : 1;
 
+  // Of the rows of X and `more`.
   template <class P>
-  GatheredColumns(const Tree<P>& tree, Arena& arena)
-      : entries(arena.take<S>(std::size_t(tree.nv) * kMostColumns)),
-        rows(arena.take<int>(tree.nv)),
+  GatheredColumns(const Tree<P>& tree, Arena& arena, int more = 0)
+      : entries(arena.take<S>(std::size_t(tree.nv + more) * kMostColumns)),
+        rows(arena.take<int>(tree.nv + more)),
         count(0) {}
 
   template <class C, class P>
@@ -49,20 +50,30 @@ struct GatheredColumns {
   }
 };
 
-// Rows [r, r + R) of out = -N X in some columns.
+// R rows of out = -N^T X in some columns, of matrices whose rows are so far apart.
 template <int R, class C, class S>
-JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, std::size_t nv, int r,
-                                const S* N, S* out) {
+JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, const S* N, std::size_t N_step,
+                                S* out, std::size_t step) {
   using V = typename C::Value;
   constexpr int width = sizeof(V) / sizeof(S);
   V sum[R];
   for (int i = 0; i < R; ++i) sum[i] = V(0.0);
   for (int k = 0; k < x.count; ++k) {
     const V entry = C{width * k}.load(x.entries);
-    const S* factor = N + x.rows[k] * nv + r;  // N is symmetric
+    const S* factor = N + x.rows[k] * N_step;
     for (int i = 0; i < R; ++i) sum[i] -= entry * factor[i];
   }
-  for (int i = 0; i < R; ++i) c.store(out + (r + i) * nv, sum[i]);
+  for (int i = 0; i < R; ++i) c.store(out + i * step, sum[i]);
+}
+
+// The first `count` rows of out = -N^T X in some columns.
+template <class C, class S>
+JOUNCE_INLINE void product_rows(const C& c, const GatheredColumns<S>& x, int count, const S* N,
+                                std::size_t N_step, S* out, std::size_t step) {
+  int r = 0;
+  for (; r + 8 <= count; r += 8) product_tile<8>(c, x, N + r, N_step, out + r * step, step);
+  for (; r + 2 <= count; r += 2) product_tile<2>(c, x, N + r, N_step, out + r * step, step);
+  if (r < count) product_tile<1>(c, x, N + r, N_step, out + r * step, step);
 }
 
 // X <- -N X, where X has the sparsity of the tree and N is symmetric.
@@ -71,10 +82,7 @@ JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, Gathe
   const int nv = tree.nv;
   for_columns<S>(0, nv, [&](auto c) {
     x.gather(tree, c, X);
-    int r = 0;
-    for (; r + 8 <= nv; r += 8) product_tile<8>(c, x, nv, r, N, X);
-    for (; r + 2 <= nv; r += 2) product_tile<2>(c, x, nv, r, N, X);
-    if (r < nv) product_tile<1>(c, x, nv, r, N, X);
+    product_rows(c, x, nv, N, nv, X, nv);
   });
 }
 
