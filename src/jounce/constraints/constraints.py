@@ -74,6 +74,7 @@ class Constraints:
     targeted: Mask
     motion: Array
     table: Array
+    _most: int | None
 
     def __init__(self, model: Model, constraints: Iterable[AnyConstraint] | None = None) -> None:
         require_model(model)
@@ -169,11 +170,11 @@ class Constraints:
 
     def _usual_rank(self) -> int:
         """The rank at almost all coordinates: J is analytic, so that any few of them tell."""
-        if self._most is None:  # type: ignore[has-type]
-            rng = np.random.default_rng(0)
-            some = random_configuration(self.model, rng, _SAMPLES)
-            self._set("_most", int(np.max(self.rank(some), initial=0)))
-        most: int = self._most
+        if self._most is not None:
+            return self._most
+        some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
+        most = int(np.max(self.rank(some), initial=0))
+        self._set("_most", most)
         return most
 
     def inverse_inertia(self, q: ArrayLike, *, threads: int = 1) -> Array:
