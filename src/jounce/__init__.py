@@ -184,6 +184,7 @@ from jounce.series import (
     jacobian_series,
 )
 from jounce.simulation import (
+    ConstrainedStep,
     Control,
     Event,
     EventRecord,
@@ -245,6 +246,7 @@ __all__ = [
     "ConstrainedInverseDynamics",
     "ConstrainedInverseDynamicsSeries",
     "ConstrainedLinearization",
+    "ConstrainedStep",
     "Constraints",
     "Control",
     "Coupling",
