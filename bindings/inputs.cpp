@@ -50,6 +50,14 @@ void learn_times(const Shape& shape, PyArrayObject* array, Call& call) {
   if (shape.is_timed() && call.times < 0 && at >= 0) call.times = PyArray_DIM(array, at);
 }
 
+// The number of rows of constraints.
+void learn_rows(const Shape& shape, PyArrayObject* array, Call& call) {
+  const int at = PyArray_NDIM(array) - shape.rank;
+  for (int i = 0; i < shape.rank && call.rows < 0 && at >= 0; ++i) {
+    if (shape.dims[i].of == Dimension::rows) call.rows = int(PyArray_DIM(array, at + i));
+  }
+}
+
 bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
   Py_ssize_t dims[kMostRank];
   const bool series = call.order >= 0;
@@ -388,6 +396,7 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
     Py_ssize_t want[kMostRank];
     learn_order(shape, array, call);
     learn_times(shape, array, call);
+    learn_rows(shape, array, call);
     call.in_size[k] = entries(shape, call.sizes(), want);
     const int axes = PyArray_NDIM(array) - shape.rank;
     bool fits = axes >= 0;

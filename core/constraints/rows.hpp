@@ -142,6 +142,23 @@ JOUNCE_INLINE Vec3<S> unit(int k) {
   return {S(k == 0 ? 1.0 : 0.0), S(k == 1 ? 1.0 : 0.0), S(k == 2 ? 1.0 : 0.0)};
 }
 
+// 2 alpha rate + beta^2 residual
+template <class S>
+JOUNCE_INLINE S stabilization(const Constraint& c, const S& rate, const S& residual) {
+  return rate * (2.0 * c.alpha) + residual * (c.beta * c.beta);
+}
+
+// What stabilizes instead of the turn of pose_residual: its axis times the sine of its angle. R is the
+// rotation of A as seen from its target, whose derivatives follow.
+template <class S>
+Vec3<S> sine_of_turn(const Constraint& c, const Mat3<S>& R) {
+  const int free = 3 - int(c.selects(0)) - int(c.selects(1)) - int(c.selects(2));
+  for (int k = 0; free == 1 && k < 3; ++k) {
+    if (!c.selects(k)) return cross(transposed(R, unit<S>(k)), unit<S>(k));
+  }
+  return Vec3<S>{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x} * 0.5;
+}
+
 // What separates A from its target: rotation first. If A may turn about one of its axes, the others
 // measure how far that axis is from the target's.
 template <class S>
@@ -164,6 +181,11 @@ int pose_rows(const Constraint& c, const Relative<S>& A, bool residuals, Constra
   S residual[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
   if constexpr (!is_dual<S>) {
     if (residuals && c.targeted) pose_residual(c, A.pose, residual);
+  }
+  if (!residuals && c.targeted && c.beta != 0.0) {
+    const Pose<S> E = widened<S>(inverse(c.target)) * A.pose;
+    store(sine_of_turn(c, E.R), residual);
+    store(transposed(E.R, E.p), residual + 3);
   }
   int count = 0;
   for (int k = 0; k < 6; ++k) {
