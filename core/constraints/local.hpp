@@ -31,6 +31,8 @@ struct LocalWork {
   int *first, *next;        // (n + 1) and (m) records by common ancestor, the world last
   double *K, *scale;        // of the rows that meet
   int *path, *owner;        // (depth); (n)
+  Mat3<double>* world;      // (n) rotations, and angular velocities
+  Vec3<double>* spin;
   int rank;
   bool is_local;
 
@@ -52,6 +54,8 @@ struct LocalWork {
     scale = arena.take<double>(kMostLocal);
     path = arena.take<int>(tree.depth);
     owner = arena.take<int>(tree.n);
+    world = arena.take<Mat3<double>>(tree.n);
+    spin = arena.take<Vec3<double>>(tree.n);
   }
 };
 
@@ -352,6 +356,14 @@ inline int local_dynamics(const Tree<double>& tree, const ConstraintTable& table
   std::copy_n(w, work.m, work.wanted);
   articulated_outward(tree, q, v, f_ext, work.factors);
   work.rows.angles = work.factors.angles;
+  for (int i = 0; i < tree.n; ++i) {
+    const int parent = tree.nodes[i].parent;
+    const Mat3<double>& R = work.factors.row[i].in_parent.R;
+    work.world[i] = parent < 0 ? R : work.world[parent] * R;
+    work.spin[i] = work.factors.row[i].w;
+  }
+  work.rows.world = work.world;
+  work.rows.spin = work.spin;
   int singular = -1;
   local::Elimination visitor(call, tau, work);
   factor_inward<double>(tree, NoneMask{}, NodeAxes{}, work.factors.row, work.factors.rate, singular, visitor);

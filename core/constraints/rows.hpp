@@ -34,6 +34,8 @@ template <class S>
 struct RowsWork {
   Angles<S> angles;
   Path<S> first, second;
+  const Mat3<S>* world = nullptr;  // [node] rotations in the world and angular velocities, if they are
+  const Vec3<S>* spin = nullptr;   // known; else they are found along the way to the root
 
   template <class P>
   RowsWork(const Tree<P>& tree, Arena& arena) : angles(tree, arena) {
@@ -94,12 +96,17 @@ JOUNCE_INLINE Motion<S> operator-(const Motion<S>& a, const Motion<S>& b) {
 // Rotation and angular velocity of A in the world, from those relative to the common ancestor.
 template <class S, class P>
 void turn_to_world(const Tree<P>& tree, const Constraint& c, const S* q, const S* v,
-                   const Mat3<S>& in_common, const Vec3<S>& w, const Angles<S>& angles,
+                   const Mat3<S>& in_common, const Vec3<S>& w, const RowsWork<S>& work,
                    Relative<S>& out) {
+  if (work.world && c.common >= 0) {
+    out.rotation = work.world[c.common] * in_common;
+    out.w = w + transposed(in_common, work.spin[c.common]);
+    return;
+  }
   FrameAt<> at;
   at.node = c.common;
   Vec3<S> above = Vec3<S>::zero();  // in the axes of the common ancestor
-  const Pose<S> world = walk_to_ancestor(tree, at, -1, q, angles, [&](const Node<P>& node, const Pose<S>& T) {
+  const Pose<S> world = walk_to_ancestor(tree, at, -1, q, work.angles, [&](const Node<P>& node, const Pose<S>& T) {
     if (!v) return;
     with_kind(node.kind, [&](auto kind) {
       above += transposed(T.R, joint_motion<decltype(kind)::value>(node, v + node.v).w);
@@ -129,7 +136,7 @@ Relative<S> relative_motion(const Tree<P>& tree, const Constraint& c, const S* q
     out.acceleration = out.acceleration - to_child(out.pose, dV);
     out.acceleration += bracket(out.twist, V_B);
   }
-  if (c.kind == Constraint::point) turn_to_world(tree, c, q, v, first.R, w, work.angles, out);
+  if (c.kind == Constraint::point) turn_to_world(tree, c, q, v, first.R, w, work, out);
   return out;
 }
 
