@@ -12,7 +12,14 @@ A frozen `Model` and plain arrays in, fresh arrays out::
 import typing as _typing
 
 from jounce import lie, trajectories
-from jounce._core import core_info, get_cmake_dir, get_include, get_library, model_address
+from jounce._core import (
+    clear_cache,
+    core_info,
+    get_cmake_dir,
+    get_include,
+    get_library,
+    model_address,
+)
 from jounce.constraints import (
     ConstrainedDynamics,
     ConstrainedDynamicsDerivatives,
@@ -326,6 +333,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_rate",
     "christoffel_symbols",
+    "clear_cache",
     "configuration",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
