@@ -35,14 +35,15 @@ struct GatheredColumns {
 
   static constexpr int kMostColumns = std::is_same_v<S, double> ? lanes<Wide> : ProductTile<S>::kGroups;
 
+  // Of the rows of X and `more`.
   template <class P>
-  GatheredColumns(const Tree<P>& tree, Arena& arena)
-      : entries(arena.take<S>(std::size_t(tree.nv) * kMostColumns)),
-        rows(arena.take<int>(tree.nv)),
+  GatheredColumns(const Tree<P>& tree, Arena& arena, int more = 0)
+      : entries(arena.take<S>(std::size_t(tree.nv + more) * kMostColumns)),
+        rows(arena.take<int>(tree.nv + more)),
         count(0) {}
 
   // Groups as wide as the columns c, from there on.
-  template <int G, class C, class P>
+  template <int G = 1, class C, class P>
   JOUNCE_INLINE void gather(const Tree<P>& tree, const C& c, const S* X) {
     constexpr int width = sizeof(typename C::Value) / sizeof(S);
     const int words = related_words(tree.nv);
@@ -62,10 +63,10 @@ struct GatheredColumns {
   }
 };
 
-// Rows [r, r + R) of out = -N X in some columns.
+// R rows of out = -N^T X in some columns, of matrices whose rows are so far apart.
 template <int R, int G, class C, class S>
-JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, std::size_t nv, int r,
-                                const S* N, S* out) {
+JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, const S* N, std::size_t N_step,
+                                S* out, std::size_t step) {
   using V = typename C::Value;
   constexpr int width = sizeof(V) / sizeof(S);
   V sum[R][G];
@@ -73,7 +74,7 @@ JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, std::si
     for (int g = 0; g < G; ++g) sum[i][g] = V(0.0);
   }
   for (int k = 0; k < x.count; ++k) {
-    const S* factor = N + x.rows[k] * nv + r;  // N is symmetric
+    const S* factor = N + x.rows[k] * N_step;
     V entry[G];
     for (int g = 0; g < G; ++g) entry[g] = C{(G * k + g) * width}.load(x.entries);
     for (int i = 0; i < R; ++i) {
@@ -81,32 +82,38 @@ JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, std::si
     }
   }
   for (int i = 0; i < R; ++i) {
-    for (int g = 0; g < G; ++g) C{c.at + g * width}.store(out + (r + i) * nv, sum[i][g]);
+    for (int g = 0; g < G; ++g) C{c.at + g * width}.store(out + i * step, sum[i][g]);
   }
 }
 
-// X <- -N X in G groups of columns from c on.
-template <int G, class C, class S, class P>
-JOUNCE_INLINE void negative_columns(const Tree<P>& tree, const C& c, const S* N, S* X,
-                                    GatheredColumns<S>& x) {
+// The first `count` rows of out = -N^T X in G groups of columns.
+template <int G = 1, class C, class S>
+JOUNCE_INLINE void product_rows(const C& c, const GatheredColumns<S>& x, int count, const S* N,
+                                std::size_t N_step, S* out, std::size_t step) {
   constexpr int rows = ProductTile<S>::kRows;
-  const int nv = tree.nv;
-  x.template gather<G>(tree, c, X);
   int r = 0;
-  for (; r + rows <= nv; r += rows) product_tile<rows, G>(c, x, nv, r, N, X);
-  for (; r + 2 <= nv; r += 2) product_tile<2, G>(c, x, nv, r, N, X);
-  if (r < nv) product_tile<1, G>(c, x, nv, r, N, X);
+  for (; r + rows <= count; r += rows) product_tile<rows, G>(c, x, N + r, N_step, out + r * step, step);
+  for (; r + 2 <= count; r += 2) product_tile<2, G>(c, x, N + r, N_step, out + r * step, step);
+  if (r < count) product_tile<1, G>(c, x, N + r, N_step, out + r * step, step);
 }
 
 // X <- -N X, where X has the sparsity of the tree and N is symmetric.
 template <class S, class P>
 JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, GatheredColumns<S>& x) {
   constexpr int groups = ProductTile<S>::kGroups;
-  int c = 0;
+  const int nv = tree.nv;
+  int first = 0;
   if constexpr (groups > 1) {
-    for (; c + groups <= tree.nv; c += groups) negative_columns<groups>(tree, Columns<S, S>{c}, N, X, x);
+    for (; first + groups <= nv; first += groups) {
+      const Columns<S, S> c{first};
+      x.template gather<groups>(tree, c, X);
+      product_rows<groups>(c, x, nv, N, nv, X, nv);
+    }
   }
-  for_columns<S>(c, tree.nv, [&](auto columns) { negative_columns<1>(tree, columns, N, X, x); });
+  for_columns<S>(first, nv, [&](auto c) {
+    x.gather(tree, c, X);
+    product_rows(c, x, nv, N, nv, X, nv);
+  });
 }
 
 // Whether products with M^-1 are faster than solves.
