@@ -120,6 +120,7 @@ from jounce.errors import (
     ModelError,
     ModelWarning,
     SingularError,
+    SweepError,
     TooLargeError,
     UnknownNameError,
 )
@@ -200,6 +201,7 @@ from jounce.simulation import (
     simulate,
     step,
 )
+from jounce.sweeps import MarkedSweep, sweep
 from jounce.trajectories import PathDynamics, TrajectorySample, path_dynamics
 
 __version__ = "0.2.0"
@@ -278,6 +280,7 @@ __all__ = [
     "LinearizedStep",
     "Loop",
     "MarkedRollout",
+    "MarkedSweep",
     "MassProperties",
     "Mimic",
     "MissingExtraError",
@@ -300,6 +303,7 @@ __all__ = [
     "SimulatedMotion",
     "SingularError",
     "Step",
+    "SweepError",
     "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
@@ -410,6 +414,7 @@ __all__ = [
     "step",
     "subtree_centers_of_mass",
     "subtree_masses",
+    "sweep",
     "torque_regressor",
     "total_mass",
     "trajectories",
