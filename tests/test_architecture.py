@@ -60,10 +60,11 @@ PYTHON_ROOMS = [
 ]
 """Rooms of the package in order: each may use those before it and, without cycles, itself."""
 
-PLANNED = {"sweeps", "viewer"}
+PLANNED = {"viewer"}
 """Rooms that have a place in the order but do not exist yet."""
 
 HEAVY = ["lxml", "mujoco", "scipy", "matplotlib", "pinocchio", "pydrake", "casadi", "rich", "viser"]
+HEAVY += ["concurrent", "multiprocessing", "distributed", "dask", "ray", "zarr", "cloudpickle"]
 
 
 BINDINGS = ROOT / "bindings"

@@ -129,6 +129,7 @@ from jounce.errors import (
     ModelError,
     ModelWarning,
     SingularError,
+    SweepError,
     TooLargeError,
     UnknownNameError,
 )
@@ -209,6 +210,7 @@ from jounce.simulation import (
     simulate,
     step,
 )
+from jounce.sweeps import MarkedSweep, sweep
 from jounce.trajectories import PathDynamics, TrajectorySample, path_dynamics
 
 __version__ = "0.2.0"
@@ -288,6 +290,7 @@ __all__ = [
     "LinearizedStep",
     "Loop",
     "MarkedRollout",
+    "MarkedSweep",
     "MassProperties",
     "Mimic",
     "MissingExtraError",
@@ -310,6 +313,7 @@ __all__ = [
     "SimulatedMotion",
     "SingularError",
     "Step",
+    "SweepError",
     "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
@@ -422,6 +426,7 @@ __all__ = [
     "step",
     "subtree_centers_of_mass",
     "subtree_masses",
+    "sweep",
     "torque_regressor",
     "total_mass",
     "trajectories",
