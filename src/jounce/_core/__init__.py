@@ -177,17 +177,17 @@ def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F
 
 def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function of complex numbers, in NumPy, the arguments of the compiled one."""
-    signature = inspect.signature(function)
     name = function.__name__
+    wanted = [x for x in inspect.signature(function).parameters if x not in ("out", "threads")]
+    taken = list(inspect.signature(compute).parameters)
+    if taken != wanted:
+        raise ImportError(f"{name} of complex numbers takes {taken}, not {wanted}")
 
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        out = given.pop("out", None)
-        given.pop("threads", None)
+    def computed(*args: Any, out: Any = None, threads: Any = 1, **kwargs: Any) -> Any:
         _check_complex_out(out)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                result = compute(**given)
+                result = compute(*args, **kwargs)
             if not np.isfinite(result).all():
                 raise errors.ArgumentError(f"the result of {name}() is not finite")
             if out is None:
