@@ -192,6 +192,7 @@ from jounce.series import (
     jacobian_series,
 )
 from jounce.simulation import (
+    ConstrainedStep,
     Control,
     Event,
     EventRecord,
@@ -254,6 +255,7 @@ __all__ = [
     "ConstrainedInverseDynamics",
     "ConstrainedInverseDynamicsSeries",
     "ConstrainedLinearization",
+    "ConstrainedStep",
     "Constraints",
     "Control",
     "Coupling",

@@ -65,10 +65,10 @@ def test_a_locked_joint_is_a_number_in_its_coupling(robot):
         edited = robot.lock(values)
         rest = [robot.q_slice(name).start for name in robot.joint_names if name not in joints]
         close(jc.Constraints(edited).residual(q[rest]), jc.Constraints(robot).residual(q), 13)
-    both = {name: 0.1 for name in ("joint1", "joint2")}
+    both = dict.fromkeys(("joint1", "joint2"), 0.1)
     assert not any(isinstance(x, jc.Coupling) for x in robot.lock(both).constraints)
     # frames that a lock brings together on one body are no constraint any more
-    everything = {name: 0.1 for name in robot.joint_names[1:]}
+    everything = dict.fromkeys(robot.joint_names[1:], 0.1)
     assert [type(x) for x in robot.lock(everything).constraints] == [jc.Point]
 
 

@@ -4,12 +4,18 @@ from jounce.simulation import _coupled  # noqa: F401, makes known what coupled m
 from jounce.simulation.adjoint import RolloutGradient, rollout_vjp
 from jounce.simulation.control import Control
 from jounce.simulation.events import Event, EventRecord, joint_limits
-from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
+from jounce.simulation.linearization import (
+    ConstrainedStep,
+    LinearizedStep,
+    SecondOrderStep,
+    linearize_step,
+)
 from jounce.simulation.motion import MotionCheck, SimulatedMotion
 from jounce.simulation.simulate import simulate
 from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
 
 __all__ = [
+    "ConstrainedStep",
     "Control",
     "Event",
     "EventRecord",
