@@ -27,6 +27,7 @@ __all__ = [
     "Tree",
     "clear_cache",
     "compiled",
+    "compiled_functions",
     "core_info",
     "doubtful_inertias",
     "elementwise",
@@ -136,6 +137,11 @@ def compiled(function: Any) -> Compiled | None:
         return _compiled.get(function)
     except TypeError:  # it cannot be a key
         return None
+
+
+def compiled_functions() -> dict[str, Any]:
+    """Public functions that are kernels, by name."""
+    return {known.name: function for function, known in _compiled.items()}
 
 
 def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
