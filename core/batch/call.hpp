@@ -47,9 +47,9 @@ struct Call {
 
   std::ptrdiff_t steps() const { return times > options.hold ? times - options.hold : 0; }
   Extent extent() const { return {order, rows < 0 ? 0 : rows}; }
-  Sizes sizes() const {
-    return {*tree, extent(), times, steps() / options.every + 1};
-  }
+  // States that a motion stores; most calls have none, and dividing takes long.
+  std::ptrdiff_t stored() const { return times < 0 ? 1 : steps() / options.every + 1; }
+  Sizes sizes() const { return {*tree, extent(), times, stored()}; }
 };
 
 struct Failure {

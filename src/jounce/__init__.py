@@ -12,7 +12,14 @@ A frozen `Model` and plain arrays in, fresh arrays out::
 import typing as _typing
 
 from jounce import lie, trajectories
-from jounce._core import core_info, get_cmake_dir, get_include, get_library, model_address
+from jounce._core import (
+    clear_cache,
+    core_info,
+    get_cmake_dir,
+    get_include,
+    get_library,
+    model_address,
+)
 from jounce.constraints import (
     ConstrainedDynamics,
     ConstrainedDynamicsDerivatives,
@@ -124,6 +131,7 @@ from jounce.errors import (
     ModelError,
     ModelWarning,
     SingularError,
+    SweepError,
     TooLargeError,
     UnknownNameError,
 )
@@ -187,6 +195,7 @@ from jounce.series import (
 )
 from jounce.simulation import (
     ConstrainedStep,
+    Contact,
     Control,
     Event,
     EventRecord,
@@ -198,6 +207,8 @@ from jounce.simulation import (
     SecondOrderStep,
     SimulatedMotion,
     Step,
+    coordinate_event,
+    height_event,
     joint_limits,
     linearize_step,
     rollout,
@@ -205,6 +216,7 @@ from jounce.simulation import (
     simulate,
     step,
 )
+from jounce.sweeps import MarkedSweep, sweep
 from jounce.trajectories import PathDynamics, TrajectorySample, path_dynamics
 
 __version__ = "0.2.0"
@@ -251,6 +263,7 @@ __all__ = [
     "ConstrainedLinearization",
     "ConstrainedStep",
     "Constraints",
+    "Contact",
     "Control",
     "Coupling",
     "DifferenceDerivatives",
@@ -286,6 +299,7 @@ __all__ = [
     "LinearizedStep",
     "Loop",
     "MarkedRollout",
+    "MarkedSweep",
     "MassProperties",
     "Mimic",
     "MissingExtraError",
@@ -308,6 +322,7 @@ __all__ = [
     "SimulatedMotion",
     "SingularError",
     "Step",
+    "SweepError",
     "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
@@ -334,6 +349,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_rate",
     "christoffel_symbols",
+    "clear_cache",
     "configuration",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
@@ -342,6 +358,7 @@ __all__ = [
     "constrained_hybrid_dynamics_series",
     "constrained_inverse_dynamics",
     "constrained_inverse_dynamics_series",
+    "coordinate_event",
     "coordinate_rates",
     "core_info",
     "coriolis_matrix",
@@ -358,6 +375,7 @@ __all__ = [
     "get_include",
     "get_library",
     "gravity_forces",
+    "height_event",
     "hybrid_dynamics",
     "hybrid_dynamics_derivatives",
     "hybrid_dynamics_series",
@@ -420,6 +438,7 @@ __all__ = [
     "step",
     "subtree_centers_of_mass",
     "subtree_masses",
+    "sweep",
     "torque_regressor",
     "total_mass",
     "trajectories",

@@ -27,6 +27,7 @@ __all__ = [
     "impulse",
     "project",
     "project_velocity",
+    "projected",
 ]
 
 _forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics")
@@ -413,15 +414,15 @@ def project(
         if not c.targeted.any():
             return array
         if c.targeted.all() or not (c.holonomic & ~c.targeted).any():
-            return _projected(model, array, c, tolerance, threads)
+            return projected(model, array, c, tolerance, threads)
         states = array.reshape(-1, model.nq)
-        fixed = [_projected(model, x, c.at(x), tolerance, threads) for x in states]
+        fixed = [projected(model, x, c.at(x), tolerance, threads) for x in states]
         return np.array(fixed).reshape(array.shape)
 
     return deliver(compute, out, (model.nq,), given)
 
 
-def _projected(model: Model, q: Array, c: Constraints, tolerance: float, threads: int) -> Array:
+def projected(model: Model, q: Array, c: Constraints, tolerance: float, threads: int) -> Array:
     """Newton's steps until the residual is small in every state, and one more if that helps."""
     worst = np.inf
     for _ in range(_MOST_STEPS):
