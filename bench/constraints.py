@@ -98,7 +98,65 @@ def run(effort: Effort, step: Steps) -> Report:
             table.add(label, what, each["jounce"], best, best / each["jounce"])
             promise = ">= 6" if what == "batch" else ">= 2"
             report.target(f"{label}, {what}", promise, best / each["jounce"])
+    _loops(report, effort, step)
+    _series(report, effort, step)
     return report
+
+
+def _loops(report: Report, effort: Effort, step: Steps) -> None:
+    """A chain of four-bars, each on the rod of the one before: time by their number."""
+    table = report.table("Loops in a row, one state", "loops", "rows", "us", "us per loop")
+    each = {}
+    for count in effort.pick((10, 25, 50, 100), (10, 25, 50), (2, 8)):
+        step(f"{count} loops in a row")
+        c = chain_of_loops(count)
+        model, still = c.model, np.zeros(c.model.nv)
+        measured = measure(
+            {"jounce": Call(jc.constrained_dynamics, (model, np.zeros(model.nq), still, still, c))},
+            effort,
+        )
+        report.keep(f"constraints/loops/{count}", measured)
+        each[count] = 1e6 * measured["jounce"].best / count
+        table.add(count, c.size, each[count] * count, each[count])
+    first, last = min(each), max(each)
+    report.target("loops in a row, growth per loop", "<= 1.5", each[last] / each[first])
+
+
+def _series(report: Report, effort: Effort, step: Steps) -> None:
+    """Time derivatives under constraints, beside those of the free robot."""
+    table = report.table(
+        "Series of Talos on two feet, one state", "order", "constrained, us", "free", "times"
+    )
+    standing = Standing(robots.load("Talos"), True, 1)
+    model, q, v, tau, c = standing.ours(0)
+    for order in effort.pick((0, 4, 8, 16), (4,), (1,)):
+        step(f"series of order {order}")
+        forces = np.zeros((order + 1, model.nv))
+        forces[0] = tau
+        calls = {
+            "jounce": Call(jc.constrained_dynamics_series, (model, q, v, forces, c)),
+            "free": Call(jc.forward_dynamics_series, (model, q, v, forces)),
+        }
+        measured = measure(calls, effort)
+        report.keep(f"constraints/series/{order}", measured)
+        held, free = (1e6 * measured[name].best for name in ("jounce", "free"))
+        table.add(order, held, free, held / free)
+
+
+def chain_of_loops(count: int) -> jc.Constraints:
+    """Four-bars on top of each other."""
+    build = jc.ModelBuilder()
+    body = {"mass": 1.0, "com": (0.1, 0.02, 0.3), "inertia": (0.1, 0.12, 0.05)}
+    items, carrier = [], None
+    for k in range(count):
+        build.add_body(f"crank{k}", carrier, "revolute", axis=(0, 1, 0), **body)
+        build.add_body(f"rod{k}", f"crank{k}", "revolute", (0, 0, 0.6), axis=(0, 1, 0), **body)
+        build.add_body(f"rocker{k}", carrier, "revolute", (0.5, 0, 0), axis=(0, 1, 0), **body)
+        build.add_frame(f"rod end{k}", f"rod{k}", (0.5, 0, 0))
+        build.add_frame(f"rocker end{k}", f"rocker{k}", (0, 0, 0.6))
+        items.append(jc.Point(f"rod end{k}", f"rocker end{k}"))
+        carrier = f"rod{k}"
+    return jc.Constraints(build.build(), items)
 
 
 def _comparisons(standing: Standing, count: int) -> Any:
