@@ -1,0 +1,94 @@
+"""Constraints that contradict each other, states that violate them, names and numbers of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+ARM = jc.models.chain(6)
+Q = np.linspace(0.1, 0.6, 6)
+STILL = np.zeros(6)
+
+
+def finite(result):
+    return all(np.isfinite(x).all() for x in result)
+
+
+def test_targets_that_contradict_each_other_cannot_be_met():
+    here = jc.Point("body5", target=(0.5, 0.0, 0.0))
+    there = jc.Point("body5", target=(0.0, 0.5, 0.0))
+    c = jc.Constraints(ARM, [here, there])
+    with pytest.raises(jc.errors.ArgumentError, match="cannot be met.*contradict each other"):
+        jc.project(ARM, Q, c)
+    # dynamics ask for accelerations only, where they agree
+    assert finite(jc.constrained_dynamics(ARM, Q, STILL, STILL, c))
+
+
+def test_accelerations_that_contradict_each_other_are_met_as_nearly_as_possible():
+    up, down = (jc.Point("body5", motion=[[0, 0, 0], [0, 0, s]]) for s in (1.0, -1.0))
+    both = jc.constrained_dynamics(ARM, Q, STILL, STILL, jc.Constraints(ARM, [up, down]))
+    still = jc.constrained_dynamics(ARM, Q, STILL, STILL, jc.Constraints(ARM, [jc.Point("body5")]))
+    assert finite(both)
+    np.testing.assert_allclose(both.a, still.a, atol=1e-9)
+    derivatives = jc.constrained_dynamics_derivatives(
+        ARM, Q, STILL, STILL, jc.Constraints(ARM, [up, down])
+    )
+    assert finite(derivatives)
+
+
+def test_a_state_that_violates_them_is_measured_and_brought_back():
+    c = jc.Constraints(ARM, [jc.Point("body5")]).at(Q)
+    away = Q + 0.01
+    assert np.abs(c.residual(away)).max() > 1e-3
+    assert np.abs(c.residual(jc.project(ARM, away, c))).max() < 1e-12
+    v = jc.project_velocity(ARM, Q, np.ones(6), c)
+    assert np.abs(c.velocity(Q, v)).max() < 1e-12
+    with pytest.raises(jc.errors.ArgumentError, match="actuation|cannot|motion"):
+        jc.constrained_inverse_dynamics(
+            ARM, Q, STILL, STILL, jc.Constraints(ARM, []), actuated=["joint0"]
+        )
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        jc.Weld("hand"),
+        jc.Point("body5", "hand"),
+        jc.Loop("body5", "hand", free=("rz",)),
+        jc.Distance("hand"),
+        jc.Rolling("hand", 0.1),
+        jc.Coupling({"elbow": 1.0, "joint0": 1.0}),
+    ],
+)
+def test_a_frame_or_joint_that_does_not_exist_is_named(item):
+    with pytest.raises(jc.errors.UnknownNameError, match="hand|elbow"):
+        jc.Constraints(ARM, [item])
+
+
+def test_no_constraints_are_no_constraints():
+    none = jc.Constraints(ARM, [])
+    tau = np.arange(6.0)
+    found = jc.constrained_dynamics(ARM, Q, STILL, tau, none)
+    np.testing.assert_array_equal(found.a, jc.forward_dynamics(ARM, Q, STILL, tau))
+    assert found.force.shape == (0,)
+    assert none.regular(Q)
+    assert jc.linearize(ARM, Q, STILL, tau, constraints=none).A_min.shape == (12, 12)
+    assert jc.constrained_dynamics_series(ARM, Q, STILL, tau[None], none).force.shape == (1, 0)
+    assert jc.impulse(ARM, Q, tau, none).impulse.shape == (0,)
+    np.testing.assert_array_equal(jc.project(ARM, Q, none), Q)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_more_rows_than_rates_hold_everything(count):
+    c = jc.Constraints(ARM, [jc.Weld(k) for k in range(6 - count, 6)])
+    assert c.size == 6 * count > ARM.nv
+    found = jc.constrained_dynamics(ARM, Q, STILL, np.ones(6), c)
+    assert finite(found)
+    if c.rank(Q) == 6:
+        assert np.abs(found.a).max() < 1e-8
+    forces = found.force @ c.jacobian(Q)
+    needed = jc.inverse_dynamics(ARM, Q, STILL, found.a) - np.ones(6)
+    np.testing.assert_allclose(forces, needed, atol=1e-7 * np.abs(needed).max())
+    assert finite(jc.constrained_dynamics_derivatives(ARM, Q, STILL, np.ones(6), c))
