@@ -20,7 +20,7 @@ def test_targets_that_contradict_each_other_cannot_be_met():
     here = jc.Point("body5", target=(0.5, 0.0, 0.0))
     there = jc.Point("body5", target=(0.0, 0.5, 0.0))
     c = jc.Constraints(ARM, [here, there])
-    with pytest.raises(jc.errors.ArgumentError, match="cannot be met.*contradict each other"):
+    with pytest.raises(jc.errors.ArgumentError, match=r"cannot be met.*contradict each other"):
         jc.project(ARM, Q, c)
     # dynamics ask for accelerations only, where they agree
     assert finite(jc.constrained_dynamics(ARM, Q, STILL, STILL, c))
@@ -45,7 +45,7 @@ def test_a_state_that_violates_them_is_measured_and_brought_back():
     assert np.abs(c.residual(jc.project(ARM, away, c))).max() < 1e-12
     v = jc.project_velocity(ARM, Q, np.ones(6), c)
     assert np.abs(c.velocity(Q, v)).max() < 1e-12
-    with pytest.raises(jc.errors.ArgumentError, match="actuation|cannot|motion"):
+    with pytest.raises(jc.errors.ArgumentError, match=r"actuation|cannot|motion"):
         jc.constrained_inverse_dynamics(
             ARM, Q, STILL, STILL, jc.Constraints(ARM, []), actuated=["joint0"]
         )
@@ -63,7 +63,7 @@ def test_a_state_that_violates_them_is_measured_and_brought_back():
     ],
 )
 def test_a_frame_or_joint_that_does_not_exist_is_named(item):
-    with pytest.raises(jc.errors.UnknownNameError, match="hand|elbow"):
+    with pytest.raises(jc.errors.UnknownNameError, match=r"hand|elbow"):
         jc.Constraints(ARM, [item])
 
 
