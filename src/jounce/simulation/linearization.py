@@ -21,6 +21,8 @@ from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.second_order import check_springs, step_hessian
 from jounce.simulation.stepping import time_step
 from jounce.simulation.tangents import States, TangentFlow
+from jounce.simulation.taylor import TAYLOR, checked_order
+from jounce.simulation.taylor_tangents import linearized_taylor
 
 __all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
 
@@ -71,6 +73,7 @@ def linearize_step(
     actuation: ArrayLike | None = None,
     passive: bool = False,
     weights: None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> LinearizedStep: ...
@@ -90,6 +93,7 @@ def linearize_step(
     actuation: ArrayLike | None = None,
     passive: bool = False,
     weights: ArrayLike,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> SecondOrderStep: ...
@@ -108,6 +112,7 @@ def linearize_step(
     actuation: ArrayLike | None = None,
     passive: bool = False,
     weights: ArrayLike | None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> LinearizedStep | SecondOrderStep:
@@ -134,6 +139,8 @@ def linearize_step(
                                   (Celledoni, Marthinsen, Owren 2003)
     "dopri5"               5      Dormand and Prince with six accelerations, as rkmk4
     "dop853"               8      Dormand and Prince with twelve accelerations, as rkmk4
+    "taylor"               2-30   the Taylor polynomial of the motion; its derivatives are those of
+                                  `forward_dynamics_series_derivatives`
     =====================  =====  ==============================================================
 
     Args:
@@ -150,6 +157,7 @@ def linearize_step(
             the state during the step.
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
+        order: of "taylor".
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -160,14 +168,20 @@ def linearize_step(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; weights with a spring in a spherical or free joint.
+            method; weights with a spring in a spherical or free joint; weights or passive forces
+            with "taylor".
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
-    chosen, step = find_method(method), time_step(dt, forward=False)
+    chosen: Method | int
+    if isinstance(method, str) and method == TAYLOR:
+        chosen = _taylor_order(order, passive, weights)
+    else:
+        chosen = find_method(method)
+    step = time_step(dt, forward=False)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -203,11 +217,18 @@ class _Given(Given):
         return (2 * self.model.nv,) if name == "weights" else super().own_axes(name)
 
 
+def _taylor_order(order: int, passive: bool, weights: ArrayLike | None) -> int:
+    """Return the order, if what is wanted has a series."""
+    if passive or weights is not None:
+        raise ArgumentError("method 'taylor' takes neither passive=True nor weights here")
+    return checked_order(order)
+
+
 def _step_all(
     model: Model,
     states: States,
     inputs: Inputs,
-    method: Method,
+    method: Method | int,
     passive: bool,
     weights: Array | None,
     threads: int,
@@ -219,16 +240,27 @@ def _step_all(
         shapes.append((2 * nv + m, 2 * nv + m))
     A, B, next_q, next_v, *H = (np.empty((count, *shape)) for shape in shapes)
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
+        if isinstance(method, int):
+            parts = linearized_taylor(model, states.portion(some), inputs, method, threads)
+            next_q[some], next_v[some] = parts[:2]
+            _fill(A[some], B[some], *parts[2:])
+            continue
         flow = TangentFlow.of(model, states.portion(some), inputs, passive, threads)
         if weights is None:
             q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
         else:
             q, v, dq, dv, H[0][some] = step_hessian(flow, method, weights[some])
         next_q[some], next_v[some] = q, v
-        for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
-            A[some, rows] = d[..., : 2 * nv]
-            B[some, rows] = d[..., 2 * nv :]
+        _fill(A[some], B[some], dq, dv)
     return [A, B, next_q, next_v, *H]
+
+
+def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
+    """Sort derivatives by state and inputs."""
+    nv = dq.shape[-2]
+    for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
+        A[:, rows] = d[..., : 2 * nv]
+        B[:, rows] = d[..., 2 * nv :]
 
 
 def _weights(model: Model, weights: ArrayLike) -> Array:
