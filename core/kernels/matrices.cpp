@@ -1,5 +1,5 @@
 // The mass matrix, its inverse, the centroidal momentum matrix.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/dynamics/momentum.hpp"
@@ -11,26 +11,26 @@ namespace {
 struct MassMatrix {
   static constexpr Signature signature{.name = "mass_matrix",
                                        .inputs = {configuration("q")},
-                                       .outputs = {{"M", shapes::v_by_v, Finite::diagonal}},
+                                       .outputs = {symmetric("M")},
                                        .packs = Packs::while_small};
   template <class S>
   using Work = MassMatrixWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    mass_matrix(x.tree, x.in("q"), x.out("M"), work);
+    mass_matrix<X::fill>(x.tree, x.in("q"), x.out("M"), work);
   }
 };
 
 struct InverseMassMatrix {
   static constexpr Signature signature{.name = "inverse_mass_matrix",
                                        .inputs = {configuration("q")},
-                                       .outputs = {{"inverse", shapes::v_by_v, Finite::diagonal}},
+                                       .outputs = {symmetric("inverse")},
                                        .packs = Packs::while_small};
   template <class S>
   using Work = InverseMassMatrixWork<S>;
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
-    return inverse_mass_matrix(x.tree, x.in("q"), x.out("inverse"), work);
+    return inverse_mass_matrix<X::fill>(x.tree, x.in("q"), x.out("inverse"), work);
   }
 };
 
@@ -63,7 +63,7 @@ struct CentroidalMomentumMatrixRate {
 
 KernelList matrix_kernels() {
   return differentiable<MassMatrix, InverseMassMatrix, CentroidalMomentumMatrix,
-                        CentroidalMomentumMatrixRate>();
+                        CentroidalMomentumMatrixRate>(second_derivatives<CentroidalMomentumMatrix>());
 }
 
 }  // namespace jounce
