@@ -54,6 +54,7 @@ NAMES = (
     "paths",
     "simulation",
     "rollouts",
+    "sweeps",
     "constraints",
 )
 RESULTS = Path(__file__).parent / "results"

@@ -45,6 +45,12 @@ bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
       order[positional++] = kOptions + k;
     }
   }
+  for (int i = 0; i < positional; ++i) {
+    const int slot = order[i];
+    const bool may_miss = slot >= kOptions ? s.options[slot - kOptions].optional
+                                           : slot >= kInputs && s.inputs[slot - kInputs].optional;
+    if (!may_miss) required = i + 1;
+  }
   return good;
 }
 
@@ -52,6 +58,8 @@ bool read_arguments(const Bound& bound, PyObject* const* args, Py_ssize_t n_args
                     PyObject* keyword_names, GivenArguments& arguments) {
   const Signature& s = *bound.kernel->signature;
   arguments.function = bound.function;
+  for (const int slot : {kModel, kOut, kThreads}) arguments.at[slot] = nullptr;
+  for (int i = 0; i < bound.positional; ++i) arguments.at[bound.order[i]] = nullptr;
   if (n_args > bound.positional) {
     raise(kArgumentTypeError, "%s() takes at most %d positional arguments, got %zd", bound.function,
           bound.positional, n_args);

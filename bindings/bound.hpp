@@ -19,6 +19,7 @@ struct Bound {
   PyObject* names[kSlots] = {};    // interned; null where a slot is not in use
   int order[kSlots] = {};          // slots of positional arguments: model, required inputs, options,
   int positional = 0;              // optional inputs
+  int required = 0;                // how many of them have to be given, at least
 
   // Of elementwise functions, which have no model:
   const Kernel* other = nullptr;    // the same function of elements of another shape, or null
@@ -29,10 +30,11 @@ struct Bound {
   bool prepare(const Kernel& own, PyTypeObject* type);
 };
 
-// The arguments as they were given, by slot; null where not given.
+// The arguments as they were given, by slot; null where not given. The slots that the function uses
+// are set, by `read_arguments`; clearing all of them would cost a short call as much as its work.
 struct GivenArguments {
-  const char* function = "";  // that they were given to, for messages
-  PyObject* at[kSlots] = {};
+  const char* function;  // that they were given to, for messages
+  PyObject* at[kSlots];
 };
 
 // False with an exception set if one is missing, unknown or given twice.
@@ -52,6 +54,9 @@ struct PythonModel {
   ~PythonModel() { Py_DECREF(frames); }
 };
 const PythonModel* model_of(PyObject* object);
+
+// The same for objects of the type that the first one had; null, without an exception, for others.
+const PythonModel* known_model(PyObject* object);
 
 // Whether it is a model of Python's that no tree was made for.
 bool is_treeless(PyObject* object);

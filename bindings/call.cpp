@@ -6,6 +6,7 @@
 #include "failures.hpp"
 #include "jounce/batch/schedule.hpp"
 #include "outputs.hpp"
+#include "single.hpp"
 
 namespace jounce {
 namespace {
@@ -20,7 +21,7 @@ PyObject* coupled = nullptr;
 PyObject* call_coupled(const Bound& bound, const GivenArguments& arguments) {
   PyObject* given = PyDict_New();
   for (int slot = 0; given && slot < kSlots; ++slot) {
-    PyObject* value = slot == kModel ? nullptr : arguments.at[slot];
+    PyObject* value = slot == kModel || !bound.names[slot] ? nullptr : arguments.at[slot];
     if (value && PyDict_SetItem(given, bound.names[slot], value) < 0) Py_CLEAR(given);
   }
   if (!given) return nullptr;
@@ -154,11 +155,14 @@ void use_coupled(PyObject* function) {
 PyObject* call_kernel(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,
                       PyObject* keyword_names) {
   try {
+    const PythonModel* own = n_args > 0 ? known_model(args[0]) : nullptr;
+    PyObject* result = own ? call_single(bound, *own, args, n_args, keyword_names) : nullptr;
+    if (result || PyErr_Occurred()) return result;
     GivenArguments arguments;
     Keep keep;
     if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
     if (coupled && is_treeless(arguments.at[kModel])) return call_coupled(bound, arguments);
-    const PythonModel* own = model_of(arguments.at[kModel]);
+    own = model_of(arguments.at[kModel]);
     return own ? call_with(bound, *bound.kernel, *own, arguments, keep) : nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();

@@ -36,18 +36,21 @@ bool depends_on_model(const Shape& shape) {
   return false;
 }
 
-// The order r that the rows of a series tell, if no input before it told.
-void learn_order(const Shape& shape, PyArrayObject* array, Call& call) {
+// Whether the rows of an input tell what no input before it told: the order r of a series, or the number
+// of times.
+bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
   const int at = PyArray_NDIM(array) - shape.rank;
-  if (!shape.is_series() || call.order >= 0 || at < 0) return;
-  const Py_ssize_t order = PyArray_DIM(array, at) - shape.dims[0].plus;
-  call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
-}
-
-// The number of times that the rows of an input tell.
-void learn_times(const Shape& shape, PyArrayObject* array, Call& call) {
-  const int at = PyArray_NDIM(array) - shape.rank;
-  if (shape.is_timed() && call.times < 0 && at >= 0) call.times = PyArray_DIM(array, at);
+  if (at < 0) return false;
+  if (shape.is_series() && call.order < 0) {
+    const Py_ssize_t order = PyArray_DIM(array, at) - shape.dims[0].plus;
+    call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
+    return true;
+  }
+  if (shape.is_timed() && call.times < 0) {
+    call.times = PyArray_DIM(array, at);
+    return true;
+  }
+  return false;
 }
 
 bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
@@ -179,7 +182,7 @@ bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call
     numbers += states * double(entries(s.outputs[k].shape, call.sizes()));
   }
   const double results = sizeof(double) * numbers;
-  for (int k = 0; k < s.inputs.count; ++k) {
+  for (int k = 0; batch.axes > 0 && k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
     if (!array || call.in_size[k] == 0) continue;
     const Py_ssize_t own = PyArray_SIZE(array) / call.in_size[k];
@@ -329,56 +332,54 @@ bool convert_inputs(const Signature& s, GivenArguments& arguments, Keep& keep) {
   return true;
 }
 
+bool read_option(const Option& option, PyObject* object, PyObject* owner, const PythonModel& model,
+                 Call& call, Keep& keep) {
+  const char* name = option.name;
+  std::ptrdiff_t number = 0;
+  bool good = false;
+  switch (option.kind) {
+    case Option::mask: return read_mask(name, object, call, keep);
+    case Option::frame: return read_frame(owner, model, object, call.options.frame);
+    case Option::representation: return read_representation(name, object, call.options.representation);
+    case Option::source: return read_representation(name, object, call.options.source);
+    case Option::method: return read_method(name, object, call);
+    case Option::tableau: return read_tableau(name, object, call, keep);
+    case Option::every: return read_integer(name, object, 1, PTRDIFF_MAX, call.options.every);
+    case Option::pair: return read_pair(name, object, call, keep);
+    case Option::order:
+      good = read_integer(name, object, 0, kMostOrder, number);
+      call.order = int(number);
+      break;
+    case Option::hold:
+      good = read_integer(name, object, 0, 1, number);
+      call.options.hold = int(number);
+      break;
+    case Option::passive:
+      good = read_integer(name, object, 0, 1, number);
+      call.options.passive = number != 0;
+      break;
+  }
+  return good;
+}
+
 bool read_options(const Signature& s, const GivenArguments& arguments, const PythonModel& model, Call& call,
                   FrameList& several, Keep& keep) {
+  PyObject* owner = arguments.at[kModel];
   for (int k = 0; k < s.options.count; ++k) {
+    const Option& option = s.options[k];
     PyObject* object = arguments.at[kOptions + k];
-    const char* name = s.options[k].name;
-    const Option::Kind kind = s.options[k].kind;
-    const bool may_miss = s.options[k].optional && (kind == Option::frame || kind == Option::mask);
+    const bool may_miss = option.optional && (option.kind == Option::frame || option.kind == Option::mask);
     if (!object || (object == Py_None && may_miss)) continue;
-    bool good = false;
-    switch (kind) {
-      case Option::mask: good = read_mask(name, object, call, keep); break;
-      case Option::frame: {
-        PyObject* owner = arguments.at[kModel];
-        good = is_list(object) ? read_frames(owner, model, object, several)
-                               : read_frame(owner, model, object, call.options.frame);
-        break;
-      }
-      case Option::representation:
-        good = read_representation(name, object, call.options.representation);
-        break;
-      case Option::source: good = read_representation(name, object, call.options.source); break;
-      case Option::method: good = read_method(name, object, call); break;
-      case Option::tableau: good = read_tableau(name, object, call, keep); break;
-      case Option::every: good = read_integer(name, object, 1, PTRDIFF_MAX, call.options.every); break;
-      case Option::pair: good = read_pair(name, object, call, keep); break;
-      case Option::order: {
-        std::ptrdiff_t order = 0;
-        good = read_integer(name, object, 0, kMostOrder, order);
-        call.order = int(order);
-        break;
-      }
-      case Option::hold: {
-        std::ptrdiff_t hold = 0;
-        good = read_integer(name, object, 0, 1, hold);
-        call.options.hold = int(hold);
-        break;
-      }
-      case Option::passive: {
-        std::ptrdiff_t passive = 0;
-        good = read_integer(name, object, 0, 1, passive);
-        call.options.passive = passive != 0;
-        break;
-      }
-    }
+    const bool frames = option.kind == Option::frame && is_list(object);
+    const bool good = frames ? read_frames(owner, model, object, several)
+                             : read_option(option, object, owner, model, call, keep);
     if (!good) return false;
   }
   return true;
 }
 
 bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call, Batch& batch, Keep& keep) {
+  Sizes sizes = call.sizes();
   for (int k = 0; k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
     call.in[k] = nullptr;
@@ -386,9 +387,8 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
     if (!array) continue;
     const Shape& shape = s.inputs[k].shape;
     Py_ssize_t want[kMostRank];
-    learn_order(shape, array, call);
-    learn_times(shape, array, call);
-    call.in_size[k] = entries(shape, call.sizes(), want);
+    if (learns(shape, array, call)) sizes = call.sizes();
+    call.in_size[k] = entries(shape, sizes, want);
     const int axes = PyArray_NDIM(array) - shape.rank;
     bool fits = axes >= 0;
     for (int i = 0; fits && i < shape.rank; ++i) fits = PyArray_DIM(array, axes + i) == want[i];

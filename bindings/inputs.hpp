@@ -34,7 +34,7 @@ class Keep {
 // Leading axes shared by all inputs.
 struct Batch {
   int axes = 0;
-  Py_ssize_t dims[kMostAxes] = {};
+  Py_ssize_t dims[kMostAxes];  // as many as there are axes
 };
 
 // Several frames where one is asked for: the results get an axis of frames after the leading ones.
@@ -50,6 +50,8 @@ std::string shape_text(const Py_ssize_t* dims, int n, bool leading = false);
 // converting objects may run Python code, the last step does not. All return false with an exception
 // set if something is wrong.
 bool convert_inputs(const Signature& signature, GivenArguments& arguments, Keep& keep);
+bool read_option(const Option& option, PyObject* object, PyObject* owner, const PythonModel& model,
+                 Call& call, Keep& keep);
 bool read_options(const Signature& signature, const GivenArguments& arguments, const PythonModel& model,
                   Call& call, FrameList& several, Keep& keep);
 // Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <cmath>
 #include <new>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "call.hpp"
 #include "elementwise.hpp"
 #include "jounce/batch/inertias.hpp"
+#include "jounce/batch/memory.hpp"
 #include "jounce/batch/pool.hpp"
 #include "jounce/batch/schedule.hpp"
 #include "jounce/kernels/list.hpp"
@@ -25,6 +27,16 @@ namespace jounce {
 namespace {
 
 PyTypeObject* tree_type = nullptr;
+
+// The type of models that Python uses, a heap type made from the one above; kept alive.
+std::atomic<PyTypeObject*> model_type{nullptr};
+
+void remember_type(PyObject* model) {
+  PyTypeObject* none = nullptr;
+  if (!model_type.load(std::memory_order_relaxed) && model_type.compare_exchange_strong(none, Py_TYPE(model))) {
+    Py_INCREF(Py_TYPE(model));
+  }
+}
 
 template <class T>
 using Array = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
@@ -180,6 +192,10 @@ void define_environment(nb::module_& m) {
         fill(array.data(), std::ptrdiff_t(array.size()), std::nan(""), threads ? threads : hardware_threads());
       },
       "array"_a, "threads"_a = 1, "Fill an array with NaN.");
+  m.def("set_cache_limit", &memory::set_limit, "bytes"_a, "How much memory of results may wait.");
+  m.def("cache_limit", &memory::limit, "The same.");
+  m.def("cached", &memory::kept, "Bytes of results that wait for others.");
+  m.def("clear_cache", &memory::clear, "Give them back to the system.");
   m.def("cores", &hardware_threads, "How many cores this process may use.");
   nb::list representations;
   for (const char* name : kRepresentations) representations.append(name);
@@ -243,8 +259,14 @@ bool is_treeless(PyObject* object) {
   return PyObject_TypeCheck(object, tree_type) && !nb::inst_ready(object);
 }
 
+const PythonModel* known_model(PyObject* object) {
+  if (Py_TYPE(object) != model_type.load(std::memory_order_relaxed) || !nb::inst_ready(object)) return nullptr;
+  return nb::inst_ptr<PythonModel>(object);
+}
+
 const PythonModel* model_of(PyObject* object) {
   if (PyObject_TypeCheck(object, tree_type) && nb::inst_ready(object)) {
+    remember_type(object);
     return nb::inst_ptr<PythonModel>(object);
   }
   raise(kArgumentTypeError, "model must be a jounce.Model, got %s", Py_TYPE(object)->tp_name);

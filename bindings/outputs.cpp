@@ -6,6 +6,7 @@
 #include <string>
 
 #include "copies.hpp"
+#include "jounce/batch/memory.hpp"
 #include "jounce/batch/schedule.hpp"
 
 namespace jounce {
@@ -26,16 +27,33 @@ void wrong_output(PyObject* given, const Py_ssize_t* dims, int axes) {
   Py_XDECREF(got);
 }
 
+// NumPy's arrays of results get their memory from `memory`, and return it when they die.
+void* take_zeros(void*, std::size_t count, std::size_t size) {
+  void* block = memory::take(count * size);
+  if (block) std::memset(block, 0, count * size);
+  return block;
+}
+
+PyObject* memory_handler() {
+  static PyDataMem_Handler handler = {
+      "jounce", 1,
+      {nullptr, [](void*, std::size_t bytes) { return memory::take(bytes); }, take_zeros,
+       [](void*, void* block, std::size_t bytes) { return memory::resize(block, bytes); },
+       [](void*, void* block, std::size_t) { memory::give(block); }}};
+  static PyObject* capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
+  return capsule;
+}
+
 // The array to write an output to: new, or the caller's.
-PyArrayObject* output_array(const Shape& shape, const Call& call, const Batch& batch,
-                            const FrameList& several, PyObject* given) {
+PyArrayObject* output_array(const Shape& shape, const Sizes& sizes, const Batch& batch,
+                            const FrameList& several, PyObject* given, std::ptrdiff_t& size) {
   Py_ssize_t dims[kMostAxes + 1 + kMostRank];
   int lead = batch.axes;
   for (int i = 0; i < lead; ++i) dims[i] = batch.dims[i];
   if (several.given) dims[lead++] = Py_ssize_t(several.frames.size());
-  entries(shape, call.sizes(), dims + lead);
+  size = entries(shape, sizes, dims + lead);
   const int axes = lead + shape.rank;
-  if (!given) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(axes, dims, NPY_DOUBLE));
+  if (!given) return reinterpret_cast<PyArrayObject*>(new_array(axes, dims));
   bool fits = PyArray_Check(given);
   auto* array = reinterpret_cast<PyArrayObject*>(given);
   fits = fits && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY(array) && PyArray_NDIM(array) == axes;
@@ -50,6 +68,22 @@ PyArrayObject* output_array(const Shape& shape, const Call& call, const Batch& b
 
 }  // namespace
 
+PyObject* new_array(int axes, const Py_ssize_t* dims) {
+  auto* own = const_cast<Py_ssize_t*>(dims);
+  double bytes = sizeof(double);
+  for (int i = 0; i < axes; ++i) bytes *= double(dims[i]);
+  if (bytes < double(memory::kLeast)) return PyArray_SimpleNew(axes, own, NPY_DOUBLE);
+  PyObject* ours = memory_handler();
+  PyObject* before = ours ? PyDataMem_SetHandler(ours) : nullptr;
+  if (!before) return nullptr;
+  PyObject* array = PyArray_SimpleNew(axes, own, NPY_DOUBLE);
+  PyObject* same = PyDataMem_SetHandler(before);
+  Py_DECREF(before);
+  if (!same) Py_CLEAR(array);
+  Py_XDECREF(same);
+  return array;
+}
+
 bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch& batch,
                       const FrameList& several, Keep& keep) {
   count_ = s.outputs.count;
@@ -58,14 +92,15 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
     raise(kArgumentError, "out must be a tuple of %d arrays", count_);
     return false;
   }
+  const Sizes sizes = call.sizes();
   for (int k = 0; k < count_; ++k) {
     PyObject* given = out && count_ > 1 ? PyTuple_GET_ITEM(out, k) : out;
-    PyArrayObject* array = output_array(s.outputs[k].shape, call, batch, several, given);
+    std::ptrdiff_t& size = call.out_size[k];
+    PyArrayObject* array = output_array(s.outputs[k].shape, sizes, batch, several, given, size);
     if (!array) return false;
     arrays_[k] = keep(reinterpret_cast<PyObject*>(array));
     call.out[k] = static_cast<double*>(PyArray_DATA(array));
-    call.out_size[k] = call.out_step[k] = entries(s.outputs[k].shape, call.sizes());
-    if (several.given) call.out_step[k] *= std::ptrdiff_t(several.frames.size());
+    call.out_step[k] = several.given ? size * std::ptrdiff_t(several.frames.size()) : size;
   }
   if (!out) return true;
   for (int k = 0; k < count_; ++k) {
@@ -111,19 +146,22 @@ void Outputs::spoil(int threads) const {
   }
 }
 
-PyObject* Outputs::result(const Bound& bound) const {
+PyObject* Outputs::result(const Bound& bound) const { return result_of(bound, arrays_, given_); }
+
+PyObject* result_of(const Bound& bound, PyObject* const* arrays, bool given) {
   const Signature& s = *bound.kernel->signature;
-  if (count_ == 1) {
-    Py_INCREF(arrays_[0]);
-    return s.outputs[0].shape.rank == 0 && !given_
-               ? PyArray_Return(reinterpret_cast<PyArrayObject*>(arrays_[0]))
-               : arrays_[0];
+  const int count = s.outputs.count;
+  if (count == 1) {
+    Py_INCREF(arrays[0]);
+    return s.outputs[0].shape.rank == 0 && !given
+               ? PyArray_Return(reinterpret_cast<PyArrayObject*>(arrays[0]))
+               : arrays[0];
   }
   PyTypeObject* type = bound.result ? bound.result : &PyTuple_Type;
-  PyObject* all = type->tp_alloc(type, count_);
-  for (int k = 0; all && k < count_; ++k) {
-    Py_INCREF(arrays_[k]);
-    PyTuple_SET_ITEM(all, k, arrays_[k]);
+  PyObject* all = type->tp_alloc(type, count);
+  for (int k = 0; all && k < count; ++k) {
+    Py_INCREF(arrays[k]);
+    PyTuple_SET_ITEM(all, k, arrays[k]);
   }
   return all;
 }

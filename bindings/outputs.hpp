@@ -5,6 +5,12 @@
 
 namespace jounce {
 
+// A new array of doubles; null with an exception set.
+PyObject* new_array(int axes, const Py_ssize_t* dims);
+
+// What a function returns, from the arrays of its outputs; those of `out=` if `given`.
+PyObject* result_of(const Bound& bound, PyObject* const* arrays, bool given);
+
 // Outputs of one call. If it fails, `out` holds no results and inputs that shared its memory are as
 // they were: nothing is half-done.
 class Outputs {

@@ -60,11 +60,12 @@ PYTHON_ROOMS = [
 ]
 """Rooms of the package in order: each may use those before it and, without cycles, itself."""
 
-PLANNED = {"sweeps", "viewer"}
+PLANNED = {"viewer"}
 """Rooms that have a place in the order but do not exist yet."""
 
 HEAVY = [
     *("lxml", "mujoco", "scipy", "matplotlib", "pinocchio", "pydrake", "casadi", "rich", "viser"),
+    *("concurrent", "multiprocessing", "distributed", "dask", "ray", "zarr", "cloudpickle"),
     *("jax", "jaxlib", "torch"),
 ]
 

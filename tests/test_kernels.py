@@ -28,7 +28,9 @@ INTERNAL = {
     "constraint_rows",
     "constraint_row_derivatives",
     "constrained_forward",
+    "constrained_forward_derivatives",
     "constrained_jump",
+    "constrained_jump_derivatives",
     "constraint_inertia",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""

@@ -20,5 +20,6 @@ python=$(tools/variant.sh "$kind" "$base" JOUNCE_ISA=v3 JOUNCE_OPTIMIZE=-O1 \
 # Python's own allocations are not the core's; a fork of threads is what some tests are about.
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS="halt_on_error=1:die_after_fork=0:suppressions=$PWD/tools/tsan.supp"
-export JOUNCE_ISA=v3
+# Memory that is used again hides who uses it too late.
+export JOUNCE_ISA=v3 JOUNCE_CACHE_MB=0
 LD_PRELOAD="$(g++ -print-file-name=$library) $(g++ -print-file-name=libstdc++.so)" exec "$python" "$@"

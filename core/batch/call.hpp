@@ -45,9 +45,9 @@ struct Call {
   void* stop_data = nullptr;
 
   std::ptrdiff_t steps() const { return times > options.hold ? times - options.hold : 0; }
-  Sizes sizes() const {
-    return {*tree, order, times, steps() / options.every + 1};
-  }
+  // States that a motion stores; most calls have none, and dividing takes long.
+  std::ptrdiff_t stored() const { return times < 0 ? 1 : steps() / options.every + 1; }
+  Sizes sizes() const { return {*tree, order, times, stored()}; }
 };
 
 struct Failure {

@@ -205,6 +205,15 @@ bool is_short(const Kernel& kernel, const Call& call) {
   return call.states == 1 && work_per_state(*kernel.signature, call) < kLongCall;
 }
 
+bool runs_alone(const Kernel& kernel, const Model& model, const Call& call) {
+  try {
+    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+    return kernel.run(call, 0, 1, block).kind == Failure::none;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
   try {
     char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));

@@ -23,6 +23,9 @@ JOUNCE_EXPORT bool is_short(const Kernel& kernel, const Call& call);
 // The call of one state, on this thread; what `run_batch` does with a short one.
 JOUNCE_EXPORT Outcome run_one(const Kernel& kernel, const Model& model, const Call& call);
 
+// The same where it is enough to know whether it went well; false if memory is short, too.
+JOUNCE_EXPORT bool runs_alone(const Kernel& kernel, const Model& model, const Call& call);
+
 JOUNCE_EXPORT Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call,
                                 int threads, const Watch& watch = {});
 

@@ -62,7 +62,12 @@ struct Output {
   Shape shape = {};
   Finite finite = Finite::entries;
   Holds holds = Holds::numbers;
+  bool symmetric = false;  // of packs, the kernel fills the upper triangle alone (see Arguments::fill)
 };
+// A positive definite matrix over the rates: its diagonal bounds the rest.
+constexpr Output symmetric(const char* name) {
+  return {name, shapes::v_by_v, Finite::diagonal, Holds::numbers, true};
+}
 constexpr Output configuration_output(const char* name) {
   return {name, shapes::q, Finite::entries, Holds::configuration};
 }
@@ -135,7 +140,7 @@ constexpr bool is_consistent(const Signature& s) {
     }
   }
   for (const Output& output : s.outputs) {
-    if (output.finite != Finite::diagonal) continue;
+    if (output.finite != Finite::diagonal && !output.symmetric) continue;
     const Dimension* dims = output.shape.dims;
     good = good && output.shape.rank == 2 && dims[0].of == Dimension::nv && dims[1].of == Dimension::nv;
   }

@@ -24,6 +24,9 @@ struct Arguments {
     int at;
     consteval OutputName(const char* name) : at(K::signature.outputs.position(name)) {}
   };
+  // What to write of a symmetric output.
+  static constexpr Fill fill = std::is_same_v<S, Wide> ? Fill::upper : Fill::whole;
+
   const Tree<P>& tree;
   const Options<P>& options;
   const S* const* inputs;
@@ -140,7 +143,11 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
     for (int k = 0; k < n_outputs; ++k) {
       if (K::signature.outputs[k].shape.is_timed()) continue;
       double* to = call.out[k] + first * call.out_step[k];
-      store(layout.out[k], count, call.out_size[k], to, call.out_step[k]);
+      if (K::signature.outputs[k].symmetric) {
+        store_symmetric(layout.out[k], count, call.tree->nv, to, call.out_step[k]);
+      } else {
+        store(layout.out[k], count, call.out_size[k], to, call.out_step[k]);
+      }
     }
   }
   if (bad >= 0) return {K::signature.demands.count ? Failure::demand : Failure::singular, first, bad};
@@ -179,15 +186,22 @@ inline std::size_t bytes(const Tree<double>& tree, int order, bool wide) {
   return arena.used();
 }
 
+// A pack costs as much as three states by themselves, if registers are wide; so few go one by one.
+constexpr int kFew = 3 * lanes<Wide> / 8 > 1 ? 3 * lanes<Wide> / 8 : 1;
+
 template <class K>
 Failure run_states(const Call& call, std::ptrdiff_t first, int count, char* block) {
   if constexpr (K::signature.packs == Packs::only) {
     return run<K, Wide>(call, first, count, block);
   } else {
     if constexpr (K::signature.packs != Packs::never) {
-      if (count > 1) return run<K, Wide>(call, first, count, block);
+      if (count > kFew) return run<K, Wide>(call, first, count, block);
     }
-    return run<K, double>(call, first, count, block);
+    for (int i = 0; i < count; ++i) {
+      const Failure bad = run<K, double>(call, first + i, 1, block);
+      if (bad.kind != Failure::none) return bad;
+    }
+    return {};
   }
 }
 

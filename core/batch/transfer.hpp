@@ -54,7 +54,7 @@ inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const P
   return finite;
 }
 
-// W numbers of each of W states; written out, so that they stay in registers.
+// W numbers of each of W states.
 template <int W, int... I>
 JOUNCE_INLINE void load_rows(const double* const (&row)[W], std::ptrdiff_t at, Pack<W> (&x)[W],
                              std::integer_sequence<int, I...>) {
@@ -69,7 +69,7 @@ JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std:
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];
-    load_rows(row, k, x, std::make_integer_sequence<int, W>{});
+    load_rows(row, k, x, AllRows<W>{});
     transpose(x);
     for (int i = 0; i < W; ++i) to[k + i] = x[i];
   }
@@ -89,6 +89,45 @@ JOUNCE_SHARED void store(const Pack<W>* from, int count, std::ptrdiff_t n, doubl
   }
   for (; k < n; ++k) {
     for (int i = 0; i < count; ++i) to[step * i + k] = from[k].v[i];
+  }
+}
+
+// W numbers, given by at(i), of `count` states, which lie `step` apart.
+template <int W, class At, int... I>
+JOUNCE_INLINE void store_tile(At&& at, int count, double* to, std::ptrdiff_t step,
+                              std::integer_sequence<int, I...>) {
+  Pack<W> x[W] = {at(I)...};
+  transpose(x);
+  for (int i = 0; i < count; ++i) std::memcpy(to + step * i, &x[i].v, sizeof(x[i].v));
+}
+
+// The same for n x n matrices of which the upper triangle is given.
+template <int W>
+JOUNCE_SHARED void store_symmetric(const Pack<W>* from, int count, int n, double* to, std::ptrdiff_t step) {
+  const auto entry = [&](std::ptrdiff_t r, std::ptrdiff_t c) {
+    return c < r ? from[c * n + r] : from[r * n + c];
+  };
+  constexpr AllRows<W> all{};
+  for (int r = 0; r < n; ++r, to += n) {
+    const Pack<W>*column = from + r, *row = from + std::ptrdiff_t(r) * n;
+    int c = 0;
+    for (; c + W <= r; c += W) {
+      store_tile<W>([&](int i) { return column[std::ptrdiff_t(c + i) * n]; }, count, to + c, step, all);
+    }
+    if (c + W <= n && c < r) {
+      store_tile<W>([&](int i) { return entry(r, c + i); }, count, to + c, step, all);
+      c += W;
+    }
+    for (; c + W <= n; c += W) store_tile<W>([&](int i) { return row[c + i]; }, count, to + c, step, all);
+    if (c < n && n >= W) {  // the last W once more
+      c = n - W;
+      store_tile<W>([&](int i) { return entry(r, c + i); }, count, to + c, step, all);
+      continue;
+    }
+    for (; c < n; ++c) {
+      const Pack<W> x = entry(r, c);
+      for (int i = 0; i < count; ++i) to[step * i + c] = x.v[i];
+    }
   }
 }
 

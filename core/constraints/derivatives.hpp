@@ -9,9 +9,14 @@
 
 namespace jounce {
 
-// Of one state; (m, nv) each but transposed_dq, (nv, nv).
+// Of one state; (m, nv) each. To transposed_dq, (nv, nv), is added.
 struct RowDerivatives {
   double *velocity_dq, *acceleration_dq, *acceleration_dv, *transposed_dq;
+};
+
+// A rate and its node.
+struct Direction {
+  int rate, node;
 };
 
 struct RowDerivativesWork {
@@ -20,7 +25,7 @@ struct RowDerivativesWork {
   D *q, *v, *a, *force;   // of one state, with tangents
   D *J_force;             // (nv)
   D *velocity, *acceleration;  // (m)
-  int* direction;         // (nv) rates that a record depends on
+  Direction* direction;   // (nv) rates that a record depends on
 
   template <class P>
   RowDerivativesWork(const Tree<P>& tree, int order, Arena& arena) : rows(tree, arena) {
@@ -31,22 +36,22 @@ struct RowDerivativesWork {
     J_force = arena.take<D>(tree.nv);
     velocity = arena.take<D>(order + 1);
     acceleration = arena.take<D>(order + 1);
-    direction = arena.take<int>(tree.nv);
+    direction = arena.take<Direction>(tree.nv);
   }
 };
 
-// Marks the rates between a node and an ancestor; returns how many there are.
-inline int collect_rates(const Tree<double>& tree, int from, int stop, int count, int* direction) {
+// Appends the rates between a node and an ancestor; returns how many there are.
+inline int collect_rates(const Tree<double>& tree, int from, int stop, int count, Direction* direction) {
   for (int i = from; i != stop; i = tree.nodes[i].parent) {
-    for (int k = 0; k < tree.nodes[i].nv; ++k) direction[count++] = tree.nodes[i].v + k;
+    for (int k = 0; k < tree.nodes[i].nv; ++k) direction[count++] = {tree.nodes[i].v + k, i};
   }
   return count;
 }
 
 // Rates that a record depends on.
-inline int directions_of(const Tree<double>& tree, const Constraint& c, int* direction) {
+inline int directions_of(const Tree<double>& tree, const Constraint& c, Direction* direction) {
   if (c.kind == Constraint::coupling) {
-    direction[0] = c.v;
+    direction[0] = {c.v, node_of_rate(tree, c.v)};
     return 1;
   }
   int count = collect_rates(tree, c.first.node, c.common, 0, direction);
@@ -55,23 +60,24 @@ inline int directions_of(const Tree<double>& tree, const Constraint& c, int* dir
   return collect_rates(tree, c.common, -1, count, direction);  // by the rotation in the world
 }
 
-// The tangent of q along rate r, in one lane of the duals.
-inline void seed_coordinates(const Tree<double>& tree, const double* q, int r, int at, double sign,
-                             RowDerivativesWork& work) {
-  int i = 0;
-  while (i + 1 < tree.n && tree.nodes[i + 1].v <= r) ++i;
-  const Node<double>& node = tree.nodes[i];
+// The tangent of q along a rate, times a sign, in one lane of the duals.
+inline void seed_coordinates(const Tree<double>& tree, const double* q, const Direction& along, int at,
+                             double sign, RowDerivativesWork& work) {
+  const Node<double>& node = tree.nodes[along.node];
   double rate[6] = {}, tangent[7];
-  rate[r - node.v] = sign;
+  rate[along.rate - node.v] = sign;
   joint_coordinate_rates(node, q + node.q, rate, tangent);
   for (int k = 0; k < coordinates(node.kind); ++k) set_lane(work.q[node.q + k].d, at, tangent[k]);
+  if (node.angle < 0) return;
+  auto &sine = work.rows.angles.sine[node.angle], &cosine = work.rows.angles.cosine[node.angle];
+  set_lane(sine.d, at, lane(cosine.x, at) * tangent[0]);
+  set_lane(cosine.d, at, -lane(sine.x, at) * tangent[0]);
 }
 
 // Rows and J^T f of one record at the duals of the workspace.
 inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces,
                      RowDerivativesWork& work) {
   using D = RowDerivativesWork::D;
-  work.rows.angles.compute(tree, work.q);
   if (c.kind == Constraint::coupling) {
     work.velocity[c.row] = work.acceleration[c.row] = D(0.0);
     constraint_rows(tree, c, work.q, work.v, work.a,
@@ -94,34 +100,36 @@ inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_fo
 }
 
 // Adds the tangents of rows [c.row, c.row + count) to columns of a matrix.
-inline void add_tangents(const Constraint& c, int rows, const Dual<Wide>* x, const int* direction,
+inline void add_tangents(const Constraint& c, int rows, const Dual<Wide>* x, const Direction* direction,
                          int count, int nv, double* out) {
   for (int i = c.row; i < c.row + rows; ++i) {
-    for (int k = 0; k < count; ++k) out[std::size_t(i) * nv + direction[k]] += lane(x[i].d, k);
+    for (int k = 0; k < count; ++k) out[std::size_t(i) * nv + direction[k].rate] += lane(x[i].d, k);
   }
 }
 
-// One record along at most a register of directions.
+// One record of so many rates along at most a register of them, from the rate `from`.
 inline void differentiate(const Tree<double>& tree, const Constraint& c, int rows, const double* q,
-                          const int* direction, int count, const RowDerivatives& out,
-                          RowDerivativesWork& work) {
+                          int rates, int from, const RowDerivatives& out, RowDerivativesWork& work) {
   using D = RowDerivativesWork::D;
-  const int nv = tree.nv;
-  std::fill_n(work.J_force, nv, D(0.0));
-  for (int k = 0; k < count; ++k) seed_coordinates(tree, q, direction[k], k, 1.0, work);
+  const int nv = tree.nv, count = std::min(rates - from, lanes<Wide>);
+  const Direction* along = work.direction + from;
+  for (int i = 0; i < rates; ++i) work.J_force[work.direction[i].rate] = D(0.0);
+  for (int k = 0; k < count; ++k) seed_coordinates(tree, q, along[k], k, 1.0, work);
   evaluate(tree, c, true, work);
-  add_tangents(c, rows, work.velocity, direction, count, nv, out.velocity_dq);
-  add_tangents(c, rows, work.acceleration, direction, count, nv, out.acceleration_dq);
-  for (int i = 0; i < nv; ++i) {
-    for (int k = 0; k < count; ++k) out.transposed_dq[std::size_t(i) * nv + direction[k]] += lane(work.J_force[i].d, k);
+  add_tangents(c, rows, work.velocity, along, count, nv, out.velocity_dq);
+  add_tangents(c, rows, work.acceleration, along, count, nv, out.acceleration_dq);
+  for (int i = 0; i < rates; ++i) {
+    const int r = work.direction[i].rate;
+    double* row = out.transposed_dq + std::size_t(r) * nv;
+    for (int k = 0; k < count; ++k) row[along[k].rate] += lane(work.J_force[r].d, k);
   }
   for (int k = 0; k < count; ++k) {
-    seed_coordinates(tree, q, direction[k], k, 0.0, work);
-    set_lane(work.v[direction[k]].d, k, 1.0);
+    seed_coordinates(tree, q, along[k], k, 0.0, work);
+    set_lane(work.v[along[k].rate].d, k, 1.0);
   }
   evaluate(tree, c, false, work);
-  add_tangents(c, rows, work.acceleration, direction, count, nv, out.acceleration_dv);
-  for (int k = 0; k < count; ++k) set_lane(work.v[direction[k]].d, k, 0.0);
+  add_tangents(c, rows, work.acceleration, along, count, nv, out.acceleration_dv);
+  for (int k = 0; k < count; ++k) set_lane(work.v[along[k].rate].d, k, 0.0);
 }
 
 template <class Table>
@@ -130,19 +138,18 @@ void row_derivatives(const Tree<double>& tree, const Table& table, int m, const 
                      RowDerivativesWork& work) {
   const std::size_t entries = std::size_t(m) * tree.nv;
   for (double* x : {out.velocity_dq, out.acceleration_dq, out.acceleration_dv}) std::fill_n(x, entries, 0.0);
-  std::fill_n(out.transposed_dq, std::size_t(tree.nv) * tree.nv, 0.0);
   for (int k = 0; k < tree.nq; ++k) work.q[k] = q[k];
   for (int k = 0; k < tree.nv; ++k) work.v[k] = v[k], work.a[k] = a[k];
   for (int k = 0; k < m; ++k) work.force[k] = force[k];
+  work.rows.angles.compute(tree, work.q);
   for (std::ptrdiff_t i = 0; i < table.count; ++i) {
     const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
     int rows = 0;
     for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
     if (!rows) continue;
-    const int count = directions_of(tree, c, work.direction);
-    for (int from = 0; from < count; from += lanes<Wide>) {
-      const int some = count - from < lanes<Wide> ? count - from : lanes<Wide>;
-      differentiate(tree, c, rows, q, work.direction + from, some, out, work);
+    const int rates = directions_of(tree, c, work.direction);
+    for (int from = 0; from < rates; from += lanes<Wide>) {
+      differentiate(tree, c, rows, q, rates, from, out, work);
     }
   }
 }

@@ -108,10 +108,8 @@ template <class S, class P>
 void reduce_rows(const Tree<P>& tree, const ArticulatedWork<S>& factors, const Constraint& c, const S* q,
                  const Relative<S>& A, const ConstraintRow<S>* row, int count, OperationalWork<S>& work) {
   if (c.kind == Constraint::coupling) {
-    int node = 0;
-    while (node + 1 < tree.n && tree.nodes[node + 1].v <= c.v) ++node;
     if (!c.selected) return;
-    reduce(tree, factors, node, Force<S>::zero(), c.v, Term<S>(c, q[c.q]).slope, c.row, 1, work);
+    reduce(tree, factors, node_of_rate(tree, c.v), Force<S>::zero(), c.v, Term<S>(c, q[c.q]).slope, c.row, 1, work);
     return;
   }
   Force<S> first[kMostRows], second[kMostRows];

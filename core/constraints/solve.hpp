@@ -27,6 +27,7 @@ struct RowSolveWork {
   double *K, *Q, *R;  // (m, m) each; Q column by column
   double *x, *scale;
   int* order;
+  bool chosen = false;  // whether these were used
 
   RowSolveWork(int rows, Arena& arena) : m(rows) {
     const std::size_t square = std::size_t(m) * m;
@@ -171,13 +172,53 @@ int solve_dependent(const S* K, const S* scale, int state, S* b, RowSolveWork<S>
 // K f = b in place, K by its upper half; the rank goes to `rank`.
 template <class S>
 void solve_rows(const S* K, const S* scale, S* b, S* rank, RowSolveWork<S>& work) {
-  if (factor_rows(K, scale, work)) {
+  work.chosen = !factor_rows(K, scale, work);
+  if (!work.chosen) {
     substitute_rows(work, b);
     *rank = S(double(work.m));
     return;
   }
   for (int state = 0; state < lanes<S>; ++state) {
     set_lane(*rank, state, double(solve_dependent(K, scale, state, b, work)));
+  }
+}
+
+// The same for the rows of a matrix B, (m, columns), after solve_rows of one state; `spare` has its size.
+inline void solve_columns(int rank, std::size_t columns, double* B, double* spare,
+                          const RowSolveWork<double>& work) {
+  const int m = work.m;
+  const auto row = [columns](double* x, int i) { return x + i * columns; };
+  const auto subtract = [columns](double factor, const double* x, double* y) {
+    for (std::size_t c = 0; c < columns; ++c) y[c] -= factor * x[c];
+  };
+  const auto scale = [columns](double factor, double* y) {
+    for (std::size_t c = 0; c < columns; ++c) y[c] *= factor;
+  };
+  if (rank == m && !work.chosen) {
+    for (int i = 0; i < m; ++i) {
+      for (int k = 0; k < i; ++k) subtract(work.L[i * m + k], row(B, k), row(B, i));
+    }
+    for (int i = m - 1; i >= 0; --i) {
+      scale(work.pivot[i], row(B, i));
+      for (int k = i + 1; k < m; ++k) subtract(work.L[k * m + i], row(B, k), row(B, i));
+    }
+    return;
+  }
+  for (int k = 0; k < rank; ++k) {  // as in least_norm
+    std::fill_n(row(spare, k), columns, 0.0);
+    for (int i = 0; i < m; ++i) subtract(-work.Q[k * m + i], row(B, i), row(spare, k));
+  }
+  for (int k = rank - 1; k >= 0; --k) {
+    for (int j = k + 1; j < rank; ++j) subtract(work.R[k * m + j], row(spare, j), row(spare, k));
+    scale(1.0 / work.R[k * m + k], row(spare, k));
+  }
+  for (int k = 0; k < rank; ++k) {
+    for (int j = 0; j < k; ++j) subtract(work.R[j * m + k], row(spare, j), row(spare, k));
+    scale(1.0 / work.R[k * m + k], row(spare, k));
+  }
+  std::fill_n(B, m * columns, 0.0);
+  for (int i = 0; i < m; ++i) {
+    for (int k = 0; k < rank; ++k) subtract(-work.Q[k * m + i], row(spare, k), row(B, i));
   }
 }
 

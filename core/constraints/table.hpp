@@ -50,6 +50,14 @@ int common_ancestor(const Tree<P>& tree, int a, int b) {
   return a;
 }
 
+// The node that has a rate.
+template <class P>
+int node_of_rate(const Tree<P>& tree, int rate) {
+  int node = 0;
+  while (node + 1 < tree.n && tree.nodes[node + 1].v <= rate) ++node;
+  return node;
+}
+
 // A whole number that lies where it must.
 inline int whole(double x, int least, int most) {
   return x >= most ? most : x >= least ? int(x) : least;

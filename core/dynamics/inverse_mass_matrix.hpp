@@ -224,21 +224,21 @@ JOUNCE_INLINE void inverse_mass_outward(const Tree<P>& tree, int first, int last
 }
 
 // At the configuration of work.base; N is nv x nv, row-major.
-template <class S, class P>
+template <Fill kFill = Fill::whole, class S, class P>
 JOUNCE_INLINE int inverse_mass_matrix(const Tree<P>& tree, S* N, InverseMassMatrixWork<S>& work) {
   const int singular = inverse_mass_inward(tree, N, work);
   for (int first = 0; first < tree.nv; first += work.kBlock) {
     const int last = first + work.kBlock;
     inverse_mass_outward(tree, first, last < tree.nv ? last : tree.nv, N, work);
   }
-  mirror_upper(tree.nv, N, tree.nv, N);
+  if constexpr (kFill == Fill::whole) mirror_upper(tree.nv, N, tree.nv, N);
   return singular;
 }
 
-template <class S, class P>
+template <Fill kFill = Fill::whole, class S, class P>
 int inverse_mass_matrix(const Tree<P>& tree, const S* q, S* N, InverseMassMatrixWork<S>& work) {
   base_frame(tree, q, work.base);
-  return inverse_mass_matrix(tree, N, work);
+  return inverse_mass_matrix<kFill>(tree, N, work);
 }
 
 }  // namespace jounce

@@ -53,7 +53,7 @@ JOUNCE_INLINE void mirror_related(const Tree<P>& tree, S* M) {
 }
 
 // M is nv x nv, row-major.
-template <class S, class P>
+template <Fill kFill = Fill::whole, class S, class P>
 void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work) {
   const int nv = tree.nv;
   if (tree.sparse) std::fill_n(M, std::size_t(nv) * nv, S(0.0));
@@ -86,7 +86,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
       work.base.inertia[node.parent] += shifted(d, composite);
     }
   }
-  mirror_related(tree, M);
+  if constexpr (kFill == Fill::whole) mirror_related(tree, M);
 }
 
 }  // namespace jounce

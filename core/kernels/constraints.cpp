@@ -2,6 +2,7 @@
 // records take the place of times; the number of rows is that of a series, r + 1.
 #include "jounce/constraints/derivatives.hpp"
 #include "jounce/constraints/dynamics.hpp"
+#include "jounce/constraints/partials.hpp"
 
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
@@ -68,6 +69,7 @@ struct ConstraintRowDerivatives {
   static void run(const X& x, Work<S>& work) {
     const RowDerivatives out{x.out("velocity_dq"), x.out("acceleration_dq"), x.out("acceleration_dv"),
                              x.out("transposed_dq")};
+    std::fill_n(out.transposed_dq, std::size_t(x.tree.nv) * x.tree.nv, 0.0);
     row_derivatives(x.tree, table_of(x, typename X::InputName("table")), x.call.order + 1, x.in("q"),
                     x.in("v"), x.in("a"), x.in("force"), out, work);
   }
@@ -109,6 +111,63 @@ struct ConstrainedJump {
   }
 };
 
+struct ConstrainedForwardDerivatives {
+  static constexpr Signature signature{
+      .name = "constrained_forward_derivatives",
+      .inputs = {configuration("q"),
+                 {"v", shapes::v},
+                 {"tau", shapes::v},
+                 {"accelerations", kByRow},
+                 {"most", shapes::scalar},
+                 {"table", kTable},
+                 {"f_ext", shapes::six_vectors, optional}},
+      .outputs = {{"a_dq", shapes::v_by_v},
+                  {"a_dv", shapes::v_by_v},
+                  {"a_dtau", shapes::v_by_v},
+                  {"force_dq", kRowsByV},
+                  {"force_dv", kRowsByV},
+                  {"force_dtau", kRowsByV},
+                  {"rank", shapes::scalar}},
+      .packs = Packs::never,
+      .internal = true};
+  template <class S>
+  using Work = ConstrainedPartialsWork;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const ConstrainedPartials out{x.out("a_dq"),     x.out("a_dv"),       x.out("a_dtau"), x.out("force_dq"),
+                                  x.out("force_dv"), x.out("force_dtau"), x.out("rank")};
+    return constrained_partials(x.tree, table_of(x, typename X::InputName("table")), x.in("q"), x.in("v"),
+                                x.in("tau"), x.in("accelerations"), x.in("f_ext"), *x.in("most"), out, work);
+  }
+};
+
+struct ConstrainedJumpDerivatives {
+  static constexpr Signature signature{
+      .name = "constrained_jump_derivatives",
+      .inputs = {configuration("q"),
+                 {"v", shapes::v},
+                 {"jump", kByRow},
+                 {"restitution", shapes::scalar},
+                 {"most", shapes::scalar},
+                 {"table", kTable}},
+      .outputs = {{"v_dq", shapes::v_by_v},
+                  {"v_dv", shapes::v_by_v},
+                  {"impulse_dq", kRowsByV},
+                  {"impulse_dv", kRowsByV},
+                  {"rank", shapes::scalar}},
+      .packs = Packs::never,
+      .internal = true};
+  template <class S>
+  using Work = ConstrainedPartialsWork;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const JumpPartials out{x.out("v_dq"),       x.out("v_dv"), x.out("impulse_dq"),
+                           x.out("impulse_dv"), x.out("rank")};
+    return jump_partials(x.tree, table_of(x, typename X::InputName("table")), x.in("q"), x.in("v"),
+                         x.in("jump"), *x.in("restitution"), *x.in("most"), out, work);
+  }
+};
+
 struct OperationalInertia {
   static constexpr Signature signature{
       .name = "constraint_inertia",
@@ -134,7 +193,8 @@ struct OperationalInertia {
 
 KernelList constraint_kernels() {
   return {kernel_of<ConstraintRows>, kernel_of<ConstraintRowDerivatives>, kernel_of<ConstrainedForward>,
-          kernel_of<ConstrainedJump>, kernel_of<OperationalInertia>};
+          kernel_of<ConstrainedJump>, kernel_of<ConstrainedForwardDerivatives>,
+          kernel_of<ConstrainedJumpDerivatives>, kernel_of<OperationalInertia>};
 }
 
 }  // namespace jounce

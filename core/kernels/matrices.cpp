@@ -11,26 +11,26 @@ namespace {
 struct MassMatrix {
   static constexpr Signature signature{.name = "mass_matrix",
                                        .inputs = {configuration("q")},
-                                       .outputs = {{"M", shapes::v_by_v, Finite::diagonal}},
+                                       .outputs = {symmetric("M")},
                                        .packs = Packs::while_small};
   template <class S>
   using Work = MassMatrixWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    mass_matrix(x.tree, x.in("q"), x.out("M"), work);
+    mass_matrix<X::fill>(x.tree, x.in("q"), x.out("M"), work);
   }
 };
 
 struct InverseMassMatrix {
   static constexpr Signature signature{.name = "inverse_mass_matrix",
                                        .inputs = {configuration("q")},
-                                       .outputs = {{"inverse", shapes::v_by_v, Finite::diagonal}},
+                                       .outputs = {symmetric("inverse")},
                                        .packs = Packs::while_small};
   template <class S>
   using Work = InverseMassMatrixWork<S>;
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
-    return inverse_mass_matrix(x.tree, x.in("q"), x.out("inverse"), work);
+    return inverse_mass_matrix<X::fill>(x.tree, x.in("q"), x.out("inverse"), work);
   }
 };
 

@@ -95,8 +95,8 @@ struct CoriolisMatrix {
 
 KernelList partials_kernels() {
   return differentiable<InverseDynamicsDerivatives, ForwardDynamicsDerivatives<false>,
-                        ForwardDynamicsDerivatives<true>, HybridDynamicsDerivatives,
-                        CoriolisMatrix>();
+                        HybridDynamicsDerivatives, CoriolisMatrix>(
+      {kernel_of<ForwardDynamicsDerivatives<true>>});
 }
 
 }  // namespace jounce

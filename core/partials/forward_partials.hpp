@@ -17,64 +17,102 @@ constexpr int kProductRates = 125;
 
 namespace partials {
 
-// Some columns of X without the rows that are zero in all of them.
+// Rows and groups of columns of a product that are summed at once: their sums stay in registers, and
+// numbers that are loaded serve several of them. One group, where columns are in the lanes.
+template <class S>
+struct ProductTile {
+  static constexpr bool kPacks = std::is_same_v<S, Wide>, kManyRegisters = lanes<Wide> > 4;
+  static constexpr int kGroups = kPacks ? 4 : 1;
+  static constexpr int kRows = !kPacks ? 8 : kManyRegisters ? 5 : 3;
+};
+
+// Some columns of X, in groups, without the rows that are zero in all of them.
 template <class S>
 struct GatheredColumns {
   S* entries;  // one row after the other
   int* rows;
   int count;
 
-  static constexpr int kMostColumns = std::is_same_v<S, double> ? lanes<Wide> : 1;
+  static constexpr int kMostColumns = std::is_same_v<S, double> ? lanes<Wide> : ProductTile<S>::kGroups;
 
+  // Of the rows of X and `more`.
   template <class P>
-  GatheredColumns(const Tree<P>& tree, Arena& arena)
-      : entries(arena.take<S>(std::size_t(tree.nv) * kMostColumns)),
-        rows(arena.take<int>(tree.nv)),
+  GatheredColumns(const Tree<P>& tree, Arena& arena, int more = 0)
+      : entries(arena.take<S>(std::size_t(tree.nv + more) * kMostColumns)),
+        rows(arena.take<int>(tree.nv + more)),
         count(0) {}
 
-  template <class C, class P>
+  // Groups as wide as the columns c, from there on.
+  template <int G = 1, class C, class P>
   JOUNCE_INLINE void gather(const Tree<P>& tree, const C& c, const S* X) {
     constexpr int width = sizeof(typename C::Value) / sizeof(S);
     const int words = related_words(tree.nv);
     count = 0;
     for (int w = 0; w < words; ++w) {
       std::uint64_t bits = 0;
-      for (int k = c.at; k < c.at + width; ++k) bits |= tree.related[std::size_t(k) * words + w];
+      for (int k = c.at; k < c.at + G * width; ++k) bits |= tree.related[std::size_t(k) * words + w];
       for (; bits; bits &= bits - 1) {
         const int row = 64 * w + std::countr_zero(bits);
-        C{width * count}.store(entries, c.load(X + std::size_t(row) * tree.nv));
+        const S* from = X + std::size_t(row) * tree.nv;
+        for (int g = 0; g < G; ++g) {
+          C{(G * count + g) * width}.store(entries, C{c.at + g * width}.load(from));
+        }
         rows[count++] = row;
       }
     }
   }
 };
 
-// Rows [r, r + R) of out = -N X in some columns.
-template <int R, class C, class S>
-JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, std::size_t nv, int r,
-                                const S* N, S* out) {
+// R rows of out = -N^T X in some columns, of matrices whose rows are so far apart.
+template <int R, int G, class C, class S>
+JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, const S* N, std::size_t N_step,
+                                S* out, std::size_t step) {
   using V = typename C::Value;
   constexpr int width = sizeof(V) / sizeof(S);
-  V sum[R];
-  for (int i = 0; i < R; ++i) sum[i] = V(0.0);
-  for (int k = 0; k < x.count; ++k) {
-    const V entry = C{width * k}.load(x.entries);
-    const S* factor = N + x.rows[k] * nv + r;  // N is symmetric
-    for (int i = 0; i < R; ++i) sum[i] -= entry * factor[i];
+  V sum[R][G];
+  for (int i = 0; i < R; ++i) {
+    for (int g = 0; g < G; ++g) sum[i][g] = V(0.0);
   }
-  for (int i = 0; i < R; ++i) c.store(out + (r + i) * nv, sum[i]);
+  for (int k = 0; k < x.count; ++k) {
+    const S* factor = N + x.rows[k] * N_step;
+    V entry[G];
+    for (int g = 0; g < G; ++g) entry[g] = C{(G * k + g) * width}.load(x.entries);
+    for (int i = 0; i < R; ++i) {
+      for (int g = 0; g < G; ++g) sum[i][g] -= entry[g] * factor[i];
+    }
+  }
+  for (int i = 0; i < R; ++i) {
+    for (int g = 0; g < G; ++g) C{c.at + g * width}.store(out + i * step, sum[i][g]);
+  }
+}
+
+// The first `count` rows of out = -N^T X in G groups of columns.
+template <int G = 1, class C, class S>
+JOUNCE_INLINE void product_rows(const C& c, const GatheredColumns<S>& x, int count, const S* N,
+                                std::size_t N_step, S* out, std::size_t step) {
+  constexpr int rows = ProductTile<S>::kRows;
+  int r = 0;
+  for (; r + rows <= count; r += rows) product_tile<rows, G>(c, x, N + r, N_step, out + r * step, step);
+  for (; r + 2 <= count; r += 2) product_tile<2, G>(c, x, N + r, N_step, out + r * step, step);
+  if (r < count) product_tile<1, G>(c, x, N + r, N_step, out + r * step, step);
 }
 
 // X <- -N X, where X has the sparsity of the tree and N is symmetric.
 template <class S, class P>
 JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, GatheredColumns<S>& x) {
+  constexpr int groups = ProductTile<S>::kGroups;
   const int nv = tree.nv;
-  for_columns<S>(0, nv, [&](auto c) {
+  int first = 0;
+  if constexpr (groups > 1) {
+    for (; first + groups <= nv; first += groups) {
+      const Columns<S, S> c{first};
+      x.template gather<groups>(tree, c, X);
+      product_rows<groups>(c, x, nv, N, nv, X, nv);
+    }
+  }
+  for_columns<S>(first, nv, [&](auto c) {
     x.gather(tree, c, X);
-    int r = 0;
-    for (; r + 8 <= nv; r += 8) product_tile<8>(c, x, nv, r, N, X);
-    for (; r + 2 <= nv; r += 2) product_tile<2>(c, x, nv, r, N, X);
-    if (r < nv) product_tile<1>(c, x, nv, r, N, X);
+    product_rows(c, x, nv, N, nv, X, nv);
   });
 }
 

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #endif
 #if defined(__GLIBCXX__) && !defined(_WIN32)
@@ -63,6 +64,18 @@ inline void release(void* block) {
   _aligned_free(block);
 #else
   std::free(block);
+#endif
+}
+
+// Asks the system for few large pages instead of many small ones, where that pays and it can.
+inline void prefer_large_pages(void* block, std::size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr std::size_t page = 4096, enough = std::size_t(4) << 20;
+  if (bytes < enough) return;
+  const std::size_t skip = (page - reinterpret_cast<std::size_t>(block) % page) % page;
+  madvise(static_cast<char*>(block) + skip, (bytes - skip) / page * page, MADV_HUGEPAGE);
+#else
+  (void)block, (void)bytes;
 #endif
 }
 

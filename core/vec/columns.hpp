@@ -97,25 +97,44 @@ struct ThreeRows {
   }
 };
 
+// Tiles of W rows of W numbers are written out, row by row: so they stay in registers.
+template <int W>
+using AllRows = std::make_integer_sequence<int, W>;
+
 // One stage of the transpose below: exchanges elements whose indices differ in the bit `Step`.
-template <int Step, int W, int... I>
-JOUNCE_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
-  for (int i = 0; i < W; ++i) {
-    if (i & Step) continue;
-    const auto a = x[i].v, b = x[i | Step].v;
-    x[i].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
-    x[i | Step].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? I + W : I ^ Step)...);
+template <int Step, int At, int W, int... I>
+JOUNCE_INLINE void exchange_rows(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
+  if constexpr (!(At & Step)) {
+    const auto a = x[At].v, b = x[At | Step].v;
+    x[At].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
+    x[At | Step].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? I + W : I ^ Step)...);
   }
+}
+template <int Step, int W, int... I>
+JOUNCE_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...> all) {
+  (exchange_rows<Step, I>(x, all), ...);
 }
 
 // In-place transpose of W packs.
 template <int W>
 JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
-  constexpr auto all = std::make_integer_sequence<int, W>{};
+  constexpr AllRows<W> all{};
   exchange<1>(x, all);
   if constexpr (W > 2) exchange<2>(x, all);
   if constexpr (W > 4) exchange<4>(x, all);
 }
+
+// Writes a tile, whose rows are `from_step` apart, transposed to rows that are `to_step` apart.
+template <int W, int... I>
+JOUNCE_INLINE void transpose_tile(const double* from, std::ptrdiff_t from_step, double* to,
+                                  std::ptrdiff_t to_step, std::integer_sequence<int, I...>) {
+  Pack<W> x[W] = {Pack<W>::load(from + I * from_step)...};
+  transpose(x);
+  (std::memcpy(to + I * to_step, &x[I].v, sizeof(x[I].v)), ...);
+}
+
+// What is written of a symmetric matrix: who stores packs reads the upper triangle alone.
+enum class Fill { whole, upper };
 
 // Copies the upper triangle of a matrix, rows `step` apart, transposed to the lower one of the
 // n x n matrix `to` (which may be the same). Nothing else of `from` is read.
@@ -123,18 +142,14 @@ template <class S>
 JOUNCE_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to) {
   int done = 0;  // columns of the lower triangle that whole tiles cover, in each row of tiles
   if constexpr (std::is_same_v<S, double>) {
-    constexpr int W = lanes<Wide>;
+    constexpr int W = lanes<Wide> < 4 ? lanes<Wide> : 4;
     done = n / W * W;
     for (int r = 0; r < done; r += W) {
       for (int i = 1; i < W; ++i) {
         for (int k = 0; k < i; ++k) to[(r + i) * std::size_t(n) + r + k] = from[(r + k) * step + r + i];
       }
       for (int c = r + W; c < done; c += W) {
-        Wide x[W];
-        for (int i = 0; i < W; ++i) std::memcpy(&x[i].v, from + (r + i) * step + c, sizeof(x[i].v));
-        transpose(x);
-        double* at = to + std::size_t(c) * n + r;
-        for (int i = 0; i < W; ++i) std::memcpy(at + std::size_t(i) * n, &x[i].v, sizeof(x[i].v));
+        transpose_tile<W>(from + r * step + c, step, to + std::size_t(c) * n + r, n, AllRows<W>{});
       }
     }
   }

@@ -12,10 +12,18 @@ A frozen `Model` and plain arrays in, fresh arrays out::
 import typing as _typing
 
 from jounce import lie, trajectories
-from jounce._core import core_info, get_cmake_dir, get_include, get_library, model_address
+from jounce._core import (
+    clear_cache,
+    core_info,
+    get_cmake_dir,
+    get_include,
+    get_library,
+    model_address,
+)
 from jounce.constraints import (
     ConstrainedDynamics,
     ConstrainedDynamicsDerivatives,
+    ConstrainedDynamicsInputDerivatives,
     ConstrainedDynamicsSeries,
     ConstrainedInverseDynamics,
     ConstrainedInverseDynamicsSeries,
@@ -30,6 +38,7 @@ from jounce.constraints import (
     Weld,
     constrained_dynamics,
     constrained_dynamics_derivatives,
+    constrained_dynamics_input_derivatives,
     constrained_dynamics_series,
     constrained_inverse_dynamics,
     constrained_inverse_dynamics_series,
@@ -120,6 +129,7 @@ from jounce.errors import (
     ModelError,
     ModelWarning,
     SingularError,
+    SweepError,
     TooLargeError,
     UnknownNameError,
 )
@@ -182,6 +192,8 @@ from jounce.series import (
     jacobian_series,
 )
 from jounce.simulation import (
+    ConstrainedStep,
+    Contact,
     Control,
     Event,
     EventRecord,
@@ -193,6 +205,8 @@ from jounce.simulation import (
     SecondOrderStep,
     SimulatedMotion,
     Step,
+    coordinate_event,
+    height_event,
     joint_limits,
     linearize_step,
     rollout,
@@ -200,6 +214,7 @@ from jounce.simulation import (
     simulate,
     step,
 )
+from jounce.sweeps import MarkedSweep, sweep
 from jounce.trajectories import PathDynamics, TrajectorySample, path_dynamics
 
 __version__ = "0.2.0"
@@ -238,11 +253,14 @@ __all__ = [
     "CentroidalMomentumDerivatives",
     "ConstrainedDynamics",
     "ConstrainedDynamicsDerivatives",
+    "ConstrainedDynamicsInputDerivatives",
     "ConstrainedDynamicsSeries",
     "ConstrainedInverseDynamics",
     "ConstrainedInverseDynamicsSeries",
     "ConstrainedLinearization",
+    "ConstrainedStep",
     "Constraints",
+    "Contact",
     "Control",
     "Coupling",
     "DifferenceDerivatives",
@@ -278,6 +296,7 @@ __all__ = [
     "LinearizedStep",
     "Loop",
     "MarkedRollout",
+    "MarkedSweep",
     "MassProperties",
     "Mimic",
     "MissingExtraError",
@@ -300,6 +319,7 @@ __all__ = [
     "SimulatedMotion",
     "SingularError",
     "Step",
+    "SweepError",
     "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
@@ -326,12 +346,15 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_rate",
     "christoffel_symbols",
+    "clear_cache",
     "configuration",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
+    "constrained_dynamics_input_derivatives",
     "constrained_dynamics_series",
     "constrained_inverse_dynamics",
     "constrained_inverse_dynamics_series",
+    "coordinate_event",
     "coordinate_rates",
     "core_info",
     "coriolis_matrix",
@@ -348,6 +371,7 @@ __all__ = [
     "get_include",
     "get_library",
     "gravity_forces",
+    "height_event",
     "hybrid_dynamics",
     "hybrid_dynamics_derivatives",
     "hybrid_dynamics_series",
@@ -410,6 +434,7 @@ __all__ = [
     "step",
     "subtree_centers_of_mass",
     "subtree_masses",
+    "sweep",
     "torque_regressor",
     "total_mass",
     "trajectories",

@@ -25,6 +25,7 @@ __all__ = [
     "MOST_THREADS",
     "Compiled",
     "Tree",
+    "clear_cache",
     "compiled",
     "compiled_functions",
     "core_info",
@@ -182,17 +183,17 @@ def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F
 
 def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function of complex numbers, in NumPy, the arguments of the compiled one."""
-    signature = inspect.signature(function)
     name = function.__name__
+    wanted = [x for x in inspect.signature(function).parameters if x not in ("out", "threads")]
+    taken = list(inspect.signature(compute).parameters)
+    if taken != wanted:
+        raise ImportError(f"{name} of complex numbers takes {taken}, not {wanted}")
 
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        out = given.pop("out", None)
-        given.pop("threads", None)
+    def computed(*args: Any, out: Any = None, threads: Any = 1, **kwargs: Any) -> Any:
         _check_complex_out(out)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                result = compute(**given)
+                result = compute(*args, **kwargs)
             if not np.isfinite(result).all():
                 raise errors.ArgumentError(f"the result of {name}() is not finite")
             if out is None:
@@ -371,6 +372,48 @@ def core_info() -> dict[str, Any]:
     Returns:
         A dict: ``isa`` (the variant in use), ``available`` (those built), ``pack_width`` (how
         many states of a batch one register holds), ``machine`` and ``cores`` (those that this
-        process may use, as ``threads=0`` does; `os.sched_setaffinity` changes them).
+        process may use, as ``threads=0`` does; `os.sched_setaffinity` changes them),
+        ``cache_limit`` and ``cached`` (bytes that may be kept for results, and that are; see
+        `clear_cache`).
     """
-    return {**_info(), "cores": int(_module.cores())}
+    cache = {"cache_limit": int(_module.cache_limit()), "cached": int(_module.cached())}
+    return {**_info(), "cores": int(_module.cores()), **cache}
+
+
+def clear_cache(*, limit: int | None = None) -> None:
+    """Give memory that is kept for results back to the system.
+
+    New memory costs more time than to fill it: the system clears each page when it is first used.
+    So the memory of a result of 64 KB or more is kept when the last array that uses it dies, for
+    the next one of about that size: a loop of ``M = jc.mass_matrix(model, Q)`` is as fast as with
+    ``out=``. At most 256 MB wait in this way, in blocks of at most a quarter of it; the oldest go
+    first.
+
+    Args:
+        limit: how many bytes may wait from now on; 0 switches it off. The environment variable
+            ``JOUNCE_CACHE_MB`` sets the limit from the start. It stays as it is by default.
+
+    Raises:
+        ArgumentError: the limit is not a number of bytes.
+
+    >>> clear_cache()
+    >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
+    >>> clear_cache(limit=256 * 2**20)
+    """
+    if limit is not None:
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**60:
+            raise errors.ArgumentError(f"limit must be a number of bytes, 0 or more, got {limit!r}")
+        _module.set_cache_limit(limit)
+    _module.clear_cache()
+
+
+def _read_cache_limit() -> None:
+    text = os.environ.get("JOUNCE_CACHE_MB")
+    if text is None:
+        return
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ImportError(f"JOUNCE_CACHE_MB must be a whole number of megabytes, got {text!r}")
+    _module.set_cache_limit(int(text) * 2**20)
+
+
+_read_cache_limit()

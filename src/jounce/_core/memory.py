@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from jounce._core import clear_cache
 from jounce.errors import TooLargeError
 
 __all__ = ["LARGE", "available", "require"]
@@ -41,6 +42,9 @@ def require(function: str, results: float, needed: float) -> None:
     if needed < LARGE:
         return
     have = available()
+    if have is not None and needed > have:
+        clear_cache()
+        have = available()
     if have is not None and needed > have:
         part = "" if needed == results else f", {_text(needed)} with its arguments,"
         raise TooLargeError(

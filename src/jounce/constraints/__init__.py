@@ -3,8 +3,10 @@
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.derivatives import (
     ConstrainedDynamicsDerivatives,
+    ConstrainedDynamicsInputDerivatives,
     ImpulseDerivatives,
     constrained_dynamics_derivatives,
+    constrained_dynamics_input_derivatives,
     impulse_derivatives,
 )
 from jounce.constraints.dynamics import (
@@ -28,6 +30,7 @@ from jounce.constraints.series import (
 __all__ = [
     "ConstrainedDynamics",
     "ConstrainedDynamicsDerivatives",
+    "ConstrainedDynamicsInputDerivatives",
     "ConstrainedDynamicsSeries",
     "ConstrainedInverseDynamics",
     "ConstrainedInverseDynamicsSeries",
@@ -42,6 +45,7 @@ __all__ = [
     "Weld",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
+    "constrained_dynamics_input_derivatives",
     "constrained_dynamics_series",
     "constrained_inverse_dynamics",
     "constrained_inverse_dynamics_series",

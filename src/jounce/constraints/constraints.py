@@ -13,7 +13,7 @@ from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
 from jounce.constraints.table import records_of, row_count
 from jounce.errors import ArgumentError, ArgumentTypeError
-from jounce.kinematics import body_pose
+from jounce.kinematics import body_pose, random_configuration
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.nodes import frozen
@@ -25,6 +25,7 @@ _inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "project")
 
 _MOST_ROWS = 101
+_SAMPLES = 8
 
 
 class Constraints:
@@ -73,6 +74,7 @@ class Constraints:
     targeted: Mask
     motion: Array
     table: Array
+    _most: int | None
 
     def __init__(self, model: Model, constraints: Iterable[AnyConstraint] | None = None) -> None:
         require_model(model)
@@ -94,6 +96,7 @@ class Constraints:
         accelerations = self.motion[1] if len(self.motion) > 1 else np.zeros(size)
         self._set("_accelerations", frozen(np.array(accelerations)))
         self._set("_starts", starts)
+        self._set("_most", None)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -154,6 +157,25 @@ class Constraints:
         rank = _jump(self.model, q, np.zeros(self.size), self.table, threads=threads)[2]
         integers: Integers = np.asarray(rank).astype(np.int64)[()]
         return integers
+
+    def regular(self, q: ArrayLike, *, threads: int = 1) -> Mask:
+        """Whether the rank is the same at all coordinates near q, (...).
+
+        That is so where it is the rank that the rows have almost everywhere. Elsewhere, at a
+        singular configuration or where rows depend on each other on the manifold only, as those of
+        three parallel cranks do, derivatives by q exist along the manifold alone.
+        """
+        regular: Mask = np.asarray(self.rank(q, threads=threads) == self._usual_rank())[()]
+        return regular
+
+    def _usual_rank(self) -> int:
+        """The rank at almost all coordinates: J is analytic, so that any few of them tell."""
+        if self._most is not None:
+            return self._most
+        some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
+        most = int(np.max(self.rank(some), initial=0))
+        self._set("_most", most)
+        return most
 
     def inverse_inertia(self, q: ArrayLike, *, threads: int = 1) -> Array:
         """Inverse operational-space inertia of the rows, J M^-1 J^T, (..., m, m).

@@ -11,24 +11,29 @@ from jounce import _core
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike, Mask
 from jounce.constraints.constraints import Constraints, constraints_on
-from jounce.constraints.dynamics import checked_restitution, rates_wanted
-from jounce.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
-from jounce.dynamics import inverse_mass_matrix
+from jounce.constraints.dynamics import checked_restitution, lead_of, rates_wanted
+from jounce.derivatives import forward_dynamics_derivatives
+from jounce.dynamics import inverse_mass_matrix, mass_matrix
+from jounce.kinematics import jacobian
 from jounce.model import Model
 
 __all__ = [
     "ConstrainedDynamicsDerivatives",
+    "ConstrainedDynamicsInputDerivatives",
     "ImpulseDerivatives",
     "RowDerivatives",
     "RowSystem",
     "constrained_dynamics_derivatives",
+    "constrained_dynamics_input_derivatives",
     "impulse_derivatives",
     "row_derivatives",
     "row_system",
 ]
 
-_forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics_derivatives")
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "constrained_dynamics_derivatives")
+_forward: Callable[..., Any] = _core.raw(
+    "constrained_forward_derivatives", "constrained_dynamics_derivatives"
+)
+_jump: Callable[..., Any] = _core.raw("constrained_jump_derivatives", "impulse_derivatives")
 _row_derivatives: Callable[..., Any] = _core.raw(
     "constraint_row_derivatives", "constrained_dynamics_derivatives"
 )
@@ -49,6 +54,19 @@ class ConstrainedDynamicsDerivatives(NamedTuple):
     """(..., m, nv)."""
     force_dtau: Array
     """(..., m, nv)."""
+
+
+class ConstrainedDynamicsInputDerivatives(NamedTuple):
+    """Derivatives of `constrained_dynamics` by what acts on the robot besides tau."""
+
+    a_df_ext: Array
+    """(..., nv, n_bodies, 6) by body-fixed wrenches."""
+    a_dw: Array
+    """(..., nv, m) by the accelerations w' that the rows shall have."""
+    force_df_ext: Array
+    """(..., m, n_bodies, 6)."""
+    force_dw: Array
+    """(..., m, m), symmetric: the inertia that the rows feel, the pseudoinverse of J M^-1 J^T."""
 
 
 class ImpulseDerivatives(NamedTuple):
@@ -124,16 +142,6 @@ def _largest(rank: ArrayLike, m: int) -> Mask:
     return kept
 
 
-def _least_norm_turning(c: Constraints, q: ArrayLike, force: Array, system: RowSystem) -> Array:
-    """What the derivative of a least-norm force has outside the range of J.
-
-    With the projector P on that range, force = P force, so (1 - P) dforce = (1 - P) dJ J^+ force.
-    """
-    u = (np.linalg.pinv(system.J, rcond=1e-9) @ force[..., None])[..., 0]
-    turning: Array = system.beyond @ row_derivatives(c, q, u, np.zeros_like(u), force).velocity_dq
-    return turning
-
-
 def constrained_dynamics_derivatives(
     model: Model,
     q: ArrayLike,
@@ -151,13 +159,13 @@ def constrained_dynamics_derivatives(
     for the derivatives, with other right-hand sides: the derivatives of inverse dynamics, of
     J^T force and of the rows' accelerations. They hold where the equations do: (q, v) must fulfill
     redundant constraints. Where rows depend on each other, those of the least-norm force have all
-    terms of the pseudoinverse's derivative; where their rank is constant only along the manifold
-    that the constraints leave, the derivatives by q hold along it, and in directions that leave it
-    they are those of the nearest equations. ``constraints.rank(q)`` says the rank.
+    terms of the pseudoinverse's derivative. Where their rank is constant only along the manifold
+    that the constraints leave (``constraints.regular(q)`` is False), derivatives by q exist along
+    it alone: those of the state projected on it, as `project` does, are returned.
+    ``constraints.rank(q)`` says the rank.
 
-    Derivatives with respect to wrenches on a body follow by its Jacobian,
-    ``a_dtau @ jacobian(model, q, body).T``, those with respect to the accelerations w' of the rows
-    are ``force_dtau`` transposed, with a minus sign.
+    Derivatives with respect to wrenches on bodies and to the accelerations w' that the rows shall
+    have are those of `constrained_dynamics_input_derivatives`.
 
     Args:
         model: the robot.
@@ -179,46 +187,80 @@ def constrained_dynamics_derivatives(
     Identity: ``jacobian @ a_dtau == 0``.
     """
     c = constraints_on(model, constraints)
-    given = Given(
-        "constrained_dynamics_derivatives", model, threads, q=q, v=v, tau=tau, f_ext=f_ext
-    )
+    if not c.size:
+        given = Given(
+            "constrained_dynamics_derivatives", model, threads, q=q, v=v, tau=tau, f_ext=f_ext
+        )
 
-    def compute(
-        q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None
-    ) -> ConstrainedDynamicsDerivatives:
-        if not c.size:
-            d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
+        def unconstrained(*state: Any) -> ConstrainedDynamicsDerivatives:
+            d = forward_dynamics_derivatives(model, *state, threads=threads)
             return ConstrainedDynamicsDerivatives(*d, *(x[..., :0, :] for x in d))
-        return _derivatives(c, q, v, tau, f_ext, threads)
 
-    sizes = (model.nv,) * 3 + (c.size,) * 3
-    return deliver_all(compute, out, tuple((n, model.nv) for n in sizes), given)
+        sizes = (model.nv,) * 3 + (0,) * 3
+        return deliver_all(unconstrained, out, tuple((n, model.nv) for n in sizes), given)
+    w, most = c._accelerations, c._usual_rank()  # type: ignore[attr-defined]
+    if out is None:
+        found = _forward(model, q, v, tau, w, most, c.table, f_ext, threads=threads)
+        return ConstrainedDynamicsDerivatives(*found[:6])
+    rank = np.empty(lead_of(out, 6, axes=2))
+    _forward(model, q, v, tau, w, most, c.table, f_ext, out=(*out, rank), threads=threads)
+    return ConstrainedDynamicsDerivatives(*out)
 
 
-def _derivatives(
-    c: Constraints,
+def constrained_dynamics_input_derivatives(
+    model: Model,
     q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None,
-    threads: int,
-) -> ConstrainedDynamicsDerivatives:
-    w = c._accelerations  # type: ignore[attr-defined]
-    a, force, rank = _forward(c.model, q, v, tau, w, c.table, f_ext, threads=threads)
-    needed = inverse_dynamics_derivatives(c.model, q, v, a, f_ext, threads=threads)
-    rows = row_derivatives(c, q, v, a, force, threads)
-    system = row_system(c, q, rank, threads)
-    a_dq, force_dq = system.solve(rows.transposed_dq - needed.dq, -rows.acceleration_dq)
-    a_dv, force_dv = system.solve(-needed.dv, -rows.acceleration_dv)
-    if system.dependent:
-        force_dq = force_dq + _least_norm_turning(c, q, force, system)
-    force_dtau = -system.inverse @ system.to_rates.swapaxes(-1, -2)
-    a_dtau = system.inverse_mass + system.to_rates @ force_dtau
-    lead = a.shape[:-1]
-    parts = (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau)
-    return ConstrainedDynamicsDerivatives(
-        *(np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in parts)
-    )
+    constraints: Constraints,
+    *,
+    out: tuple[Array, ...] | None = None,
+    threads: int = 1,
+) -> ConstrainedDynamicsInputDerivatives:
+    """Derivatives of accelerations and constraint forces by external wrenches and by targets.
+
+    The equations are linear in them, so that they depend on q alone. With the Jacobian J_b of a
+    body, ``a_df_ext = a_dtau J_b^T``; with K = J M^-1 J^T, ``a_dw = M^-1 J^T K^+`` and
+    ``force_dw = K^+``. How w' depends on the targets is for the one who sets them: a constraint
+    with a ``motion`` has its second row as w', a stabilized one adds to it what
+    `Constraints.stabilized` says.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates.
+        constraints: the constraints.
+        out: arrays to write to, in the order of the result.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (a_df_ext, a_dw, force_df_ext, force_dw).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        SingularError: a joint moves no inertia; it is named.
+
+    Identity: ``constraints.jacobian(q) @ a_dw == 1`` if the rows are independent.
+    """
+    c = constraints_on(model, constraints)
+    given = Given("constrained_dynamics_input_derivatives", model, threads, q=q)
+    n, m, still = model.nv, c.size, np.zeros(model.nv)
+
+    def compute(q: ArrayLike) -> ConstrainedDynamicsInputDerivatives:
+        d = constrained_dynamics_derivatives(model, q, still, still, c, threads=threads)
+        bodies = range(model.n_bodies)
+        J = np.stack([jacobian(model, q, b, threads=threads) for b in bodies], -3)
+        lead = d.a_dtau.shape[:-2]
+        J = J.reshape(*lead, 6 * model.n_bodies, n).swapaxes(-1, -2)
+        own = (model.n_bodies, 6)
+        a_dw = -d.force_dtau.swapaxes(-1, -2)
+        inertia = np.swapaxes(a_dw, -1, -2) @ mass_matrix(model, q, threads=threads) @ a_dw
+        return ConstrainedDynamicsInputDerivatives(
+            (d.a_dtau @ J).reshape(*lead, n, *own),
+            a_dw.copy(),
+            (d.force_dtau @ J).reshape(*lead, m, *own),
+            inertia,
+        )
+
+    shapes = ((n, model.n_bodies, 6), (n, m), (m, model.n_bodies, 6), (m, m))
+    return deliver_all(compute, out, shapes, given)
 
 
 def impulse_derivatives(
@@ -258,26 +300,16 @@ def impulse_derivatives(
     weightless = model.replace(gravity=np.zeros(3))
 
     def compute(q: ArrayLike, v: ArrayLike) -> ImpulseDerivatives:
-        lead = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1])
         if not c.size:
             given.check()
+            lead = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1])
             nothing, unit = np.zeros((*lead, model.nv, model.nv)), np.eye(model.nv)
             empty = nothing[..., :0, :]
             return ImpulseDerivatives(nothing, nothing + unit, empty, empty)
-        before = c.velocity(q, v, threads=threads)
-        jump = -(1.0 + e) * (before - rates_wanted(c))
-        dv, push, rank = _jump(model, q, jump, c.table, threads=threads)
-        after = (1.0 + e) * np.asarray(v, float) + dv  # v+ + e v, whose rows are held
-        still = np.zeros(model.nv)
-        needed = inverse_dynamics_derivatives(weightless, q, still, dv, threads=threads)
-        rows = row_derivatives(c, q, after, still, push, threads)
-        system = row_system(c, q, rank, threads)
-        v_dq, push_dq = system.solve(rows.transposed_dq - needed.dq, -rows.velocity_dq)
-        v_dv, push_dv = system.solve(None, -(1.0 + e) * system.J)
-        if system.dependent:
-            push_dq = push_dq + _least_norm_turning(c, q, push, system)
-        parts = (v_dq, v_dv + np.eye(model.nv), push_dq, push_dv)
-        return ImpulseDerivatives(*(np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in parts))
+        jump = -(1.0 + e) * (c.velocity(q, v, threads=threads) - rates_wanted(c))
+        most = c._usual_rank()
+        found = _jump(weightless, q, v, jump, e, most, c.table, threads=threads)
+        return ImpulseDerivatives(*found[:4])
 
     sizes = (model.nv,) * 2 + (c.size,) * 2
     return deliver_all(compute, out, tuple((n, model.nv) for n in sizes), given)

@@ -27,6 +27,7 @@ __all__ = [
     "impulse",
     "project",
     "project_velocity",
+    "projected",
 ]
 
 _forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics")
@@ -116,7 +117,7 @@ def constrained_dynamics(
     if out is None:
         a, force, _ = _forward(model, q, v, tau, w, c.table, f_ext, threads=threads)
         return ConstrainedDynamics(a, force)
-    rank = np.empty(_lead_of(out, 2))
+    rank = np.empty(lead_of(out, 2))
     _forward(model, q, v, tau, w, c.table, f_ext, out=(*out, rank), threads=threads)
     return ConstrainedDynamics(*out)
 
@@ -124,7 +125,7 @@ def constrained_dynamics(
 def _unconstrained(
     model: Model, arguments: tuple[Any, ...], out: tuple[Array, Array] | None, threads: int
 ) -> ConstrainedDynamics:
-    _lead_of(out, 2)
+    lead_of(out, 2)
     q, v, tau, f_ext = arguments
     a = forward_dynamics(
         model, q, v, tau, f_ext, out=None if out is None else out[0], threads=threads
@@ -132,13 +133,13 @@ def _unconstrained(
     return ConstrainedDynamics(a, np.zeros((*a.shape[:-1], 0)) if out is None else out[1])
 
 
-def _lead_of(out: tuple[Array, ...] | None, count: int) -> tuple[int, ...]:
-    """Leading axes of the results, if out is a tuple of arrays."""
+def lead_of(out: tuple[Array, ...] | None, count: int, axes: int = 1) -> tuple[int, ...]:
+    """Leading axes of the results, if out is a tuple of arrays; the first one has so many more."""
     if out is None:
         return ()
     if not isinstance(out, tuple) or len(out) != count:
         raise ArgumentError(f"out must be a tuple of {count} arrays")
-    return np.shape(out[0])[:-1]  # of what is no array the core says so
+    return np.shape(out[0])[:-axes]  # of what is no array the core says so
 
 
 def constrained_inverse_dynamics(
@@ -396,15 +397,15 @@ def project(
         if not c.targeted.any():
             return array
         if c.targeted.all() or not (c.holonomic & ~c.targeted).any():
-            return _projected(model, array, c, tolerance, threads)
+            return projected(model, array, c, tolerance, threads)
         states = array.reshape(-1, model.nq)
-        fixed = [_projected(model, x, c.at(x), tolerance, threads) for x in states]
+        fixed = [projected(model, x, c.at(x), tolerance, threads) for x in states]
         return np.array(fixed).reshape(array.shape)
 
     return deliver(compute, out, (model.nq,), given)
 
 
-def _projected(model: Model, q: Array, c: Constraints, tolerance: float, threads: int) -> Array:
+def projected(model: Model, q: Array, c: Constraints, tolerance: float, threads: int) -> Array:
     """Newton's steps until the residual is small in every state, and one more if that helps."""
     worst = np.inf
     for _ in range(_MOST_STEPS):

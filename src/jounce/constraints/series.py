@@ -143,6 +143,9 @@ class _Orders:
         if self.back is not None:
             push = push + _times(system.J.swapaxes(-1, -2), known)
         a, force = system.solve(push[..., None], rows[..., None])
+        # rows that are a little wrong at each step of a motion would add up
+        more = system.solve(np.zeros_like(a), rows[..., None] - system.J @ a)
+        a, force = a + more[0], force + more[1]
         self.motion[..., k + 1, :] = a[..., 0]
         self.force[..., k, :] = force[..., 0]
         if self.back is not None:
