@@ -24,6 +24,8 @@ from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.second_order import check_springs, step_hessian
 from jounce.simulation.stepping import time_step
 from jounce.simulation.tangents import States, TangentFlow
+from jounce.simulation.taylor import TAYLOR, checked_order
+from jounce.simulation.taylor_tangents import linearized_taylor
 
 __all__ = ["ConstrainedStep", "LinearizedStep", "SecondOrderStep", "linearize_step"]
 
@@ -96,6 +98,7 @@ def linearize_step(
     passive: bool = False,
     constraints: None = None,
     weights: None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> LinearizedStep: ...
@@ -116,6 +119,7 @@ def linearize_step(
     passive: bool = False,
     constraints: None = None,
     weights: ArrayLike,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> SecondOrderStep: ...
@@ -136,6 +140,7 @@ def linearize_step(
     passive: bool = False,
     constraints: Constraints,
     weights: None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> ConstrainedStep: ...
@@ -155,6 +160,7 @@ def linearize_step(
     passive: bool = False,
     constraints: Constraints | None = None,
     weights: ArrayLike | None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> LinearizedStep | SecondOrderStep | ConstrainedStep:
@@ -181,6 +187,8 @@ def linearize_step(
                                   (Celledoni, Marthinsen, Owren 2003)
     "dopri5"               5      Dormand and Prince with six accelerations, as rkmk4
     "dop853"               8      Dormand and Prince with twelve accelerations, as rkmk4
+    "taylor"               2-30   the Taylor polynomial of the motion; its derivatives are those of
+                                  `forward_dynamics_series_derivatives`
     =====================  =====  ==============================================================
 
     Args:
@@ -199,6 +207,7 @@ def linearize_step(
             it leaves the manifold by as much as the method errs.
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
+        order: of "taylor".
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -213,15 +222,21 @@ def linearize_step(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
             method; weights with a spring in a spherical or free joint; weights or out with
-            constraints.
+            constraints; weights, passive forces or constraints with "taylor".
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
-    chosen, step = find_method(method), time_step(dt, forward=False)
+    chosen: Method | int
+    if isinstance(method, str) and method == TAYLOR:
+        chosen = _taylor_order(order, passive, weights, constraints)
+    else:
+        chosen = find_method(method)
+    step = time_step(dt, forward=False)
     if constraints is not None:
+        assert isinstance(chosen, Method)
         if weights is not None:
             raise ArgumentError("second derivatives of steps under constraints are not there")
         if out is not None:
@@ -289,11 +304,22 @@ class _Given(Given):
         return (2 * self.model.nv,) if name == "weights" else super().own_axes(name)
 
 
+def _taylor_order(
+    order: int, passive: bool, weights: ArrayLike | None, constraints: Constraints | None
+) -> int:
+    """Return the order, if what is wanted has a series."""
+    if passive or weights is not None or constraints is not None:
+        raise ArgumentError(
+            "method 'taylor' takes neither passive=True nor weights nor constraints here"
+        )
+    return checked_order(order)
+
+
 def _step_all(
     model: Model,
     states: States,
     inputs: Inputs,
-    method: Method,
+    method: Method | int,
     passive: bool,
     weights: Array | None,
     threads: int,
@@ -307,16 +333,27 @@ def _step_all(
     A, B, next_q, next_v, *H = (np.empty((count, *shape)) for shape in shapes)
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
         part = states.portion(some)
+        if isinstance(method, int):
+            parts = linearized_taylor(model, part, inputs, method, threads)
+            next_q[some], next_v[some] = parts[:2]
+            _fill(A[some], B[some], *parts[2:])
+            continue
         flow = TangentFlow.of(model, part, inputs, passive, threads, constraints)
         if weights is None:
             q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
         else:
             q, v, dq, dv, H[0][some] = step_hessian(flow, method, weights[some])
         next_q[some], next_v[some] = q, v
-        for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
-            A[some, rows] = d[..., : 2 * nv]
-            B[some, rows] = d[..., 2 * nv :]
+        _fill(A[some], B[some], dq, dv)
     return [A, B, next_q, next_v, *H]
+
+
+def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
+    """Sort derivatives by state and inputs."""
+    nv = dq.shape[-2]
+    for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
+        A[:, rows] = d[..., : 2 * nv]
+        B[:, rows] = d[..., 2 * nv :]
 
 
 def _weights(model: Model, weights: ArrayLike) -> Array:

@@ -56,7 +56,7 @@ def path_of(model: Model, at: Kept, motion: Array) -> Polynomials:
     """The polynomials of n states, from their rates and derivatives of these, (n, p + 1, nv)."""
     n, count = motion.shape[:2]
     rates = motion / np.array([float(factorial(k)) for k in range(count)])[:, None]
-    coordinates = np.zeros((n, count + 1, model.nq))
+    coordinates = np.zeros((n, count + 1, model.nq), motion.dtype)
     coordinates[:, 0] = at.q
     nodes, powers = model.coordinates, np.arange(1.0, count + 1)
     straight = nodes.kind < ELEMENTARY.index("spherical")
@@ -79,11 +79,11 @@ def path_of(model: Model, at: Kept, motion: Array) -> Polynomials:
 def _turn_series(w: Array) -> Array:
     """Equation (2): x' = x (w/2, 0), (n, p + 2, 4)."""
     n, count = w.shape[:2]
-    right = np.zeros((n, count, 4, 4))  # x -> x (w/2, 0)
+    right = np.zeros((n, count, 4, 4), w.dtype)  # x -> x (w/2, 0)
     right[..., :3, :3] = -lie.ad(w / 2)
     right[..., :3, 3] = w / 2
     right[..., 3, :3] = -w / 2
-    x = np.zeros((n, count + 1, 4))
+    x = np.zeros((n, count + 1, 4), w.dtype)
     x[:, 0, 3] = 1.0
     for k in range(1, count + 1):
         x[:, k] = np.einsum("njab,njb->na", right[:, :k], x[:, k - 1 :: -1][:, :k]) / k
@@ -93,7 +93,7 @@ def _turn_series(w: Array) -> Array:
 def _rotation_series(R: Array, w: Array) -> Array:
     """R' = R w^, (n, p + 1, 3, 3)."""
     n, count = w.shape[:2]
-    turning, out = lie.ad(w), np.zeros((n, count, 3, 3))
+    turning, out = lie.ad(w), np.zeros((n, count, 3, 3), w.dtype)
     out[:, 0] = R
     for k in range(1, count):
         out[:, k] = np.einsum("njab,njbc->nac", out[:, k - 1 :: -1][:, :k], turning[:, :k]) / k
@@ -168,4 +168,4 @@ def _turned(q: Array, low: Array, x: Array) -> tuple[Array, Array]:
     turned, rest = _added(q, step)
     excess = -1.0 + (turned * turned).sum(-1, keepdims=True)
     more = (turned * rest).sum(-1, keepdims=True)
-    return turned, rest - turned * (0.5 * excess + more)
+    return _added(turned, rest - turned * (0.5 * excess + more))

@@ -21,6 +21,7 @@ __all__ = [
     "TAYLOR",
     "Polynomials",
     "checked_order",
+    "constant_step",
     "force_series",
     "order_of",
     "polynomial_step",
@@ -120,6 +121,20 @@ def taylor_step(
         f_ext = series_rows(flat, order).reshape(*wrenches.shape[:-2], order, *wrenches.shape[-2:])
     place = None if out is None else _place(model, out, order)
     end = _step(model, q, v, series, dt, ANY, ANY, f_ext, out=place, threads=threads)
+    return end[0], end[1]
+
+
+def constant_step(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    dt: Array,
+    f_ext: Array | None,
+    threads: int,
+) -> tuple[Array, Array]:
+    """Take steps of given lengths (n,) under forces given as series, (n, p, nv)."""
+    end = _step(model, q, v, tau, dt, ANY, ANY, f_ext, threads=threads)
     return end[0], end[1]
 
 
