@@ -106,7 +106,7 @@ class Manifold:
             x if x.motion is None else replace(x, motion=[r[c.rows(k)] for r in rows])
             for k, x in enumerate(c.items)
         ]
-        return Constraints(self.model, items)
+        return Constraints(self.model, items, stabilization=c.stabilization)
 
     def onto(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """Bring states at times (n,) back to the manifold.
@@ -189,4 +189,4 @@ def _held_at(c: Constraints, q: Array) -> Constraints:
         missing = {Coupling: "offset", Rolling: "point"}.get(type(item), "target")
         nothing: dict[str, Any] = {missing: None}
         items.append(item if item.motion is None else replace(item, **nothing))
-    return Constraints(c.model, items)
+    return Constraints(c.model, items, stabilization=c.stabilization)
