@@ -247,7 +247,7 @@ def test_a_public_module_shows_its_public_names_only(name):
 
 def test_modules_that_are_imported_later_are_shown(python):
     shown = python("import jounce as jc; print(*dir(jc.papers), *dir(jc.interop))").split()
-    converters, bridges = ["drake", "mujoco", "pinocchio"], ["jax"]
+    converters, bridges = ["drake", "mujoco", "pinocchio"], ["casadi", "jax", "scipy", "torch"]
     assert shown == ["ali", "bos", "kim", "mueller", "singh", *sorted(converters + bridges)]
     assert {f"jounce.papers.{x}" for x in shown[:5]} <= set(public_modules())
     assert {f"jounce.interop.{x}" for x in converters} <= set(public_modules())

@@ -29,8 +29,10 @@ INTERNAL = {
     "constraint_row_derivatives",
     "constrained_forward",
     "constrained_forward_derivatives",
+    "constrained_forward_local",
     "constrained_jump",
     "constrained_jump_derivatives",
+    "constrained_series",
     "constraint_inertia",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""

@@ -221,8 +221,8 @@ def linearize_step(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; weights with a spring in a spherical or free joint, or with constraints;
-            weights, passive forces or constraints with "taylor".
+            method; weights with a spring in a spherical or free joint; weights or out with
+            constraints; weights, passive forces or constraints with "taylor".
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
@@ -239,10 +239,12 @@ def linearize_step(
         assert isinstance(chosen, Method)
         if weights is not None:
             raise ArgumentError("second derivatives of steps under constraints are not there")
-        state = (q, v, tau, f_ext)
-        return _constrained(
-            constraints_on(model, constraints), state, step, inputs, chosen, passive, out, threads
-        )
+        if out is not None:
+            raise ArgumentError(
+                "linearize_step has no out under constraints, whose rank sets the sizes"
+            )
+        state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
+        return _constrained(c, state, step, inputs, chosen, passive, threads)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -278,7 +280,6 @@ def _constrained(
     inputs: Inputs,
     method: Method,
     passive: bool,
-    out: tuple[Array, ...] | None,
     threads: int,
 ) -> ConstrainedStep:
     """A step under constraints."""
@@ -293,15 +294,7 @@ def _constrained(
         )
     back = after.swapaxes(-1, -2)
     parts = (A, B, q, v, back @ A @ Z, back @ B, Z, after)
-    results = [np.ascontiguousarray(x.reshape(*lead, *x.shape[1:])) for x in parts]
-    shapes = tuple(x.shape[len(lead) :] for x in results)
-    names = dict(zip(("q", "v", "tau", "f_ext"), state, strict=True))
-    given = _Given("linearize_step", model, threads, **names, dt=step)
-
-    def compute(*_: Any) -> ConstrainedStep:
-        return ConstrainedStep(*results)
-
-    return ConstrainedStep(*results) if out is None else deliver_all(compute, out, shapes, given)
+    return ConstrainedStep(*(x.reshape(*lead, *x.shape[1:]) for x in parts))
 
 
 class _Given(Given):

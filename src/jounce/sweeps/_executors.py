@@ -17,6 +17,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
+from importlib import import_module
 from typing import Any
 
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError, SweepError
@@ -212,7 +213,7 @@ def _ended(executor: Executor) -> Iterator[Executor]:
 @contextlib.contextmanager
 def _dask(workers: int) -> Iterator[Crew]:
     try:
-        import distributed
+        distributed: Any = import_module("distributed")
     except ImportError as error:
         raise MissingExtraError(
             "executor='dask' needs distributed: pip install 'jounce[dask]'"

@@ -16,6 +16,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -283,9 +284,8 @@ def _unnamed(shape: Any, dtype: Any, size: int) -> AnyArray:
 
 def _zarr() -> Any:
     try:
-        import zarr
+        return import_module("zarr")
     except ImportError as error:
         raise MissingExtraError(
             "results in a .zarr folder need zarr: pip install 'jounce[zarr]'"
         ) from error
-    return zarr

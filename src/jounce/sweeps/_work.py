@@ -13,6 +13,7 @@ import pickle
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,9 +75,7 @@ def packed(job: Job) -> bytes:
         ArgumentTypeError: it cannot be sent to another process.
     """
     try:
-        import cloudpickle
-
-        dumps: Callable[[Any], bytes] = cloudpickle.dumps
+        dumps: Callable[[Any], bytes] = import_module("cloudpickle").dumps
     except ImportError:
         dumps = pickle.dumps
     try:

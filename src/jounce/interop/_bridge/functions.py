@@ -140,6 +140,7 @@ class Function:
         self.needed = {*own["inputs"], *own["options"]} - {*own["options_with_defaults"], "tableau"}
         self.ranks: dict[str, int] = own["input_ranks"]
         self.series = tuple(x for x in self.inputs if own["input_axes"][x][:1] == ["order"])
+        self._known: dict[tuple[Any, ...], Operation] = {}
         self.result: Any = known.result if known else simulation.Step
 
     def split(
@@ -181,6 +182,27 @@ class Function:
         marks: bool = False,
     ) -> Operation:
         """What a call with arrays of these shapes computes."""
+        try:
+            key = (id(model), *shapes.items(), *options.items(), threads, marks)
+            found = self._known.get(key)
+        except TypeError:  # an option is an array
+            return self._checked(model, shapes, options, threads, marks)
+        if found is None:  # it keeps its model, so that no other has this identity
+            found = self._checked(model, shapes, options, threads, marks)
+            if len(self._known) >= _MOST_OPERATIONS:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def _checked(
+        self,
+        model: Model,
+        shapes: Mapping[str, tuple[int, ...]],
+        options: Mapping[str, Any],
+        threads: int,
+        marks: bool,
+    ) -> Operation:
+        """The same, after a look at the shapes."""
         order = self._order(model, shapes)
         chosen = _chosen(model, options)._replace(order=order, threads=threads, marks=marks)
         found = operation(self.name, self.kernel, model, tuple(shapes), chosen)
@@ -196,9 +218,8 @@ class Function:
             try:
                 np.broadcast_shapes(*leads)
             except ValueError:
-                given = ", ".join(
-                    f"{lead} of {x.name}" for lead, x in zip(leads, found.inputs, strict=True)
-                )
+                pairs = zip(leads, found.inputs, strict=True)
+                given = ", ".join(f"{lead} of {x.name}" for lead, x in pairs)
                 raise ArgumentError(
                     f"{self.name}(): the leading (batch) axes {given} do not broadcast"
                 ) from None

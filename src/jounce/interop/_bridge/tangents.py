@@ -20,7 +20,7 @@ import numpy as np
 from jounce._types import Array
 from jounce.model import Model
 
-__all__ = ["Piece", "from_tangent", "layout", "to_tangent"]
+__all__ = ["BACK", "MOVE", "TURN", "Piece", "from_tangent", "layout", "to_tangent"]
 
 
 class Piece(NamedTuple):
@@ -78,7 +78,7 @@ def _product(a: Array, b: Array) -> Array:
     return np.array([*vector, a[3] * b[3] - a[:3] @ b[:3]])
 
 
-_BACK, _MOVE, _TURN = _tables()
+BACK, MOVE, TURN = _tables()
 
 
 def to_tangent(xp: Any, pieces: tuple[Piece, ...] | None, q: Any, dq: Any) -> Any:
@@ -91,7 +91,7 @@ def to_tangent(xp: Any, pieces: tuple[Piece, ...] | None, q: Any, dq: Any) -> An
         change = dq[..., piece.q]
         if piece.kind == "quaternion":
             a = q[..., piece.q]
-            change = _of_pair(xp, _BACK, a, change) * (2 / (a * a).sum(-1))[..., None]
+            change = _of_pair(xp, BACK, a, change) * (2 / (a * a).sum(-1))[..., None]
         elif piece.kind == "position":
             change = (_rotation(xp, q[..., piece.turn]) * change[..., :, None]).sum(-2)
         parts.append(change)
@@ -108,7 +108,7 @@ def from_tangent(xp: Any, pieces: tuple[Piece, ...] | None, q: Any, tangent: Any
         change = tangent[..., piece.v]
         if piece.kind == "quaternion":
             pure = xp.concatenate([change / 2, xp.zeros_like(change[..., :1])], -1)
-            change = _of_pair(xp, _MOVE, q[..., piece.q], pure)
+            change = _of_pair(xp, MOVE, q[..., piece.q], pure)
         elif piece.kind == "position":
             change = (_rotation(xp, q[..., piece.turn]) * change[..., None, :]).sum(-1)
         parts.append(change)
@@ -123,5 +123,5 @@ def _of_pair(xp: Any, table: Array, a: Any, b: Any) -> Any:
 
 def _rotation(xp: Any, a: Any) -> Any:
     """The rotation matrix that a quaternion of any length stands for."""
-    entries = _of_pair(xp, _TURN, a, a) / (a * a).sum(-1)[..., None]
+    entries = _of_pair(xp, TURN, a, a) / (a * a).sum(-1)[..., None]
     return entries.reshape((*entries.shape[:-1], 3, 3))
