@@ -1,4 +1,4 @@
-"""The table of `docs/constraints.md`: what 100 s keep of a welded robot and of a four-bar."""
+"""The table of `docs/constraints.md`: what motions keep of a four-bar and of a welded robot."""
 
 from __future__ import annotations
 

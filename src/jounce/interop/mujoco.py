@@ -21,6 +21,7 @@ from typing import Any
 
 from jounce._types import ArrayLike
 from jounce.errors import ModelError
+from jounce.interop._actuators import Actuation, actuation
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
 from jounce.interop._models import require_peer
 from jounce.io.mjcf import from_compiled, joint_names
@@ -28,7 +29,7 @@ from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
 
-__all__ = ["Converter", "model"]
+__all__ = ["Actuation", "Converter", "control", "model"]
 
 
 def __dir__() -> list[str]:
@@ -101,6 +102,31 @@ def model(
             raise ModelError(f"MuJoCo refuses the model: {reason}") from None
     require_peer(mj_model, "mj_model", "mujoco.MjModel or mujoco.MjSpec", "jnt_type")
     return from_compiled("the MjModel", mj_model, [], root_joint(base), gravity, strict)
+
+
+def control(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
+    """Make of controls of MuJoCo's actuators what `jounce.rollout` takes.
+
+    Motors, position and velocity servos of joints with one rate, with their gear, the ranges of
+    controls and forces, and the joints' own force ranges:
+    ``jc.rollout(model, q0, v0, tau, dt, control=control)``.
+
+    Args:
+        model: the robot, for example of `jounce.load_mjcf`.
+        mj_model: the `mujoco.MjModel` of the same robot.
+        ctrl: (..., T, nu) controls for each step, MuJoCo's ``data.ctrl``.
+
+    Returns:
+        Named tuple (tau, control): (..., T, nv) forces and the `jounce.Control` that goes with
+        them.
+
+    Raises:
+        ArgumentTypeError: one of the models is something else.
+        ArgumentError: controls of a wrong shape, or not finite.
+        ModelError: an actuator of another kind; it is named.
+    """
+    require_models(model, mj_model, "mujoco.MjModel", "jnt_type")
+    return actuation(model, mj_model, ctrl)
 
 
 def _chart(joint: Joint, kind: str) -> Chart:

@@ -1,0 +1,86 @@
+"""Actuators of MJCF files act in rollouts as in MuJoCo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+mujoco = pytest.importorskip("mujoco")
+from jounce.interop import mujoco as bridge  # noqa: E402
+
+XML = """
+<mujoco>
+  <option timestep="0.002" integrator="Euler"><flag contact="disable" eulerdamp="disable"/></option>
+  <worldbody>
+    <body name="a"><joint name="slide" type="slide" axis="0 0 1"/><geom size="0.1" mass="1"/>
+      <body name="b" pos="0.2 0 0"><joint name="hip" axis="0 1 0" ref="0.3"/>
+        <geom size="0.1" mass="0.7" pos="0.1 0.02 -0.1"/>
+        <body name="c" pos="0.2 0 0"><joint name="knee" axis="1 1 0" actuatorfrcrange="-0.8 0.5"/>
+          <geom size="0.05" mass="0.4" pos="0.05 0 -0.1"/>
+          <body name="d" pos="0.1 0 0"><joint name="wrist" type="ball"/>
+            <geom size="0.05" mass="0.2" pos="0.03 0 -0.05"/>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="lift" joint="slide" gear="3" ctrllimited="true" ctrlrange="-1 4"/>
+    <position name="hold" joint="hip" kp="12" kv="0.4" gear="-2" forcerange="-3 2.5"/>
+    <velocity name="turn" joint="knee" kv="0.9"/>
+  </actuator>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def robot():
+    mj = mujoco.MjModel.from_xml_string(XML)
+    return jc.load_mjcf(XML), mj
+
+
+def test_rollouts_follow_mujoco_step_by_step(robot):
+    """Semi-implicit Euler is what MuJoCo's Euler does; all limits are met on the way."""
+    model, mj = robot
+    rng = np.random.default_rng(0)
+    ctrl = np.cumsum(rng.standard_normal((200, 3)), 0) * np.array([0.5, 0.1, 0.3])
+    data, convert = mujoco.MjData(mj), bridge.Converter(model, mj)
+    data.qvel[:] = 0.5 * rng.standard_normal(mj.nv)
+    q, v = convert.from_q(data.qpos), convert.from_v(data.qpos, data.qvel)
+    states, forces = [], []
+    for row in ctrl:
+        data.ctrl[:] = row
+        mujoco.mj_step(mj, data)
+        states.append(data.qpos.copy())
+        forces.append(data.qfrc_actuator.copy())
+    tau, control = bridge.control(model, mj, ctrl)
+    got = jc.rollout(model, q, v, tau, 0.002, method="semi_implicit_euler", control=control)
+    np.testing.assert_allclose(got.q[1:], convert.from_q(np.array(states)), rtol=0, atol=1e-9)
+    forces = np.array(forces)
+    for name, most in (("hip", 6.0), ("knee", 0.5)):
+        assert np.isclose(forces[:, mj.joint(name).dofadr[0]].max(), most)
+
+
+BAD = {
+    "tendon": ('<motor site="s"/>', "does not drive a joint"),
+    "ball": ('<motor joint="wrist"/>', "several rates"),
+    "states": ('<intvelocity joint="hip" kp="1" actrange="-1 1"/>', "states of its own"),
+    "several": ('<motor joint="knee"/>', "several actuators with force limits"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_other_actuators_are_named(mistake):
+    more, message = BAD[mistake]
+    text = XML.replace("</actuator>", more + "</actuator>")
+    text = text.replace('<joint name="wrist"', '<site name="s"/><joint name="wrist"')
+    mj = mujoco.MjModel.from_xml_string(text)
+    with pytest.raises(jc.ModelError, match=message):
+        bridge.control(jc.load_mjcf(text), mj, np.zeros((2, mj.nu)))
+
+
+def test_controls_have_a_number_for_each_actuator(robot):
+    with pytest.raises(jc.ArgumentError, match=r"\(..., T, 3\)"):
+        bridge.control(*robot, np.zeros((2, 2)))
