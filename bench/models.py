@@ -83,6 +83,10 @@ def growth(report: Report, effort: Effort, step: Steps) -> None:
         if name.endswith("URDF"):
             each = 1e6 * times[-1] / sizes[-1]
             report.target("us per link to load a URDF", "<= 200", each)
+    if effort.full:
+        step("chain, 100,000 bodies")
+        seconds = measure({"jounce": ways["chain, built"](100_000)}, effort)["jounce"].best
+        report.target("a chain of 100,000 bodies, s to build", "<= 2", seconds)
 
 
 def copies(report: Report, effort: Effort, step: Steps) -> None:

@@ -27,7 +27,7 @@ from jounce.trajectories.limits import PiecewisePolynomial
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.scalar import Circle, HalfCosine, Polynomial, Sinusoid
 
-__all__ = ["Instant", "PoseRule", "Rule", "curve_rule", "pose_rule"]
+__all__ = ["Instant", "PoseRule", "Rule", "curve_rule", "derivatives", "pose_rule"]
 
 Row = list[float]
 Rows = list[Row]
@@ -39,6 +39,12 @@ def curve_rule(curve: curves.Curve) -> Rule:
     """The rule of a curve."""
     make = _CURVES.get(type(curve))
     return make(curve) if make is not None else lambda t, orders: _by_array(curve, t, orders)
+
+
+def derivatives(rows: Rows) -> Rows:
+    """Taylor coefficients as derivatives."""
+    later = zip(rows[2:], _FACTORIALS[2:], strict=False)
+    return [*rows[:2], *([x * f for x in row] for row, f in later)]
 
 
 def _by_array(curve: curves.Curve, t: float, orders: int) -> Rows:

@@ -15,7 +15,7 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import difference, neutral
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
-from jounce.trajectories._instant import Instant, PoseRule, Rule, curve_rule, pose_rule
+from jounce.trajectories._instant import Instant, PoseRule, Rule, curve_rule, derivatives, pose_rule
 from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
 from jounce.trajectories.limits import Limits, leg_laws
@@ -29,7 +29,6 @@ JointKey = str | int | tuple[str | int, ...]
 
 # Orders up to which plain numbers are faster than arrays at one time.
 _MOST_ORDERS = 12
-_FACTORIALS = tuple(float(math.factorial(k)) for k in range(_MOST_ORDERS + 1))
 
 # How far, in m, the curve of a spherical joint may move its origin (rounding).
 _DISPLACEMENT = 1e-12
@@ -65,7 +64,6 @@ class _Part(NamedTuple):
     """The same as slices, if they are."""
     rule: Rule | PoseRule
     """The curve at one time."""
-    is_pose: bool
 
 
 class _Follower(NamedTuple):
@@ -360,12 +358,10 @@ def _require_only_turns(part: _Part, away: float) -> None:
 
 def _evaluate_at(part: _Part, t: float, orders: int) -> tuple[list[float], list[list[float]]]:
     """Coordinates and `orders` derivatives of the rates of a part at one time."""
-    now = part.rule(t, orders if part.is_pose else orders + 1)
+    now = part.rule(t, orders + (part.q.size == part.v.size))  # curves give coordinates as well
     if not isinstance(now, Instant):
-        later = zip(now[2:], _FACTORIALS[2:], strict=False)
-        return now[0], [now[1], *([x * f for x in row] for row, f in later)]
-    later = zip(now.twist[2:], _FACTORIALS[2:], strict=False)
-    twist = [*now.twist[:2], *([x * f for x in row] for row, f in later)]
+        return now[0], derivatives(now)[1:]
+    twist = derivatives(now.twist)
     if len(now.quaternion) + len(now.position) == part.q.size:
         return now.quaternion + now.position, twist
     _require_only_turns(part, max(map(abs, now.position)))
@@ -379,17 +375,17 @@ def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> 
             "curves: expected at least one joint for each curve, got an empty tuple"
         )
     name = ", ".join(model.joint_names[j] for j in joints)
-    q = np.concatenate([_indices(model.q_slice(j)) for j in joints])
-    v = np.concatenate([_indices(model.v_slice(j)) for j in joints])
+    q = np.concatenate([np.r_[model.q_slice(j)] for j in joints])
+    v = np.concatenate([np.r_[model.v_slice(j)] for j in joints])
     if q.size == v.size:
         curve = _joint_curve(name, value, q.size)
-        return _Part(curve, q, v, name, _places(q, v), curve_rule(curve), False)
+        return _Part(curve, q, v, name, _places(q, v), curve_rule(curve))
     if len(joints) > 1:
         raise ArgumentError(
             f"curves: expected one curve for each spherical or free joint of {name}"
         )
     poses = _joint_pose_curve(model, name, value)
-    return _Part(poses, q, v, name, _places(q, v), pose_rule(poses), True)
+    return _Part(poses, q, v, name, _places(q, v), pose_rule(poses))
 
 
 def _places(q: Index, v: Index) -> tuple[slice, slice] | None:
@@ -449,11 +445,9 @@ def _vector_joints(model: Model) -> tuple[tuple[str | int, ...], Index]:
     """The joints whose coordinates form a vector space, and where those sit in q."""
     groups = set(_group_joints(model))
     names = tuple(
-        name
-        for name in model.joint_names
-        if name not in groups and len(_indices(model.q_slice(name)))
+        name for name in model.joint_names if name not in groups and len(np.r_[model.q_slice(name)])
     )
-    slices = [_indices(model.q_slice(name)) for name in names]
+    slices = [np.r_[model.q_slice(name)] for name in names]
     return names, np.concatenate([np.zeros(0, np.intp), *slices])
 
 
@@ -483,7 +477,3 @@ def _configurations(model: Model, name: str, value: ArrayLike, ndim: int) -> Arr
 def _joint_at(model: Model, rate: int) -> str:
     names: tuple[str, ...] = model.joint_names
     return next(name for name in names if rate < model.v_slice(name).stop)
-
-
-def _indices(span: slice) -> Index:
-    return np.arange(span.start, span.stop)
