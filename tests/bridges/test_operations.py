@@ -131,6 +131,15 @@ def test_changes_of_coordinates_are_tangents_and_back(model):
     assert close(to_tangent(np, pieces, q, along), np.zeros((5, model.nv)), 8 * EPS)
 
 
+def test_a_step_has_a_method_of_its_own(model):
+    at = state(model)
+    given = {x: getattr(at, x) for x in ("q", "v", "tau", "dt")}
+    own = functions()["step"].operation(model, {x: np.shape(y) for x, y in given.items()}, {})
+    expected = jc.step(model, at.q, at.v, at.tau, at.dt)
+    for found, value in zip(evaluate(own, list(given.values())), expected, strict=True):
+        assert np.array_equal(found, value)
+
+
 def test_what_has_no_further_derivative_says_so(model):
     own, _ = prepared(model, "torque_regressor")
     along, _ = directional(own, "q")

@@ -52,15 +52,15 @@ def partials(own: Operation, arrays: Sequence[Array], by: str) -> list[Array]:
     along, skipped = directional(own, by)
     x = next(x for x in own.inputs if x.name == by)
     count = int(np.prod(x.tangent, dtype=int))
-    axes = np.eye(count).reshape(count, *x.tangent)
+    axes = np.eye(count).reshape((count, *x.tangent))
     lifted = [
         np.expand_dims(array, array.ndim - len(own_x.shape))
         for array, own_x in zip(arrays, own.inputs, strict=True)
     ]
     changes = evaluate(along, [*lifted, axes])[skipped:]
-    return [
-        np.moveaxis(change, -1 - len(y.tangent), -1).reshape(
-            *change.shape[: change.ndim - 1 - len(y.tangent)], *y.tangent, *x.tangent
-        )
-        for change, y in zip(changes, own.outputs, strict=True)
-    ]
+    found = []
+    for change, y in zip(changes, own.outputs, strict=True):
+        lead = change.shape[: change.ndim - 1 - len(y.tangent)]
+        last = np.moveaxis(change, len(lead), -1)
+        found.append(last.reshape((*lead, *y.tangent, *x.tangent)))
+    return found

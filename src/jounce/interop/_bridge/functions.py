@@ -140,6 +140,7 @@ class Function:
         self.needed = {*own["inputs"], *own["options"]} - {*own["options_with_defaults"], "tableau"}
         self.ranks: dict[str, int] = own["input_ranks"]
         self.series = tuple(x for x in self.inputs if own["input_axes"][x][:1] == ["order"])
+        self.defaults = {"method": "rkmk4"} if "method" in names else {}
         self._known: dict[tuple[Any, ...], Operation] = {}
         self.result: Any = known.result if known else simulation.Step
 
@@ -204,7 +205,9 @@ class Function:
     ) -> Operation:
         """The same, after a look at the shapes."""
         order = self._order(model, shapes)
-        chosen = _chosen(model, options)._replace(order=order, threads=threads, marks=marks)
+        chosen = _chosen(model, {**self.defaults, **options})._replace(
+            order=order, threads=threads, marks=marks
+        )
         found = operation(self.name, self.kernel, model, tuple(shapes), chosen)
         for own in found.inputs:
             shape = shapes[own.name]

@@ -138,7 +138,7 @@ class Numbers:
             for weights, block in zip(w, found, strict=True)
         )
         rows = np.asarray(total).reshape(*z.tangent, count) if z.tangent else np.asarray(total)
-        nested = np.moveaxis(rows, -1, 0).reshape(*x.tangent, *z.tangent)
+        nested = np.moveaxis(rows, -1, 0).reshape((*x.tangent, *z.tangent))
         return _by_columns(nested, x.tangent, z.tangent)
 
 
