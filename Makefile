@@ -1,4 +1,4 @@
-# make demo | test | examples | bench | lint: each sets up what it needs in .venv and build/.
+# make demo | test | examples | bench | native-bench | lint: each sets up what it needs in .venv and build/.
 # make torch: tests of the front end for PyTorch, which is large. TORCH says what to install.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test torch examples bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test torch examples bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -69,6 +69,10 @@ bench:
 	$(MAKE) $(VENV)/.test-all ISA=all
 	$(BIN)/python -m bench
 
+# Kernels against Pinocchio's headers, no Python. Compiling those takes minutes, once.
+native-bench: $(VENV)/.test-$(ISA)
+	$(BIN)/python -m bench native
+
 lint: $(VENV)/.test-$(ISA)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
@@ -77,7 +81,7 @@ TESTS ?= tests
 SECONDS ?= 600
 PYTEST_HERE = -m pytest -p no:cacheprovider -x
 # Programs of their own that the tests compile do not know the sanitizers.
-ALONE = --deselect tests/core --ignore tests/test_add_a_kernel.py --ignore tests/test_bench.py
+ALONE = --deselect tests/core --ignore tests/test_add_a_kernel.py --ignore tests/test_bench.py --ignore tests/test_bench_programs.py
 
 asan: $(VENV)/.test-$(ISA)
 	tools/sanitize.sh address $(BIN)/python $(PYTEST_HERE) $(ALONE) $(PYTEST_ARGS) $(TESTS)

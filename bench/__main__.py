@@ -17,6 +17,7 @@ Rules of a fair comparison:
   a result that is a view of its workspace (derivatives), with copies shown beside it.
 - One core unless said otherwise; BLAS is held to one thread. Garbage collection is off.
 - Targets are judged as measured; nothing is extrapolated.
+- ``python -m bench native`` compares without Python, with Pinocchio compiled for this machine.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from typing import Any
 from rich.console import Console
 
 import jounce as jc
-from bench import compare, isa
+from bench import compare, isa, summary
 from bench.report import Report, Steps, save, show_targets
 from bench.timing import FULL, QUICK, TINY, Effort
 
@@ -56,7 +57,10 @@ NAMES = (
     "rollouts",
     "sweeps",
     "constraints",
+    "kernels",
 )
+ALONE = ("native",)
+"""Benchmarks that run only if they are named, since they take minutes to compile."""
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 140
 """Columns of output that goes to a file."""
@@ -66,8 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the benchmarks, print, save, compare."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if unknown := set(options.names) - set(NAMES):
-        parser.error(f"no benchmark {sorted(unknown)}; there are {', '.join(NAMES)}")
+    if unknown := set(options.names) - {*NAMES, *ALONE}:
+        parser.error(f"no benchmark {sorted(unknown)}; there are {', '.join(NAMES + ALONE)}")
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
@@ -77,15 +81,27 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         path = options.save or RESULTS / f"{datetime.now():%Y-%m-%d_%H%M%S}.json"
         content = _run(console, options.names or NAMES, effort, path)
+    _show_markdown(console, content)
     if options.compare:
         old = json.loads(options.compare.read_text(encoding="utf-8"))
-        compare.show(console, old, content)
+        return 1 if compare.show(console, old, content) else 0
     return 0
+
+
+def _show_markdown(console: Console, content: dict[str, Any]) -> None:
+    """Print the tables that README and docs/benchmarks.md hold, ready to paste."""
+    readme = summary.table(content)
+    if readme is not None:
+        console.print("[bold]README's table[/]")
+        print(readme.markdown())
+    if "native" in content["reports"]:
+        console.print("[bold]The table of docs/benchmarks.md[/]")
+        print(content["reports"]["native"]["numbers"]["markdown"])
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench", description="Benchmarks of jounce.")
-    parser.add_argument("names", nargs="*", help=f"some of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(NAMES + ALONE)}")
     parser.add_argument("--quick", action="store_true", help="some two minutes, rough numbers")
     parser.add_argument(
         "--tiny", action="store_true", help="check that it runs; numbers mean nothing"

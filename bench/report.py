@@ -41,6 +41,11 @@ class Table:
         if self.note:
             console.print(f"  {self.note}\n", style="italic")
 
+    def markdown(self) -> str:
+        """The table as a page of documentation has it."""
+        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
 
 def _text(cell: object) -> str:
     if isinstance(cell, bool) or not isinstance(cell, float):

@@ -78,7 +78,7 @@ def names(effort: Effort) -> tuple[str, ...]:
 def load(name: str) -> Robot:
     """Load a robot of `FILES` into both libraries."""
     file, base = FILES[name]
-    path = str(_directory() / file)
+    path = str(prefix() / "share" / "example-robot-data" / "robots" / file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jc.ModelWarning)
         model = jc.load_urdf(path, base=base)
@@ -86,11 +86,11 @@ def load(name: str) -> Robot:
     return _robot(name, model, pin.buildModelFromUrdf(path, *root))
 
 
-def _directory() -> Path:
+def prefix() -> Path:
+    """The folder with headers, libraries and shared files of Pinocchio's package."""
     for parent in Path(pin.__file__).resolve().parents:
-        for prefix in (parent, parent / "cmeel.prefix"):
-            found = prefix / "share" / "example-robot-data" / "robots"
-            if found.is_dir():
+        for found in (parent, parent / "cmeel.prefix"):
+            if (found / "share" / "example-robot-data" / "robots").is_dir():
                 return found
     raise FileNotFoundError("example-robot-data is not installed beside pinocchio")
 

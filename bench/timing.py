@@ -62,6 +62,8 @@ class Call:
     function: Callable[..., Any]
     args: Sequence[Any] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    keep: bool = False
+    """Whether a result lives until the next one is there, as in ``M = f(...)``."""
 
     def __call__(self) -> Any:
         """Call the function."""
@@ -73,7 +75,8 @@ class Call:
         inputs = ", ".join([*names, *(f"{key}={key}_" for key in self.options)])
         targets = ", ".join(["f", *names, *(f"{key}_" for key in self.options)])
         values = (self.function, *self.args, *self.options.values())
-        return timeit.Timer(f"f({inputs})", f"{targets}, = values", clock, {"values": values})
+        statement = f"kept = f({inputs})" if self.keep else f"f({inputs})"
+        return timeit.Timer(statement, f"{targets}, = values", clock, {"values": values})
 
 
 @dataclass(frozen=True)
