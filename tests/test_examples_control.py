@@ -154,6 +154,6 @@ def test_figures_and_tables(
 def test_examples_with_a_quick_form_have_a_test_here_or_beside() -> None:
     """The others take a fraction of a second and run with the documentation."""
     quick = {path.stem for path in EXAMPLES.glob("*.py") if "--quick" in path.read_text("utf-8")}
-    tests = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_examples*.py")]
+    tests = [path.read_text("utf-8") for path in Path(__file__).parent.glob("**/test_*.py")]
     assert {"lqr_on_se3", "ilqr_arm"} <= quick
-    assert [name for name in quick if not any(f'"{name}"' in text for text in tests)] == []
+    assert [name for name in quick if not any(f'"{name}' in text for text in tests)] == []

@@ -25,14 +25,20 @@ const Kernel* seen(const jounce_kernel* kernel) { return reinterpret_cast<const 
 const Model* seen(const jounce_model* model) { return reinterpret_cast<const Model*>(model); }
 const jounce_kernel* shown(const Kernel* kernel) { return reinterpret_cast<const jounce_kernel*>(kernel); }
 
-// Those that can be called from here: motions of many steps take what a call of C does not tell.
+// Motions of many steps and constraints take what a call of C does not tell.
+bool is_callable(const Signature& signature) {
+  bool good = true;
+  for (const Option& option : signature.options) good = good && option.kind <= Option::tableau;
+  for (const Input& input : signature.inputs) good = good && !input.shape.is_timed();
+  return good;
+}
+
+// Those that can be called from here.
 const std::vector<const Kernel*>& callable_kernels() {
   const auto make = [] {
     auto* all = new std::vector<const Kernel*>;
     for (const Kernel& kernel : kernels()) {
-      bool takes_motion = false;
-      for (const Option& option : kernel.signature->options) takes_motion |= option.kind > Option::tableau;
-      if (!takes_motion) all->push_back(&kernel);
+      if (is_callable(*kernel.signature)) all->push_back(&kernel);
     }
     return all;
   };

@@ -132,7 +132,12 @@ def model():
 
 
 MOTION = {"pair", "order", "every", "hold", "control"}
-IN_TIME = {name for name in _core.kernel_names() if MOTION & {*_core.signature(name)["options"]}}
+IN_TIME = {
+    name
+    for name in _core.kernel_names()
+    if MOTION & {*_core.signature(name)["options"]}
+    or any("times" in axes for axes in _core.signature(name)["input_axes"].values())
+}
 """Kernels that take what a C call cannot tell."""
 
 

@@ -9,7 +9,8 @@ touches zero is told apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import factorial
+from math import factorial, isfinite
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import body_pose
 from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
+from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
 from jounce.simulation.compiled import Followed, Start, diverged
 from jounce.simulation.events import Event, EventRecord, apply_map, endless
@@ -36,6 +38,12 @@ from jounce.simulation.taylor import (
 )
 
 __all__ = ["SeriesMotion", "coordinate_event", "follow_series", "height_event"]
+
+
+def _finite(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        raise ArgumentError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
 
 
 def coordinate_event(
@@ -56,8 +64,11 @@ def coordinate_event(
         An `Event` for the argument `events` of `simulate`.
 
     Raises:
-        ArgumentError: the joint has several coordinates.
+        ArgumentError: the joint has several coordinates; a value that is no finite number.
+        UnknownNameError: there is no such joint.
     """
+    require_model(model)
+    value = _finite("value", value)
     at, rate = model.q_slice(joint), model.v_slice(joint)
     if at.stop - at.start != 1:
         raise ArgumentError(f"joint {joint!r} has {at.stop - at.start} coordinates, not one")
@@ -97,7 +108,12 @@ def height_event(
 
     Raises:
         UnknownNameError: there is no such frame.
+        ArgumentError: a value that is no finite number, an axis that is none of the three.
     """
+    require_model(model)
+    value = _finite("value", value)
+    if isinstance(axis, bool) or not isinstance(axis, int) or axis not in (0, 1, 2):
+        raise ArgumentError(f"axis must be 0, 1 or 2, got {axis!r}")
     placed_frame(model, frame)
 
     def function(t: float, q: Array, v: Array) -> float:
