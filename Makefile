@@ -1,4 +1,5 @@
 # make demo | test | examples | bench | native-bench | lint: each sets up what it needs in .venv and build/.
+# make torch: tests of the front end for PyTorch, which is large. TORCH says what to install.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
 PYTHON ?= python3
@@ -12,7 +13,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test examples bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test torch examples bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -37,7 +38,12 @@ $(VENV)/.built-$(ISA): $(SOURCES) | $(VENV)/.tools
 	@rm -f $(VENV)/.built-*
 	@touch $@
 
-$(VENV)/.test-$(ISA): $(SOURCES) | $(VENV)/.tools
+# JAX's front end is compiled where its headers are installed already.
+$(VENV)/.jax: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet "jax>=0.5" || echo "JAX is not to be had: its tests are skipped"
+	@touch $@
+
+$(VENV)/.test-$(ISA): $(SOURCES) | $(VENV)/.tools $(VENV)/.jax
 	$(INSTALL) ".[cli,test,bench]"
 	@rm -f $(VENV)/.test-* $(VENV)/.built-*
 	@touch $@ $(VENV)/.built-$(ISA)
@@ -49,6 +55,11 @@ demo: build
 
 test: $(VENV)/.test-$(ISA)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+TORCH ?= torch --index-url https://download.pytorch.org/whl/cpu
+torch: $(VENV)/.test-$(ISA)
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py
 
 examples: $(VENV)/.test-$(ISA)
 	set -e; for script in examples/*.py; do echo "$$script"; $(BIN)/python "$$script"; done

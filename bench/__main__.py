@@ -55,6 +55,7 @@ NAMES = (
     "paths",
     "simulation",
     "rollouts",
+    "sweeps",
     "constraints",
     "kernels",
 )

@@ -36,11 +36,17 @@ bool depends_on_model(const Shape& shape) {
   return false;
 }
 
-// Whether the rows of an input tell what no input before it told: the order r of a series, or the number
-// of times.
+// Whether the rows of an input tell what no input before it told: the order r of a series, the number
+// of times, or of rows of constraints.
 bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
   const int at = PyArray_NDIM(array) - shape.rank;
   if (at < 0) return false;
+  bool tells = false;
+  for (int i = 0; i < shape.rank && call.rows < 0; ++i) {
+    if (shape.dims[i].of != Dimension::rows) continue;
+    call.rows = int(PyArray_DIM(array, at + i));
+    tells = true;
+  }
   if (shape.is_series() && call.order < 0) {
     const Py_ssize_t order = PyArray_DIM(array, at) - shape.dims[0].plus;
     call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
@@ -50,7 +56,7 @@ bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
     call.times = PyArray_DIM(array, at);
     return true;
   }
-  return false;
+  return tells;
 }
 
 bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {

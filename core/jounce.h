@@ -3,7 +3,7 @@
  * A kernel has named inputs and outputs, arrays of doubles whose trailing dimensions are contiguous,
  * and runs over a batch of states. The list tells what there is; shapes follow from a model and the
  * order r of a series. Nothing here raises or prints: a call returns a status, and what failed. Motions
- * in time (steps, rollouts) and functions without a model (exponentials, quaternions) are not listed.
+ * of many steps (rollouts) and functions without a model (exponentials, quaternions) are not listed.
  *
  *   const jounce_kernel* id = jounce_find_kernel("inverse_dynamics");
  *   jounce_call call = {0};
@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-#define JOUNCE_ABI 3
+#define JOUNCE_ABI 4
 JOUNCE_API int jounce_abi(void);
 
 typedef struct jounce_model jounce_model;
@@ -98,7 +98,7 @@ JOUNCE_API int jounce_input(const jounce_kernel* kernel, int index, const jounce
                             int order, jounce_array* array);
 JOUNCE_API int jounce_output(const jounce_kernel* kernel, int index, const jounce_model* model,
                              int order, jounce_array* array);
-/* "prescribed", "body", "twist" or "method". */
+/* "prescribed", "body", "twist", "method" or "tableau". */
 JOUNCE_API const char* jounce_option_name(const jounce_kernel* kernel, int index);
 
 /* Bytes that a kernel takes while it runs, for one state or for a pack of states; kept per thread. 0 if
@@ -120,6 +120,8 @@ typedef struct {
   int threads;                               /* up to 1024; 0: the calling one alone (unlike Python) */
   int (*stop)(void* data);                   /* asked now and then by the calling thread, or null */
   void* data;
+  const double* tableau;                     /* for "tableau": an explicit method, see simulation/tableau.hpp */
+  int64_t tableau_size;
 } jounce_call;
 
 typedef enum {

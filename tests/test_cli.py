@@ -167,11 +167,12 @@ def test_check_names_what_mjcf_leaves_out_once(tmp_path, capsys):
     path = tmp_path / "loop.xml"
     path.write_text(
         '<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/></body></worldbody>'
-        '<equality><weld name="w" body1="b"/></equality></mujoco>'
+        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'
+        '<equality><tendon name="w" tendon1="t"/></equality></mujoco>'
     )
     assert cli.main(["check", str(path)]) == 3
     printed = capsys.readouterr().out
-    assert printed.count("equality constraints ('w')") == 1
+    assert printed.count("equality constraints of tendons and flexes ('w')") == 1
     assert "1 problem: 1 of physics\n" in printed
 
 

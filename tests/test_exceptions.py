@@ -28,6 +28,7 @@ BUILTIN = {
     "DivergenceError": ArithmeticError,
     "MissingFileError": FileNotFoundError,
     "MissingExtraError": ImportError,
+    "SweepError": RuntimeError,
 }
 ALLOWED = {
     "AttributeError": "what getattr and setattr promise, of modules and of what is immutable",

@@ -60,7 +60,7 @@ def given(name):
     known = arguments()
     wanted = [p for p in inspect.signature(getattr(jc, name)).parameters if p in known]
     chosen = {p: known[p] for p in wanted}
-    if name == "linearize":  # has no out under constraints
+    if name in ("linearize", "linearize_step"):  # have no out under constraints
         del chosen["constraints"]
     if name == "linearize_step":
         del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py

@@ -34,6 +34,7 @@ struct Call {
   Options<> options;
   int order = -1;             // r of series, -1 until an input tells
   std::ptrdiff_t times = -1;  // at which a motion is controlled, likewise
+  int rows = -1;              // of constraints, likewise
   std::ptrdiff_t states = 1;
   const double* in[kMostInputs];  // null: not given
   std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
@@ -45,9 +46,10 @@ struct Call {
   void* stop_data = nullptr;
 
   std::ptrdiff_t steps() const { return times > options.hold ? times - options.hold : 0; }
+  Extent extent() const { return {order, rows < 0 ? 0 : rows}; }
   // States that a motion stores; most calls have none, and dividing takes long.
   std::ptrdiff_t stored() const { return times < 0 ? 1 : steps() / options.every + 1; }
-  Sizes sizes() const { return {*tree, order, times, stored()}; }
+  Sizes sizes() const { return {*tree, extent(), times, stored()}; }
 };
 
 struct Failure {
@@ -64,7 +66,7 @@ struct Failure {
 // `slot` is the kernel's position in the list.
 struct Kernel {
   const Signature* signature;
-  std::size_t (*bytes)(const Tree<double>&, int order, bool wide);
+  std::size_t (*bytes)(const Tree<double>&, Extent extent, bool wide);
   Failure (*run)(const Call&, std::ptrdiff_t first, int count, char* block);
   int slot = -1;
 };

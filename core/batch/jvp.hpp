@@ -112,9 +112,9 @@ struct Work {
   ModelTangent<S> model;
   typename K::template Work<D> own;
 
-  Work(const Tree<double>& tree, int order, Arena& arena)
-      : rates(arena.take<S>(tree.nq)), model(tree, arena), own(batch::make_work<K, D>(tree, order, arena)) {
-    const Sizes sizes(tree, order);
+  Work(const Tree<double>& tree, Extent extent, Arena& arena)
+      : rates(arena.take<S>(tree.nq)), model(tree, arena), own(batch::make_work<K, D>(tree, extent, arena)) {
+    const Sizes sizes(tree, extent);
     const auto& inputs = K::signature.inputs;
     const auto& outputs = K::signature.outputs;
     for (int k = 0; k < inputs.count; ++k) in[k] = arena.take<D>(entries(inputs[k].shape, sizes));

@@ -28,19 +28,22 @@ class Model {
         frames(make_frames(tree, frame_body, frame_pose)),
         sizes_(new std::atomic<std::uint64_t>[2 * std::size_t(kernels)]()) {}
 
-  // Bytes that a kernel needs for one state or for a pack; remembered for the order used last.
-  std::size_t workspace(const Kernel& kernel, int order, bool wide) const {
+  // Bytes that a kernel needs for one state or for a pack; remembered for the extent used last.
+  std::size_t workspace(const Kernel& kernel, Extent extent, bool wide) const {
     std::atomic<std::uint64_t>& cached = sizes_[2 * kernel.slot + wide];
     const std::uint64_t known = cached.load(std::memory_order_relaxed);
-    const std::uint64_t tag = std::uint64_t(order + 2) << 48;
-    if ((known & kTag) == tag) return known & ~kTag;
-    const std::size_t bytes = kernel.bytes(tree, order, wide);
-    if (!(bytes & kTag)) cached.store(tag | bytes, std::memory_order_relaxed);
+    const std::uint64_t tag = std::uint64_t(extent.order + 2 + kOrders * extent.rows) << kTagAt;
+    const bool has_tag = extent.rows < kMostTagged;
+    if (has_tag && (known & kTag) == tag) return known & ~kTag;
+    const std::size_t bytes = kernel.bytes(tree, extent, wide);
+    if (has_tag && !(bytes & kTag)) cached.store(tag | bytes, std::memory_order_relaxed);
     return bytes;
   }
 
  private:
-  static constexpr std::uint64_t kTag = std::uint64_t(0xffff) << 48;
+  // The upper half of what is remembered says for which order and rows, if there are not too many.
+  static constexpr int kTagAt = 40, kOrders = 128, kMostTagged = (1 << 24) / kOrders;
+  static constexpr std::uint64_t kTag = std::uint64_t(0xffffff) << kTagAt;
 
   static std::vector<FrameAt<>> make_frames(const Tree<double>& tree, const std::vector<int>& body,
                                           const double* pose) {

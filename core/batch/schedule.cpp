@@ -43,9 +43,9 @@ std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
 class BatchRun {
  public:
   BatchRun(const Kernel& kernel, const Model& model, const Call& call) : kernel_(kernel), call_(call) {
-    bytes_ = model.workspace(kernel, call.order, false);
+    bytes_ = model.workspace(kernel, call.extent(), false);
     if (call.states > 1 && kernel.signature->packs != Packs::never) {
-      const std::size_t wide = model.workspace(kernel, call.order, true);
+      const std::size_t wide = model.workspace(kernel, call.extent(), true);
       if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) group_ = kWide;
       if (group_ > 1 && wide > bytes_) bytes_ = wide;
     }
@@ -191,7 +191,7 @@ Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) 
 }
 
 Failure refused_state(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
-  char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+  char* block = thread_workspace().reserve(model.workspace(kernel, call.extent(), false));
   for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kWide; ++i) {
     const Failure one = kernel.run(call, i, 1, block);
     if (one.kind == failure.kind) return one;
@@ -207,7 +207,7 @@ bool is_short(const Kernel& kernel, const Call& call) {
 
 bool runs_alone(const Kernel& kernel, const Model& model, const Call& call) {
   try {
-    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+    char* block = thread_workspace().reserve(model.workspace(kernel, call.extent(), false));
     return kernel.run(call, 0, 1, block).kind == Failure::none;
   } catch (const std::bad_alloc&) {
     return false;
@@ -216,7 +216,7 @@ bool runs_alone(const Kernel& kernel, const Model& model, const Call& call) {
 
 Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
   try {
-    char* block = thread_workspace().reserve(model.workspace(kernel, call.order, false));
+    char* block = thread_workspace().reserve(model.workspace(kernel, call.extent(), false));
     const Failure bad = kernel.run(call, 0, 1, block);
     return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
   } catch (const std::bad_alloc&) {

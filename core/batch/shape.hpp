@@ -1,18 +1,20 @@
-// Shapes of the arrays of one state, in terms of the model's sizes, the order of a series, and how
-// many times a motion has.
+// Shapes of the arrays of one state, in terms of the model's sizes, the order of a series, how many
+// times a motion has, and how many rows constraints have.
 #pragma once
 
 #include <cstddef>
 
+#include "jounce/tree/workspace.hpp"
+
 namespace jounce {
 
 // A size of the model, the order r of a series, the times at which a motion is controlled or stored,
-// times a number, and a number added to it. `tangent` counts
+// the rows of constraints, times a number, and a number added to it. `tangent` counts
 // the numbers of a direction in which a model may change, see jvp.hpp.
 struct Dimension {
-  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent };
+  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows };
   static constexpr const char* names[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored",
-                                          "tangent"};
+                                          "tangent", "rows"};
   Of of = number;
   int plus = 0;
   int factor = 1;
@@ -27,13 +29,13 @@ constexpr std::ptrdiff_t tangent_size(std::ptrdiff_t n, std::ptrdiff_t nv) {
 
 // What the dimensions of a call count.
 struct Sizes {
-  std::ptrdiff_t of[8];
+  std::ptrdiff_t of[9];
 
   // `Tree` is that of tree/tree.hpp.
   template <class Tree>
-  constexpr Sizes(const Tree& tree, int order, std::ptrdiff_t times = 0, std::ptrdiff_t stored = 0)
-      : of{0, tree.nq, tree.nv, tree.n_bodies, order, times, stored,
-           tangent_size(tree.n, tree.nv)} {}
+  constexpr Sizes(const Tree& tree, Extent extent, std::ptrdiff_t times = 0, std::ptrdiff_t stored = 0)
+      : of{0, tree.nq, tree.nv, tree.n_bodies, extent.order, times, stored,
+           tangent_size(tree.n, tree.nv), extent.rows} {}
   constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] * d.factor + d.plus; }
 };
 
@@ -96,7 +98,7 @@ constexpr Shape twist_series{2, {r_plus(2), six}};
 constexpr Shape pose_series{3, {r_plus(3), four, four}};
 constexpr Shape jacobian_series{3, {r_plus(3), six, nv}};
 
-constexpr Dimension times{Dimension::times}, stored{Dimension::stored};
+constexpr Dimension times{Dimension::times}, stored{Dimension::stored}, rows{Dimension::rows};
 constexpr Shape v_in_time{2, {times, nv}}, six_vectors_in_time{3, {times, n_bodies, six}};
 constexpr Dimension servo{Dimension::number, 8};  // rows of simulation/forces.hpp
 constexpr Shape servo_rows{2, {servo, nv}}, q_in_time{2, {times, nq}};

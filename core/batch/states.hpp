@@ -80,12 +80,14 @@ struct NoWork {
 
 namespace batch {
 
-// The workspace of kernel K; some depend on the order of a series.
+// The workspace of kernel K; some depend on the order of a series, some on the rows of constraints too.
 template <class K, class S>
-auto make_work(const Tree<double>& tree, int order, Arena& arena) {
+auto make_work(const Tree<double>& tree, Extent extent, Arena& arena) {
   using Work = typename K::template Work<S>;
-  if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
-    return Work(tree, order, arena);
+  if constexpr (std::is_constructible_v<Work, const Tree<double>&, Extent, Arena&>) {
+    return Work(tree, extent, arena);
+  } else if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
+    return Work(tree, extent.order, arena);
   } else {
     return Work(tree, arena);
   }
@@ -110,11 +112,11 @@ struct RunLayout {
   S* out[kMostOutputs];  // set for those that there are
   Work work;
 
-  RunLayout(const Tree<double>& tree, int order, Arena& arena)
-      : inputs(K::signature, tree, {tree, order}, arena), work(make_work<K, S>(tree, order, arena)) {
+  RunLayout(const Tree<double>& tree, Extent extent, Arena& arena)
+      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<K, S>(tree, extent, arena)) {
     for (int k = 0; k < K::signature.outputs.count; ++k) out[k] = nullptr;
     if constexpr (lanes<S> > 1) {
-      const Sizes sizes(tree, order);
+      const Sizes sizes(tree, extent);
       for (int k = 0; k < K::signature.outputs.count; ++k) {
         if (!K::signature.outputs[k].shape.is_timed()) out[k] = arena.take<S>(entries(K::signature.outputs[k].shape, sizes));
       }
@@ -133,7 +135,7 @@ template <class K, class S>
 inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* block) {
   constexpr int n_outputs = K::signature.outputs.count;
   Arena arena(block);
-  RunLayout<K, S> layout(*call.tree, call.order, arena);
+  RunLayout<K, S> layout(*call.tree, call.extent(), arena);
   if (const auto bad = fetch(K::signature, call, first, count, layout.inputs)) return {bad, first, -1};
   if constexpr (lanes<S> == 1) {
     for (int k = 0; k < n_outputs; ++k) layout.out[k] = call.out[k] + first * call.out_step[k];
@@ -174,15 +176,15 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
 }
 
 template <class K>
-inline std::size_t bytes(const Tree<double>& tree, int order, bool wide) {
+inline std::size_t bytes(const Tree<double>& tree, Extent extent, bool wide) {
   Arena arena;
   if constexpr (K::signature.packs != Packs::never) {
     if (wide || K::signature.packs == Packs::only) {
-      RunLayout<K, Wide> layout(tree, order, arena);
+      RunLayout<K, Wide> layout(tree, extent, arena);
       return arena.used();
     }
   }
-  if constexpr (K::signature.packs != Packs::only) RunLayout<K, double> layout(tree, order, arena);
+  if constexpr (K::signature.packs != Packs::only) RunLayout<K, double> layout(tree, extent, arena);
   return arena.used();
 }
 

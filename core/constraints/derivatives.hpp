@@ -28,14 +28,14 @@ struct RowDerivativesWork {
   Direction* direction;   // (nv) rates that a record depends on
 
   template <class P>
-  RowDerivativesWork(const Tree<P>& tree, int order, Arena& arena) : rows(tree, arena) {
+  RowDerivativesWork(const Tree<P>& tree, Extent extent, Arena& arena) : rows(tree, arena) {
     q = arena.take<D>(tree.nq);
     v = arena.take<D>(tree.nv);
     a = arena.take<D>(tree.nv);
-    force = arena.take<D>(order + 1);
+    force = arena.take<D>(extent.rows);
     J_force = arena.take<D>(tree.nv);
-    velocity = arena.take<D>(order + 1);
-    acceleration = arena.take<D>(order + 1);
+    velocity = arena.take<D>(extent.rows);
+    acceleration = arena.take<D>(extent.rows);
     direction = arena.take<Direction>(tree.nv);
   }
 };
@@ -82,6 +82,11 @@ inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_fo
     work.velocity[c.row] = work.acceleration[c.row] = D(0.0);
     constraint_rows(tree, c, work.q, work.v, work.a,
                     RowsOut<D>{nullptr, work.velocity, work.acceleration, nullptr}, work.rows);
+    if (c.is_stabilized()) {
+      const Term<D> term(c, work.q[c.q]);
+      const D residual = c.targeted ? term.value + D(c.offset) : D(0.0);
+      work.acceleration[c.row] += stabilization(c, work.velocity[c.row], residual);
+    }
     if (with_forces) work.J_force[c.v] = Term<D>(c, work.q[c.q]).slope * work.force[c.row];
     return;
   }
@@ -92,6 +97,9 @@ inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_fo
   for (int i = 0; i < count; ++i) {
     work.velocity[c.row + i] = dot(row[i].wrench, A.twist);
     work.acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
+    if (c.is_stabilized()) {
+      work.acceleration[c.row + i] += stabilization(c, work.velocity[c.row + i], row[i].residual);
+    }
     total += row[i].wrench * work.force[c.row + i];
   }
   if (!with_forces) return;

@@ -20,13 +20,13 @@ struct ConstrainedWork {
   S* zero;                     // (nv)
 
   template <class P>
-  ConstrainedWork(const Tree<P>& tree, int order, Arena& arena)
+  ConstrainedWork(const Tree<P>& tree, Extent extent, Arena& arena)
       : factors(tree, arena),
         rows(tree, arena),
-        operational(tree, order + 1, arena),
-        solve(order + 1, arena),
-        velocity(arena.take<S>(order + 1)),
-        acceleration(arena.take<S>(order + 1)),
+        operational(tree, extent.rows, arena),
+        solve(extent.rows, arena),
+        velocity(arena.take<S>(extent.rows)),
+        acceleration(arena.take<S>(extent.rows)),
         zero(arena.take<S>(tree.nv)) {}
 };
 
@@ -57,12 +57,20 @@ void reduce_constraints(const Tree<P>& tree, const ConstraintTable& table, const
       for (int i = 0; i < count; ++i) {
         work.velocity[c.row + i] = dot(row[i].wrench, A.twist);
         work.acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
+        if (c.is_stabilized()) {
+          work.acceleration[c.row + i] += stabilization(c, work.velocity[c.row + i], row[i].residual);
+        }
       }
     } else if (v) {
       const RowsOut<S> out{nullptr, work.velocity, work.acceleration, nullptr};
       constraint_rows(tree, c, q, v, a, out, work.rows);
+      if (c.is_stabilized() && c.selected) {
+        const Term<S> term(c, q[c.q]);
+        const S residual = c.targeted ? term.value + S(c.offset) : S(0.0);
+        work.acceleration[c.row] += stabilization(c, term.slope * v[c.v], residual);
+      }
     }
-    reduce_rows(tree, work.factors, c, q, A, row, count, reduced);
+    reduce_rows(tree, work.factors, NoneMask{}, c, q, A, row, count, reduced);
   }
   operational_inertia(tree, work.factors, reduced);
 }

@@ -55,16 +55,17 @@ JOUNCE_INLINE void add_at_rate(const R& z, const R& size, int r, int row, int co
 }
 
 // Equation (1) from a node to the root: `wrench` acts on the node, `force` at rate `at`. Of one state,
-// several rows go at once, in the lanes of R.
-template <class R, class S, class P>
-void reduce(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node_index, Force<R> wrench, int at,
-            const R& force, int row, int count, OperationalWork<S>& work) {
+// several rows go at once, in the lanes of R. Rates that are prescribed take no part.
+template <class R, class S, class P, class Factors, class Mask>
+void reduce(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node_index, Force<R> wrench,
+            int at, const R& force, int row, int count, OperationalWork<S>& work) {
   for (int i = node_index; i >= 0; i = tree.nodes[i].parent) {
     const Node<P>& node = tree.nodes[i];
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
         const int r = node.v + k;
+        if (prescribed(r)) continue;
         const auto& rate = factors.rate[r];
         R z = along<K>(node, k, wrench);
         R size = slides(K, k) ? dot(wrench.f, wrench.f) : dot(wrench.n, wrench.n);
@@ -90,26 +91,29 @@ inline Force<Wide> in_lanes(const Force<double>* row, int count) {
   return out;
 }
 
-template <class S, class P>
-void reduce_wrenches(const Tree<P>& tree, const ArticulatedWork<S>& factors, int node, const Force<S>* wrench,
-                     int row, int count, OperationalWork<S>& work) {
+template <class S, class P, class Factors, class Mask>
+void reduce_wrenches(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node,
+                     const Force<S>* wrench, int row, int count, OperationalWork<S>& work) {
   if constexpr (std::is_same_v<S, double>) {
     for (int from = 0; from < count; from += lanes<Wide>) {
       const int some = std::min(count - from, lanes<Wide>);
-      reduce(tree, factors, node, in_lanes(wrench + from, some), -1, Wide(0.0), row + from, some, work);
+      reduce(tree, factors, prescribed, node, in_lanes(wrench + from, some), -1, Wide(0.0), row + from, some,
+             work);
     }
   } else {
-    for (int i = 0; i < count; ++i) reduce(tree, factors, node, wrench[i], -1, S(0.0), row + i, 1, work);
+    for (int i = 0; i < count; ++i) reduce(tree, factors, prescribed, node, wrench[i], -1, S(0.0), row + i, 1, work);
   }
 }
 
 // Equation (1) for all rows of one record.
-template <class S, class P>
-void reduce_rows(const Tree<P>& tree, const ArticulatedWork<S>& factors, const Constraint& c, const S* q,
-                 const Relative<S>& A, const ConstraintRow<S>* row, int count, OperationalWork<S>& work) {
+template <class S, class P, class Factors, class Mask>
+void reduce_rows(const Tree<P>& tree, const Factors& factors, Mask prescribed, const Constraint& c,
+                 const S* q, const Relative<S>& A, const ConstraintRow<S>* row, int count,
+                 OperationalWork<S>& work) {
   if (c.kind == Constraint::coupling) {
     if (!c.selected) return;
-    reduce(tree, factors, node_of_rate(tree, c.v), Force<S>::zero(), c.v, Term<S>(c, q[c.q]).slope, c.row, 1, work);
+    const S slope = Term<S>(c, q[c.q]).slope;
+    reduce(tree, factors, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), c.v, slope, c.row, 1, work);
     return;
   }
   Force<S> first[kMostRows], second[kMostRows];
@@ -117,8 +121,8 @@ void reduce_rows(const Tree<P>& tree, const ArticulatedWork<S>& factors, const C
     first[i] = to_parent(c.first.pose, row[i].wrench);
     second[i] = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
   }
-  reduce_wrenches(tree, factors, c.first.node, first, c.row, count, work);
-  if (c.second.node >= 0) reduce_wrenches(tree, factors, c.second.node, second, c.row, count, work);
+  reduce_wrenches(tree, factors, prescribed, c.first.node, first, c.row, count, work);
+  if (c.second.node >= 0) reduce_wrenches(tree, factors, prescribed, c.second.node, second, c.row, count, work);
 }
 
 template <class S, class P>
@@ -130,12 +134,12 @@ void clear(const Tree<P>& tree, OperationalWork<S>& work) {
 }
 
 // Equation (2), the upper half.
-template <class S, class P>
-void operational_inertia(const Tree<P>& tree, const ArticulatedWork<S>& factors, OperationalWork<S>& work) {
+template <class S, class P, class Factors>
+void operational_inertia(const Tree<P>& tree, const Factors& factors, OperationalWork<S>& work) {
   const std::size_t m = work.m;
   std::fill_n(work.K, m * m, S(0.0));
   for (int r = 0; r < tree.nv; ++r) {
-    const S* z = work.Z + r * m;
+    const S* z = work.Z + r * m;  // empty for a rate that is prescribed
     for (int i = work.begin[r]; i < work.end[r]; ++i) {
       const S x = z[i] * factors.rate[r].inverse_D;
       for (int j = i; j < work.end[r]; ++j) work.K[i * m + j] += x * z[j];

@@ -37,12 +37,12 @@ struct ConstrainedPartialsWork {
   bool sparse;  // X has the sparsity of the tree
 
   template <class P>
-  ConstrainedPartialsWork(const Tree<P>& tree, int order, Arena& arena)
-      : m(order + 1),
-        dynamics(tree, order, arena),
+  ConstrainedPartialsWork(const Tree<P>& tree, Extent extent, Arena& arena)
+      : m(extent.rows),
+        dynamics(tree, extent, arena),
         inverse(tree, arena),
         partials(tree, arena, inverse.base),
-        rows(tree, order, arena),
+        rows(tree, extent, arena),
         gathered(tree, arena, m),
         a(arena.take<double>(tree.nv)),
         f(arena.take<double>(m)),

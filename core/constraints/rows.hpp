@@ -34,6 +34,8 @@ template <class S>
 struct RowsWork {
   Angles<S> angles;
   Path<S> first, second;
+  const Mat3<S>* world = nullptr;  // [node] rotations in the world and angular velocities, if they are
+  const Vec3<S>* spin = nullptr;   // known; else they are found along the way to the root
 
   template <class P>
   RowsWork(const Tree<P>& tree, Arena& arena) : angles(tree, arena) {
@@ -94,12 +96,17 @@ JOUNCE_INLINE Motion<S> operator-(const Motion<S>& a, const Motion<S>& b) {
 // Rotation and angular velocity of A in the world, from those relative to the common ancestor.
 template <class S, class P>
 void turn_to_world(const Tree<P>& tree, const Constraint& c, const S* q, const S* v,
-                   const Mat3<S>& in_common, const Vec3<S>& w, const Angles<S>& angles,
+                   const Mat3<S>& in_common, const Vec3<S>& w, const RowsWork<S>& work,
                    Relative<S>& out) {
+  if (work.world && c.common >= 0) {
+    out.rotation = work.world[c.common] * in_common;
+    out.w = w + transposed(in_common, work.spin[c.common]);
+    return;
+  }
   FrameAt<> at;
   at.node = c.common;
   Vec3<S> above = Vec3<S>::zero();  // in the axes of the common ancestor
-  const Pose<S> world = walk_to_ancestor(tree, at, -1, q, angles, [&](const Node<P>& node, const Pose<S>& T) {
+  const Pose<S> world = walk_to_ancestor(tree, at, -1, q, work.angles, [&](const Node<P>& node, const Pose<S>& T) {
     if (!v) return;
     with_kind(node.kind, [&](auto kind) {
       above += transposed(T.R, joint_motion<decltype(kind)::value>(node, v + node.v).w);
@@ -129,7 +136,7 @@ Relative<S> relative_motion(const Tree<P>& tree, const Constraint& c, const S* q
     out.acceleration = out.acceleration - to_child(out.pose, dV);
     out.acceleration += bracket(out.twist, V_B);
   }
-  if (c.kind == Constraint::point) turn_to_world(tree, c, q, v, first.R, w, work.angles, out);
+  if (c.kind == Constraint::point) turn_to_world(tree, c, q, v, first.R, w, work, out);
   return out;
 }
 
@@ -140,6 +147,23 @@ JOUNCE_INLINE S component(const Vec3<S>& x, int k) {
 template <class S>
 JOUNCE_INLINE Vec3<S> unit(int k) {
   return {S(k == 0 ? 1.0 : 0.0), S(k == 1 ? 1.0 : 0.0), S(k == 2 ? 1.0 : 0.0)};
+}
+
+// 2 alpha rate + beta^2 residual
+template <class S>
+JOUNCE_INLINE S stabilization(const Constraint& c, const S& rate, const S& residual) {
+  return rate * (2.0 * c.alpha) + residual * (c.beta * c.beta);
+}
+
+// What stabilizes instead of the turn of pose_residual: its axis times the sine of its angle. R is the
+// rotation of A as seen from its target, whose derivatives follow.
+template <class S>
+Vec3<S> sine_of_turn(const Constraint& c, const Mat3<S>& R) {
+  const int free = 3 - int(c.selects(0)) - int(c.selects(1)) - int(c.selects(2));
+  for (int k = 0; free == 1 && k < 3; ++k) {
+    if (!c.selects(k)) return cross(transposed(R, unit<S>(k)), unit<S>(k));
+  }
+  return Vec3<S>{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x} * 0.5;
 }
 
 // What separates A from its target: rotation first. If A may turn about one of its axes, the others
@@ -164,6 +188,11 @@ int pose_rows(const Constraint& c, const Relative<S>& A, bool residuals, Constra
   S residual[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
   if constexpr (!is_dual<S>) {
     if (residuals && c.targeted) pose_residual(c, A.pose, residual);
+  }
+  if (!residuals && c.targeted && c.beta != 0.0) {
+    const Pose<S> E = widened<S>(inverse(c.target)) * A.pose;
+    store(sine_of_turn(c, E.R), residual);
+    store(transposed(E.R, E.p), residual + 3);
   }
   int count = 0;
   for (int k = 0; k < 6; ++k) {

@@ -5,6 +5,8 @@
 //   residual, as bits; 4, 5 the nodes of A and B; 6, 22 their poses in the nodes, row-major 4x4; 38 the
 //   target, a pose of A in B; 54 a length (of a rod, or the radius of a wheel); 55 the wheel's axis in
 //   A, zero for a ball.
+// Both kinds end with the gains of Baumgarte's stabilization, 58 alpha and 59 beta: instead of a row's
+// acceleration, acceleration + 2 alpha rate + beta^2 residual shall vanish.
 // A term of a coupling, c_1 x + c_2 x^2 + c_3 x^3 + c_4 x^4 of a coordinate x, has
 //   4 the coordinate, 5 its rate, 6 the coefficients, 10 what the residual starts with.
 #pragma once
@@ -13,7 +15,7 @@
 
 namespace jounce {
 
-constexpr int kConstraintNumbers = 58;
+constexpr int kConstraintNumbers = 60;
 constexpr int kMostRows = 6;  // of one record
 
 struct Constraint {
@@ -29,7 +31,9 @@ struct Constraint {
   int q, v;
   double coefficients[4];
   double offset;
+  double alpha, beta;
 
+  JOUNCE_INLINE bool is_stabilized() const { return alpha != 0.0 || beta != 0.0; }
   JOUNCE_INLINE bool selects(int k) const { return selected >> k & 1; }
   JOUNCE_INLINE bool targets(int k) const { return targeted >> k & 1; }
   // A wheel or a ball has an x, y and z row, in the axes of the plane.
@@ -78,6 +82,8 @@ Constraint constraint_at(const Tree<P>& tree, int m, const double* numbers) {
   c.v = whole(numbers[5], 0, tree.nv - 1);
   for (int k = 0; k < 4; ++k) c.coefficients[k] = numbers[6 + k];
   c.offset = numbers[10];
+  c.alpha = numbers[58];
+  c.beta = numbers[59];
   if (c.kind == Constraint::coupling) return c;
   c.first = {whole(numbers[4], -1, tree.n - 1), pose_from(numbers + 6)};
   c.second = {whole(numbers[5], -1, tree.n - 1), pose_from(numbers + 22)};

@@ -25,13 +25,13 @@ const Kernel* seen(const jounce_kernel* kernel) { return reinterpret_cast<const 
 const Model* seen(const jounce_model* model) { return reinterpret_cast<const Model*>(model); }
 const jounce_kernel* shown(const Kernel* kernel) { return reinterpret_cast<const jounce_kernel*>(kernel); }
 
-// Those that can be called from here: motions in time take what a call of C does not tell.
+// Those that can be called from here: motions of many steps take what a call of C does not tell.
 const std::vector<const Kernel*>& callable_kernels() {
   const auto make = [] {
     auto* all = new std::vector<const Kernel*>;
     for (const Kernel& kernel : kernels()) {
       bool takes_motion = false;
-      for (const Option& option : kernel.signature->options) takes_motion |= option.kind >= Option::tableau;
+      for (const Option& option : kernel.signature->options) takes_motion |= option.kind > Option::tableau;
       if (!takes_motion) all->push_back(&kernel);
     }
     return all;
@@ -100,7 +100,12 @@ const char* fill_options(const Signature& s, const Model& model, const jounce_ca
         if (from.method < 0 || from.method >= kMethods) return "there is no such method";
         to.method = from.method;
         break;
-      default: return "a motion in time cannot be asked for here";
+      case Option::tableau:
+        if (!from.tableau || !to.tableau.read(from.tableau, from.tableau_size)) {
+          return "the numbers of the method are missing or are none";
+        }
+        break;
+      default: return "a motion of many steps cannot be asked for here";
     }
   }
   return nullptr;

@@ -1,5 +1,5 @@
 // The center of mass, and how it and the momentum about it move.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/center_of_mass.hpp"
@@ -93,7 +93,8 @@ struct CentroidalMomentumDerivatives {
 
 KernelList center_of_mass_kernels() {
   return differentiable<CenterOfMass, CenterOfMassJacobian, CenterOfMassJacobianRate,
-                        CenterOfMassDerivatives, SubtreeCentersOfMass, CentroidalMomentumDerivatives>();
+                        CenterOfMassDerivatives, SubtreeCentersOfMass, CentroidalMomentumDerivatives>(
+      second_derivatives<CenterOfMassJacobian, SubtreeCentersOfMass>());
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Motion on the configuration manifold.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/configuration.hpp"
 #include "jounce/kinematics/differential.hpp"
@@ -122,7 +122,9 @@ struct DifferenceDerivatives {
 
 KernelList configuration_kernels() {
   return differentiable<Integrate, Difference, Interpolate, Normalize, CoordinateRates,
-                        IntegrateDerivatives, DifferenceDerivatives>({kernel_of<IntegrateBlocks>});
+                        IntegrateDerivatives, DifferenceDerivatives>(
+      {kernel_of<IntegrateBlocks>, kernel_of<Second<Interpolate>>, kernel_of<Second<Normalize>>,
+       kernel_of<Second<CoordinateRates>>});
 }
 
 }  // namespace jounce

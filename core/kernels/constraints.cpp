@@ -1,8 +1,10 @@
 // Dynamics with constraints. Python prepares the table of constraints, the same for all states, whose
-// records take the place of times; the number of rows is that of a series, r + 1.
+// records take the place of times.
 #include "jounce/constraints/derivatives.hpp"
 #include "jounce/constraints/dynamics.hpp"
+#include "jounce/constraints/local.hpp"
 #include "jounce/constraints/partials.hpp"
+#include "jounce/constraints/series_solve.hpp"
 
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
@@ -10,9 +12,10 @@
 namespace jounce {
 namespace {
 
-constexpr Dimension kRows = shapes::r_plus(1);
+constexpr Dimension kRows = shapes::rows;
 constexpr Shape kTable{2, {shapes::times, {Dimension::number, kConstraintNumbers}}};
 constexpr Shape kByRow{1, {kRows}}, kRowsByV{2, {kRows, shapes::nv}}, kRowsByRows{2, {kRows, kRows}};
+constexpr Shape kRowSeries{2, {shapes::r_plus(1), kRows}};
 
 template <class X, class Name>
 ConstraintTable table_of(const X& x, Name name) {
@@ -37,7 +40,7 @@ struct ConstraintRows {
   using Work = RowsWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    const int m = x.call.order + 1;
+    const int m = x.call.rows;
     const ConstraintTable table = table_of(x, typename X::InputName("table"));
     const RowsOut<S> out{x.out("residual"), x.out("velocity"), x.out("acceleration"), x.out("jacobian")};
     for (S* by_row : {out.residual, out.velocity, out.acceleration}) std::fill_n(by_row, m, S(0.0));
@@ -70,7 +73,7 @@ struct ConstraintRowDerivatives {
     const RowDerivatives out{x.out("velocity_dq"), x.out("acceleration_dq"), x.out("acceleration_dv"),
                              x.out("transposed_dq")};
     std::fill_n(out.transposed_dq, std::size_t(x.tree.nv) * x.tree.nv, 0.0);
-    row_derivatives(x.tree, table_of(x, typename X::InputName("table")), x.call.order + 1, x.in("q"),
+    row_derivatives(x.tree, table_of(x, typename X::InputName("table")), x.call.rows, x.in("q"),
                     x.in("v"), x.in("a"), x.in("force"), out, work);
   }
 };
@@ -93,6 +96,23 @@ struct ConstrainedForward {
     return constrained_dynamics(x.tree, table_of(x, typename X::InputName("table")), x.in("q"),
                                 x.in("v"), x.in("tau"), x.in("accelerations"), x.in("f_ext"),
                                 x.out("a"), x.out("force"), x.out("rank"), work);
+  }
+};
+
+struct ConstrainedLocal {
+  static constexpr Signature signature = [] {
+    Signature s = ConstrainedForward::signature;
+    s.name = "constrained_forward_local";
+    s.packs = Packs::never;
+    return s;
+  }();
+  template <class S>
+  using Work = LocalWork;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return local_dynamics(x.tree, table_of(x, typename X::InputName("table")), x.in("q"), x.in("v"),
+                          x.in("tau"), x.in("accelerations"), x.in("f_ext"), x.out("a"), x.out("force"),
+                          x.out("rank"), work);
   }
 };
 
@@ -168,6 +188,30 @@ struct ConstrainedJumpDerivatives {
   }
 };
 
+struct ConstrainedSeries {
+  static constexpr Signature signature{
+      .name = "constrained_series",
+      .inputs = {configuration("q"),
+                 {"v", shapes::v},
+                 {"a", shapes::series, !optional, Reads::prescribed},
+                 {"tau", shapes::series, !optional, Reads::unprescribed},
+                 {"accelerations", kRowSeries},
+                 {"table", kTable},
+                 {"f_ext", shapes::wrench_series, optional}},
+      .outputs = {{"a", shapes::series}, {"tau", shapes::series}, {"force", kRowSeries}, {"rank", shapes::scalar}},
+      .options = {options::prescribed},
+      .internal = true};
+  template <class S>
+  using Work = ConstrainedSeriesWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    return constrained_series(x.tree, table_of(x, typename X::InputName("table")),
+                              SomeMask{x.options.prescribed}, x.in("q"), x.in("v"), x.in("a"), x.in("tau"),
+                              x.in("accelerations"), x.in("f_ext"), x.out("a"), x.out("tau"),
+                              x.out("force"), x.out("rank"), work);
+  }
+};
+
 struct OperationalInertia {
   static constexpr Signature signature{
       .name = "constraint_inertia",
@@ -193,8 +237,9 @@ struct OperationalInertia {
 
 KernelList constraint_kernels() {
   return {kernel_of<ConstraintRows>, kernel_of<ConstraintRowDerivatives>, kernel_of<ConstrainedForward>,
-          kernel_of<ConstrainedJump>, kernel_of<ConstrainedForwardDerivatives>,
-          kernel_of<ConstrainedJumpDerivatives>, kernel_of<OperationalInertia>};
+          kernel_of<ConstrainedLocal>, kernel_of<ConstrainedJump>, kernel_of<ConstrainedForwardDerivatives>,
+          kernel_of<ConstrainedJumpDerivatives>, kernel_of<ConstrainedSeries>,
+          kernel_of<OperationalInertia>};
 }
 
 }  // namespace jounce

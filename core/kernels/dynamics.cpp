@@ -1,5 +1,5 @@
 // Inverse, forward and hybrid dynamics, bias and gravity forces.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/articulated.hpp"
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/kernels/list.hpp"
@@ -89,7 +89,8 @@ struct HybridDynamics {
 
 KernelList dynamics_kernels() {
   return often_differentiable<InverseDynamics, BiasForces, GravityForces, ForwardDynamics,
-                              HybridDynamics>();
+                              HybridDynamics>(
+      second_derivatives<InverseDynamics, BiasForces, ForwardDynamics, HybridDynamics>());
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Energies and momenta.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/energy.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
@@ -47,7 +47,8 @@ struct Momentum {
 }  // namespace
 
 KernelList energy_kernels() {
-  return differentiable<KineticEnergy, PotentialEnergy, Momentum<false>, Momentum<true>>();
+  return differentiable<KineticEnergy, PotentialEnergy, Momentum<false>, Momentum<true>>(
+      second_derivatives<KineticEnergy, Momentum<false>>());
 }
 
 }  // namespace jounce

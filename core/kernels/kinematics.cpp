@@ -1,5 +1,5 @@
 // Poses, twists, accelerations and Jacobians of bodies.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/bodies.hpp"
 #include "jounce/kinematics/jacobian.hpp"
@@ -135,7 +135,8 @@ struct JacobianRate {
 
 KernelList kinematics_kernels() {
   return differentiable<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, BodyTwist,
-                        BodyAcceleration, Jacobian, JacobianRate, BiasAcceleration>();
+                        BodyAcceleration, Jacobian, JacobianRate, BiasAcceleration>(
+      second_derivatives<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, JacobianRate>());
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // The mass matrix, its inverse, the centroidal momentum matrix.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/dynamics/momentum.hpp"
@@ -63,7 +63,7 @@ struct CentroidalMomentumMatrixRate {
 
 KernelList matrix_kernels() {
   return differentiable<MassMatrix, InverseMassMatrix, CentroidalMomentumMatrix,
-                        CentroidalMomentumMatrixRate>();
+                        CentroidalMomentumMatrixRate>(second_derivatives<CentroidalMomentumMatrix>());
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Steps and rollouts.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/simulation/momentum_form.hpp"
 #include "jounce/simulation/rollout.hpp"
@@ -137,7 +137,8 @@ struct VariationalRollout {
 
 KernelList simulation_kernels() {
   return differentiable<ExplicitStep>(
-      {kernel_of<ExplicitRollout>, kernel_of<MomentumRollout>, kernel_of<VariationalRollout>});
+      {kernel_of<ExplicitRollout>, kernel_of<MomentumRollout>, kernel_of<VariationalRollout>,
+       kernel_of<Second<ExplicitStep>>});
 }
 
 }  // namespace jounce

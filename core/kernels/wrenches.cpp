@@ -1,5 +1,5 @@
 // Wrenches on bodies: through their joints, and at frames.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/joint_wrenches.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/jacobian.hpp"
@@ -41,7 +41,7 @@ struct FrameWrench {
 }  // namespace
 
 KernelList wrench_kernels() {
-  return differentiable<JointWrenches, FrameWrench>();
+  return differentiable<JointWrenches, FrameWrench>(second_derivatives<JointWrenches>());
 }
 
 }  // namespace jounce

@@ -138,6 +138,50 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
   }
 }
 
+// Coefficient 0 of the joints' poses and of the angular velocities; the angles and rates must be there.
+template <class S, class P>
+JOUNCE_INLINE void start_velocities(const Tree<P>& tree, const S* q, SeriesWork<S>& work) {
+  for (int i = 0; i < tree.n; ++i) {
+    const SeriesNode<S, P> s(tree, work, i);
+    with_kind(s.node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      start_joint<K>(s, q, work.angles);
+      angular_velocity<K>(s, 0);
+    });
+  }
+}
+
+// Coefficients of what is given, and zeros elsewhere; arguments as those of solve_series.
+template <class S, class P, class Mask>
+JOUNCE_INLINE void start_coefficients(const Tree<P>& tree, Mask prescribed, const S* v, const S* a,
+                                      const S* tau, SeriesSolveWork<S>& work) {
+  SeriesWork<S>& w = work.series;
+  const int r = w.r, nv = tree.nv;
+  to_coefficients(tau, r + 1, nv, work.force);
+  for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
+  for (int k = 0; k <= r; ++k) {
+    for (int i = 0; i < nv; ++i) {
+      S& next = w.rate[(k + 1) * nv + i];
+      next = prescribed(i) ? a[k * nv + i] * kFactorial.inverse[k + 1] : S(0.0);
+    }
+  }
+}
+
+// Derivatives from coefficients; what was given comes back as it was.
+template <class S, class P, class Mask>
+JOUNCE_INLINE void finish_coefficients(const Tree<P>& tree, Mask prescribed, const S* a, const S* tau,
+                                       S* a_out, S* tau_out, const SeriesSolveWork<S>& work) {
+  const int r = work.series.r, nv = tree.nv;
+  for (int k = 0; k <= r; ++k) {
+    for (int i = 0; i < nv; ++i) {
+      const int at = k * nv + i;
+      const bool given = prescribed(i);
+      a_out[at] = given ? a[at] : work.series.rate[at + nv] * kFactorial.of[k + 1];
+      if (tau_out) tau_out[at] = given ? work.force[at] * kFactorial.of[k] : tau[at];
+    }
+  }
+}
+
 }  // namespace series
 
 // Coefficients of the accelerations, where those of the rates (row 0, and whatever is prescribed) are
@@ -151,14 +195,7 @@ int solve_coefficients(const Tree<P>& tree, Mask prescribed, const S* q, const S
   const std::size_t wrenches = 6 * std::size_t(tree.n_bodies);
   w.angles.compute(tree, q);
   const int singular = factor(tree, q, prescribed, work);
-  for (int i = 0; i < tree.n; ++i) {
-    const SeriesNode<S, P> s(tree, w, i);
-    with_kind(s.node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      start_joint<K>(s, q, w.angles);
-      angular_velocity<K>(s, 0);
-    });
-  }
+  start_velocities(tree, q, w);
   for (int k = 0; k <= w.r; ++k) {
     forces(k);
     bias_outward(tree, k, f_ext ? f_ext + k * wrenches : nullptr, w);
@@ -174,25 +211,9 @@ int solve_coefficients(const Tree<P>& tree, Mask prescribed, const S* q, const S
 template <class S, class P, class Mask>
 int solve_series(const Tree<P>& tree, Mask prescribed, const S* q, const S* v, const S* a,
                  const S* tau, const S* f_ext, S* a_out, S* tau_out, SeriesSolveWork<S>& work) {
-  SeriesWork<S>& w = work.series;
-  const int r = w.r, nv = tree.nv;
-  series::to_coefficients(tau, r + 1, nv, work.force);
-  for (int i = 0; i < nv; ++i) w.rate[i] = v[i];
-  for (int k = 0; k <= r; ++k) {
-    for (int i = 0; i < nv; ++i) {
-      S& next = w.rate[(k + 1) * nv + i];
-      next = prescribed(i) ? a[k * nv + i] * kFactorial.inverse[k + 1] : S(0.0);
-    }
-  }
+  series::start_coefficients(tree, prescribed, v, a, tau, work);
   const int singular = solve_coefficients(tree, prescribed, q, f_ext, [](int) {}, work);
-  for (int k = 0; k <= r; ++k) {
-    for (int i = 0; i < nv; ++i) {  // what was given comes back as it was
-      const int at = k * nv + i;
-      const bool given = prescribed(i);
-      a_out[at] = given ? a[at] : w.rate[at + nv] * kFactorial.of[k + 1];
-      if (tau_out) tau_out[at] = given ? work.force[at] * kFactorial.of[k] : tau[at];
-    }
-  }
+  series::finish_coefficients(tree, prescribed, a, tau, a_out, tau_out, work);
   return singular;
 }
 

@@ -120,7 +120,10 @@ void turn(const S* q, const S* low, const S* x, S* to, S* to_low) {
   for (int k = 3; k >= 0; --k) excess += to[k] * to[k];
   for (int k = 0; k < 4; ++k) more += to[k] * to_low[k];
   const S scale = excess * -0.5 - more;
-  for (int k = 0; k < 4; ++k) to_low[k] += to[k] * scale;
+  for (int k = 0; k < 4; ++k) {
+    const S low = to_low[k] + to[k] * scale;
+    add_exactly(to[k], low, to_low[k]);
+  }
 }
 
 // The state moved by sums of its series.

@@ -9,6 +9,14 @@
 
 namespace jounce {
 
+// What workspaces depend on besides the tree: the order r of a series and the rows of constraints.
+struct Extent {
+  int order = -1;
+  int rows = 0;
+
+  constexpr Extent(int r = -1, int m = 0) : order(r), rows(m) {}
+};
+
 // Hands out aligned pieces of one block. Laid out twice: first without a block, to learn the
 // size, then with it.
 class Arena {

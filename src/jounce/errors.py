@@ -7,7 +7,8 @@ built-in exception that says the same, so that both kinds of ``except`` catch it
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 __all__ = [
     "WORLD_IS_NO_BODY",
@@ -21,6 +22,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "SingularError",
+    "SweepError",
     "TooLargeError",
     "UnknownNameError",
     "close_names",
@@ -35,6 +37,10 @@ def __dir__() -> list[str]:
 
 class Error(Exception):
     """Base of every exception of the package."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickles, also where a package has changed how built-in exceptions are pickled."""
+        return type(self), self.args, self.__dict__
 
 
 class ArgumentError(Error, ValueError):
@@ -67,6 +73,18 @@ class TooLargeError(Error, MemoryError):
 
 class DivergenceError(Error, ArithmeticError):
     """A motion leads to numbers that are not finite; the message says at which step."""
+
+
+class SweepError(Error, RuntimeError):
+    """States of a sweep failed, or its workers died; the message names the lowest state.
+
+    Attributes:
+        failures: what was wrong, by state.
+    """
+
+    def __init__(self, message: str = "", failures: Mapping[int, str] | None = None) -> None:
+        super().__init__(message)
+        self.failures = dict(failures or {})
 
 
 class MissingFileError(Error, FileNotFoundError):

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace {
 
 constexpr int kStates = 203;
+constexpr double kEuler[] = {1, 1, 0, 0, 1};  // the explicit method of one slope
 std::mt19937 generator(11);
 double uniform() { return std::uniform_real_distribution<double>(-1, 1)(generator); }
 
@@ -62,6 +64,8 @@ Arrays arguments(const jounce_kernel* kernel, const jounce_model* model, int ord
   a.call.prescribed = mask;
   a.call.frame = kNodes - 1;
   a.call.twist = 2;
+  a.call.tableau = kEuler;
+  a.call.tableau_size = std::size(kEuler);
   jounce_array array;
   for (int k = 0; k < jounce_input_count(kernel); ++k) {
     jounce_input(kernel, k, model, order, &array);

@@ -10,6 +10,7 @@ import pytest
 
 import jounce as jc
 from jounce import _core
+from jounce.simulation.methods import find_method
 
 MOST = 16
 
@@ -47,6 +48,8 @@ class Call(ctypes.Structure):
         ("threads", ctypes.c_int),
         ("stop", STOP),
         ("data", ctypes.c_void_p),
+        ("tableau", ctypes.c_void_p),
+        ("tableau_size", ctypes.c_int64),
     )
 
 
@@ -128,7 +131,7 @@ def model():
     return jc.models.random_tree(8, 1)
 
 
-MOTION = {"tableau", "pair", "order", "every", "hold", "control"}
+MOTION = {"pair", "order", "every", "hold", "control"}
 IN_TIME = {name for name in _core.kernel_names() if MOTION & {*_core.signature(name)["options"]}}
 """Kernels that take what a C call cannot tell."""
 
@@ -165,9 +168,12 @@ def test_every_kernel_gives_the_numbers_of_its_python_function(name, library, mo
         call["frame"] = 3
     if "twist" in options:
         call["twist"] = 2
+    midpoint = find_method("midpoint").packed()
+    if "tableau" in options:
+        call["tableau"], call["tableau_size"] = midpoint.ctypes.data, midpoint.size
     status, failure, results = kernel.run(states, given, threads=2, **call)
     assert (status, failure.state) == (DONE, -1)
-    values = {"prescribed": mask, "body": 3, "twist": "hybrid", "method": 0}
+    values = {"prescribed": mask, "body": 3, "twist": "hybrid", "method": 0, "tableau": midpoint}
     expected = _core.raw(name)(model, **given, **{key: values[key] for key in options})
     expected = expected if isinstance(expected, tuple) else (expected,)
     for ours, theirs in zip(results, expected, strict=True):
@@ -327,8 +333,19 @@ def test_internal_kernels_are_marked(library):
     assert not _core.signature("inverse_dynamics")["internal"]
 
 
-def test_motions_in_time_are_not_listed(library):
-    assert {"explicit_step", "explicit_rollout"} <= IN_TIME
+def test_a_step_needs_a_method(library, model, state):
+    x, numbers = state(model, 2), np.array([3.0, 1.0])
+    kernel = Kernel(library, "explicit_step", model)
+    given = {"q": x.q, "v": x.v, "tau": x.tau, "dt": np.full((2, 1), 0.01)}
+    wrong = {"tableau": numbers.ctypes.data, "tableau_size": numbers.size}
+    for options in ({}, wrong):
+        status, failure, _ = kernel.run(2, given, **options)
+        assert status == BAD_CALL
+        assert b"numbers of the method" in failure.reason
+
+
+def test_motions_of_many_steps_are_not_listed(library):
+    assert {"explicit_rollout", "taylor_motion"} <= IN_TIME
     assert library.jounce_kernel_count() == len(_core.kernel_names()) - len(IN_TIME)
     for name in IN_TIME:
         assert not library.jounce_find_kernel(name.encode())

@@ -314,8 +314,10 @@ def test_gravity_of_the_file_its_flag_and_the_argument():
 
 
 LEFT_OUT = {
-    "equality constraints": ARM.replace(
-        "</mujoco>", '<equality><joint name="e" joint1="j"/></equality></mujoco>'
+    "equality constraints of tendons and flexes \\('e'\\)": ARM.replace(
+        "</mujoco>",
+        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'
+        '<equality><tendon name="e" tendon1="t"/></equality></mujoco>',
     ),
     "tendons \\('t'\\)": ARM.replace(
         "</mujoco>",

@@ -289,6 +289,8 @@ def test_every_function_of_a_state_is_covered():
     without = {name for name, own in SIGNATURES.items() if not own["internal"]} - set(FUNCTIONS)
     assert without <= {
         "forward_dynamics_hessian",  # derivatives of the third order
+        "forward_dynamics_series_derivatives",
+        "hybrid_dynamics_series_derivatives",
         "inverse_dynamics_hessian",
         "inverse_dynamics_second_derivatives",
         "inverse_dynamics_series_derivatives",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
-from jounce.simulation.methods import METHODS
+from jounce.simulation.methods import GEOMETRIC, METHODS
 
 
 def tumbling():
@@ -153,3 +153,13 @@ def test_the_error_of_a_fixed_step_falls_with_the_order_to_rounding(name):
     for before, after in pairwise(errors[:3]):
         assert after < 0.05 * before, errors
     assert max(errors[-2:]) < FLOOR, errors
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("method", GEOMETRIC)
+def test_methods_with_momenta_have_their_order(name, method):
+    """Two halvings below where higher powers count."""
+    steps = {"momentum": 64, "variational": 256}[method]
+    errors = [error(name, method, k * steps) for k in (1, 2, 4)]
+    orders = [np.log2(before / now) for before, now in pairwise(errors)]
+    assert abs(orders[-1] - GEOMETRIC[method].order) < 0.1, orders

@@ -208,7 +208,7 @@ BAD = {
     "order": (lambda: jc.step(MODEL, Z, Z, Z, 0.1, method="taylor", order=31), "order must be 2"),
     "no order": (lambda: jc.step(MODEL, Z, Z, Z, 0.1, method="taylor", order="x"), "an integer"),
     "rollout": (
-        lambda: jc.rollout(MODEL, Z, Z, [Z], 0.1, method="taylor"),
+        lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="taylor"),
         "method must be one of",
     ),
     "step": (lambda: jc.step(MODEL, Z, Z, Z, -0.1, method="taylor"), "dt must be positive"),

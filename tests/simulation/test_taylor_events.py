@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 import jounce as jc
-from jounce.simulation.compiled import Start
 from jounce.simulation.polynomials import roots_in_unit_interval
-from jounce.simulation.taylor_events import (
-    PolynomialEvent,
-    coordinate_event,
-    follow_series,
-    height_event,
-)
 
-TOLERANCE = 1e-13, 1e-13
+coordinate_event, height_event = jc.coordinate_event, jc.height_event
 
 
 def product(roots, lead=1.0):
@@ -74,8 +67,8 @@ def ball(height, velocity):
 
 
 def follow(model, q, v, t, events):
-    start = Start(model, q[None], v[None], np.asarray(t, float), None, False, 1)
-    return follow_series(start, None, TOLERANCE, events)
+    done = jc.simulate(model, q, v, t, None, "taylor", rtol=1e-13, atol=1e-13, events=events)
+    return done, done.events
 
 
 def test_a_ball_passes_a_height_twice_in_one_step():
@@ -87,7 +80,7 @@ def test_a_ball_passes_a_height_twice_in_one_step():
     np.testing.assert_allclose([c.t for c in found], exact, rtol=1e-13)
     assert [c.direction for c in found] == [1, -1]
     np.testing.assert_allclose([c.q[6] for c in found], level, rtol=1e-13)
-    np.testing.assert_allclose(done.q[0, -1, 6], 5.0 - 9.81 / 2, rtol=1e-13)
+    np.testing.assert_allclose(done.q[-1, 6], 5.0 - 9.81 / 2, rtol=1e-13)
 
 
 def test_the_top_of_a_flight_grazes_its_height():
@@ -107,7 +100,8 @@ def test_a_terminal_event_ends_the_motion():
     hits = np.sqrt(4 / 9.81)
     assert len(found) == 1
     assert abs(found[0].t - hits) < 1e-14
-    assert done.due[0] == np.searchsorted(t, hits)
+    assert len(done) == np.searchsorted(t, hits) + 1
+    assert done.t[-1] == found[0].t
 
 
 def test_a_pendulum_crosses_its_lowest_point_every_half_period():
@@ -130,9 +124,47 @@ def test_states_of_a_batch_have_their_own_events():
     model, q, v = ball(0.0, 5.0)
     q, v = np.stack([q, q]), np.stack([v, v])
     v[1, 5] = 3.0
-    start = Start(model, q, v, np.array([0, 1.0]), None, False, 1)
-    _, found = follow_series(start, None, TOLERANCE, [height_event(model, "ball", 1.0)])
-    assert [c.state for c in found] == [0, 0]
+    done, found = follow(model, q[None], v[None], [0, 1.0], [height_event(model, "ball", 1.0)])
+    assert [c.state for c in found] == [(0, 0), (0, 0)]
+    assert done.q.shape == (1, 2, 2, model.nq)
+
+
+def test_a_ball_bounces_at_a_limit_to_rounding():
+    """Also where the step that sees the ground is longer than the whole flight."""
+    builder = jc.ModelBuilder()
+    model = builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0).build()
+    got, found = follow(
+        model, np.array([1.0]), np.zeros(1), np.linspace(0, 2, 9), jc.joint_limits(model, 0.8)
+    )
+    first = np.sqrt(2 / 9.81)
+    flights = 2 * first * 0.8 ** np.arange(1, 4)
+    np.testing.assert_allclose(
+        [c.t for c in found], first + np.cumsum([0, *flights[:2]]), rtol=1e-13
+    )
+    left, speed = 2.0 - found[-1].t, 0.8**3 * 9.81 * first
+    np.testing.assert_allclose(got.q[-1, 0], speed * left - 9.81 / 2 * left**2, atol=1e-13)
+
+
+def test_a_ball_that_comes_to_rest_is_refused():
+    builder = jc.ModelBuilder()
+    model = builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0).build()
+    with pytest.raises(jc.DivergenceError, match="again and again"):
+        follow(model, np.array([0.1]), np.zeros(1), [0, 5.0], jc.joint_limits(model, 0.3))
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_rows_of_forces_act_between_events(linear):
+    """The series sees them as the method without events does."""
+    model = jc.models.mixed_tree(0)
+    rng = np.random.default_rng(2)
+    q, v = jc.random_configuration(model, rng), rng.standard_normal(model.nv)
+    t, tau = np.linspace(0, 0.3, 4), rng.standard_normal((3 + linear, model.nv))
+    event = height_event(model, model.body_names[-1], 1e3)
+    options = {"rtol": 1e-13, "atol": 1e-13}
+    got = jc.simulate(model, q, v, t, tau, "taylor", events=event, **options)
+    alone = jc.simulate(model, q, v, t, tau, "taylor", **options)
+    np.testing.assert_allclose(got.q, alone.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(got.v, alone.v, rtol=0, atol=1e-11)
 
 
 BAD = {
@@ -146,7 +178,7 @@ BAD = {
 def test_an_event_that_is_no_series_is_refused(mistake):
     model, q, v = ball(0.0, 1.0)
     with pytest.raises(jc.ArgumentError, match="an event must return"):
-        follow(model, q, v, [0, 1.0], [PolynomialEvent(BAD[mistake])])
+        follow(model, q, v, [0, 1.0], [jc.Event(lambda t, q, v: 1.0, series=BAD[mistake])])
 
 
 def test_a_limit_needs_one_coordinate():

@@ -7,7 +7,7 @@ import pytest
 
 import jounce as jc
 from jounce import trajectories as tr
-from jounce.trajectories._instant import curve_at, pose_at
+from jounce.trajectories._instant import curve_rule, pose_rule
 
 EPS = np.finfo(float).eps
 T = 0.37
@@ -63,13 +63,13 @@ def close(got, expected):
 @pytest.mark.parametrize("orders", [1, 2, 4, 9])
 @pytest.mark.parametrize("name", CURVES)
 def test_curves(name, orders):
-    close(curve_at(CURVES[name], T, orders), CURVES[name].taylor(np.array([T]), orders)[..., 0])
+    close(curve_rule(CURVES[name])(T, orders), CURVES[name].taylor(np.array([T]), orders)[..., 0])
 
 
 @pytest.mark.parametrize("orders", [1, 2, 4, 9])
 @pytest.mark.parametrize("name", POSES)
 def test_poses(name, orders):
-    motion, now = POSES[name].motion(np.array([T]), orders), pose_at(POSES[name], T, orders)
+    motion, now = POSES[name].motion(np.array([T]), orders), pose_rule(POSES[name])(T, orders)
     close(now.quaternion, motion.quaternion[0])
     close(now.position, motion.position[0])
     close(now.twist, motion.twist[..., 0])

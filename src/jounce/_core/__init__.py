@@ -27,6 +27,7 @@ __all__ = [
     "Tree",
     "clear_cache",
     "compiled",
+    "compiled_functions",
     "core_info",
     "doubtful_inertias",
     "elementwise",
@@ -138,6 +139,11 @@ def compiled(function: Any) -> Compiled | None:
         return None
 
 
+def compiled_functions() -> dict[str, Any]:
+    """Public functions that are kernels, by name."""
+    return {known.name: function for function, known in _compiled.items()}
+
+
 def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     """Replace a documented Python signature, which has no body, by the kernel of the same name.
 
@@ -177,17 +183,17 @@ def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F
 
 def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function of complex numbers, in NumPy, the arguments of the compiled one."""
-    signature = inspect.signature(function)
     name = function.__name__
+    wanted = [x for x in inspect.signature(function).parameters if x not in ("out", "threads")]
+    taken = list(inspect.signature(compute).parameters)
+    if taken != wanted:
+        raise ImportError(f"{name} of complex numbers takes {taken}, not {wanted}")
 
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        out = given.pop("out", None)
-        given.pop("threads", None)
+    def computed(*args: Any, out: Any = None, threads: Any = 1, **kwargs: Any) -> Any:
         _check_complex_out(out)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                result = compute(**given)
+                result = compute(*args, **kwargs)
             if not np.isfinite(result).all():
                 raise errors.ArgumentError(f"the result of {name}() is not finite")
             if out is None:

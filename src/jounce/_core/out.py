@@ -48,6 +48,9 @@ _OWN_AXES: dict[str, tuple[str | int, ...]] = {
 _PORTION = 2**22
 """Bytes of the results of those states of a batch that are computed at once: some milliseconds."""
 
+_WHOLE_PACKS = 16
+"""States of a portion are a multiple of this: it ends where a pack ends, as in one call."""
+
 _check_state = raw("check_state")
 
 
@@ -173,6 +176,7 @@ class _Call(NamedTuple):
         count = math.prod(self.lead)
         size = 8 * max(1, sum(map(math.prod, self.own)))
         at_once = max(1, _PORTION // size)
+        at_once -= at_once % min(at_once, _WHOLE_PACKS)
         arrays = list(self.given.arrays.values())
         if count <= at_once:
             values = self._values(0, self.lead, arrays)

@@ -22,8 +22,10 @@ from jounce.constraints.dynamics import (
 from jounce.constraints.kinds import Coupling, Distance, Loop, Point, Rolling, Weld
 from jounce.constraints.series import (
     ConstrainedDynamicsSeries,
+    ConstrainedHybridDynamicsSeries,
     ConstrainedInverseDynamicsSeries,
     constrained_dynamics_series,
+    constrained_hybrid_dynamics_series,
     constrained_inverse_dynamics_series,
 )
 
@@ -32,6 +34,7 @@ __all__ = [
     "ConstrainedDynamicsDerivatives",
     "ConstrainedDynamicsInputDerivatives",
     "ConstrainedDynamicsSeries",
+    "ConstrainedHybridDynamicsSeries",
     "ConstrainedInverseDynamics",
     "ConstrainedInverseDynamicsSeries",
     "Constraints",
@@ -47,6 +50,7 @@ __all__ = [
     "constrained_dynamics_derivatives",
     "constrained_dynamics_input_derivatives",
     "constrained_dynamics_series",
+    "constrained_hybrid_dynamics_series",
     "constrained_inverse_dynamics",
     "constrained_inverse_dynamics_series",
     "impulse",

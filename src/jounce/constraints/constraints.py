@@ -11,10 +11,11 @@ import numpy as np
 from jounce import _core
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
-from jounce.constraints.table import records_of, row_count
+from jounce.constraints.table import NUMBERS, records_of, row_count
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics import body_pose, random_configuration
 from jounce.model import Model
+from jounce.model._checks import numbers
 from jounce.model.model import require_model
 from jounce.model.nodes import frozen
 
@@ -24,7 +25,6 @@ _rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints")
 _inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "project")
 
-_MOST_ROWS = 101
 _SAMPLES = 8
 
 
@@ -45,6 +45,7 @@ class Constraints:
         model: the robot.
         constraints: list of `Weld`, `Point`, `Distance`, `Loop`, `Coupling`, `Rolling`; by default
             ``model.constraints``, those of the model's file.
+        stabilization: gains (alpha, beta) of Baumgarte's method, see `stabilized`.
 
     Attributes:
         model: the robot.
@@ -53,6 +54,7 @@ class Constraints:
         holonomic: (m,) False for rows that hold rates but no position, as those of `Rolling`.
         targeted: (m,) whether a row has a target, by which its violation is judged.
         motion: (k, m) rates w that the rows shall have, and their time derivatives.
+        stabilization: (alpha, beta), zero without.
 
     Raises:
         ArgumentError: two frames of the same body, or a joint of more than one degree of freedom in
@@ -74,17 +76,23 @@ class Constraints:
     targeted: Mask
     motion: Array
     table: Array
+    stabilization: tuple[float, float]
     _most: int | None
 
-    def __init__(self, model: Model, constraints: Iterable[AnyConstraint] | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        constraints: Iterable[AnyConstraint] | None = None,
+        *,
+        stabilization: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
         require_model(model)
         items = _checked(model.constraints if constraints is None else constraints)
         starts = np.cumsum([0, *map(row_count, items)])
         records = [records_of(model, x, int(row)) for x, row in zip(items, starts, strict=False)]
         size = int(starts[-1])
-        if size > _MOST_ROWS:
-            raise ArgumentError(f"a set has at most {_MOST_ROWS} rows, and these have {size}")
-        table = np.concatenate([np.zeros((0, 58)), *(r.table for r in records)])
+        table = np.concatenate([np.zeros((0, NUMBERS)), *(r.table for r in records)])
+        alpha, beta = table[:, 58:] = _gains(stabilization)
         none = np.zeros(0, bool)
         self._set("model", model)
         self._set("items", items)
@@ -93,8 +101,8 @@ class Constraints:
         self._set("holonomic", frozen(np.concatenate([none, *(r.holonomic for r in records)])))
         self._set("targeted", frozen(np.concatenate([none, *(r.targeted for r in records)])))
         self._set("motion", frozen(_stacked_motion(items, starts)))
-        accelerations = self.motion[1] if len(self.motion) > 1 else np.zeros(size)
-        self._set("_accelerations", frozen(np.array(accelerations)))
+        self._set("stabilization", (alpha, beta))
+        self._set("_accelerations", frozen(self.wanted_accelerations(1)[0]))
         self._set("_starts", starts)
         self._set("_most", None)
 
@@ -115,7 +123,7 @@ class Constraints:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the set."""
-        return Constraints, (self.model, self.items)
+        return _restored, (self.model, self.items, self.stabilization)
 
     def rows(self, item: int) -> slice:
         """Where the rows of a constraint are: those of the force, for example."""
@@ -191,7 +199,34 @@ class Constraints:
         """The same constraints, those without a target holding what they hold at q, (nq,)."""
         q = np.asarray(q, float)
         items = [_targeted_at(self.model, x, q, self) for x in self.items]
-        return Constraints(self.model, items)
+        return Constraints(self.model, items, stabilization=self.stabilization)
+
+    def stabilized(self, alpha: float, beta: float | None = None) -> Constraints:
+        """The same constraints with Baumgarte's stabilization: errors decay instead of growing.
+
+        Instead of ``J a + J' v = w'``, with the rates V = J v of the rows and their residual e, the
+        accelerations fulfill
+
+            V' - w' + 2 alpha (V - w) + beta^2 e = 0
+
+        so that an error vanishes like that of a damped spring. Rows without a target, or that hold
+        no position, have e = 0. The residual is that of `residual`, but for turns of welds and
+        loops: there it is the axis times the sine of the angle, which agrees with the angle near
+        the target, and whose derivatives the series know. A constant target whose pose moves by
+        de changes the accelerations that the rows shall have by ``-beta**2 * de``.
+
+        Args:
+            alpha: 1/s, not negative.
+            beta: 1/s, not negative; by default alpha, for which errors vanish fastest.
+        """
+        gains = (alpha, alpha if beta is None else beta)
+        return Constraints(self.model, self.items, stabilization=gains)
+
+    def wanted_accelerations(self, orders: int) -> Array:
+        """W' + 2 alpha w and its time derivatives, (orders, m)."""
+        w = np.zeros((max(orders + 1, len(self.motion)), self.size))
+        w[: len(self.motion)] = self.motion
+        return w[1 : orders + 1] + 2.0 * self.stabilization[0] * w[:orders]
 
     def linearization(
         self,
@@ -233,7 +268,18 @@ def constraints_on(model: Model, constraints: object) -> Constraints:
     if constraints.model is model:
         return constraints
     require_model(model)
-    return Constraints(model, constraints.items)
+    return Constraints(model, constraints.items, stabilization=constraints.stabilization)
+
+
+def _restored(model: Model, items: tuple[AnyConstraint, ...], gains: Any) -> Constraints:
+    return Constraints(model, items, stabilization=gains)
+
+
+def _gains(stabilization: tuple[float, float]) -> tuple[float, float]:
+    alpha, beta = numbers("stabilization", stabilization, (2,)).tolist()
+    if alpha < 0 or beta < 0:
+        raise ArgumentError(f"stabilization must not be negative, got {stabilization!r}")
+    return alpha, beta
 
 
 def _checked(constraints: object) -> tuple[AnyConstraint, ...]:

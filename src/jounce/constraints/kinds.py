@@ -8,8 +8,8 @@ zero from where the list ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,35 @@ Numbers = tuple[float, ...]
 Frame = str | int
 
 
+class _Between:
+    """What all but couplings share: two frames, of which the second may be the world."""
+
+    first: Frame
+    second: Frame | None
+    joint_names: tuple[str, ...] = ()
+
+    @property
+    def frame_names(self) -> tuple[Frame, ...]:
+        """The frames that it holds."""
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+    def renamed(
+        self,
+        frame: Callable[[Any], str],
+        joint: Callable[[str], str],
+        world: str | None = None,
+    ) -> Any:
+        """The same under other names of frames, with a frame in the place of the world."""
+        second = world if self.second is None else frame(self.second)
+        return replace(self, first=frame(self.first), second=second)  # type: ignore[type-var]
+
+    def with_locked(self, locked: Mapping[str, Any]) -> Any:
+        """The same, since frames stay where joints are locked."""
+        return self
+
+
 @dataclass(frozen=True)
-class Weld:
+class Weld(_Between):
     """Two frames that do not move against each other: six rows.
 
     The force is a wrench (moment, force) on the first frame, in its axes and about its origin; the
@@ -64,7 +91,7 @@ class Weld:
 
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(_Between):
     """A joint that closes a loop: two frames that move against each other in free directions only.
 
     The force is the wrench (moment, force) on the first frame in the directions that are not free,
@@ -107,7 +134,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(_Between):
     """A point, the origin of the first frame, that does not move in the second frame: three rows.
 
     The force acts on the first frame at its origin, in world axes; the second frame gets the
@@ -133,7 +160,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(_Between):
     """A rod between two points: one row.
 
     The force is what the rod pushes with, in N; a rope pulls with a negative one.
@@ -195,13 +222,42 @@ class Coupling:
             _keep(self, "offset", float(numbers("offset", self.offset, ())))
         _keep(self, "motion", _motion(self.motion, 1))
 
+    frame_names = ()
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that it couples."""
+        return tuple(joint for joint, _ in self.coefficients)
+
+    def renamed(
+        self,
+        frame: Callable[[Any], str],
+        joint: Callable[[str], str],
+        world: str | None = None,
+    ) -> Coupling:
+        """The same under other names of joints."""
+        return replace(self, coefficients={joint(name): c for name, c in self.coefficients})
+
+    def with_locked(self, locked: Mapping[str, Any]) -> Coupling | None:
+        """What is left where some joints are constant; None if that is nothing."""
+        left = {name: c for name, c in self.coefficients if name not in locked}
+        constant = sum(
+            np.polyval([*c[::-1], 0.0], float(np.ravel(locked[name])[0]))
+            for name, c in self.coefficients
+            if name in locked
+        )
+        if not left:
+            return None
+        offset = None if self.offset is None else self.offset - float(constant)
+        return replace(self, coefficients=left, offset=offset)
+
     def __hash__(self) -> int:
         """Hash of the terms."""
         return hash((self.coefficients, self.offset, self.motion))
 
 
 @dataclass(frozen=True)
-class Rolling:
+class Rolling(_Between):
     """A wheel or a ball that rolls on a plane without slipping: three rows, two nonholonomic.
 
     The point of the wheel that touches the plane does not move against it. The force acts there, in

@@ -9,6 +9,7 @@ import numpy as np
 from jounce._types import Array, ArrayLike
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.derivatives import constrained_dynamics_derivatives, row_derivatives
+from jounce.derivatives import ForwardDynamicsDerivatives
 from jounce.derivatives.linearization import (
     ConstrainedLinearization,
     plus_passive_forces,
@@ -18,7 +19,7 @@ from jounce.derivatives.passive import passive_forces_derivatives
 from jounce.errors import ArgumentError
 from jounce.model.rates import Inputs
 
-__all__ = ["linearize_constrained", "tangent_basis"]
+__all__ = ["acceleration_derivatives", "linearize_constrained", "tangent_basis"]
 
 
 def linearize_constrained(
@@ -29,17 +30,25 @@ def linearize_constrained(
     threads: int,
 ) -> ConstrainedLinearization:
     """The matrices of `linearize` under constraints, and those in minimal coordinates."""
-    model, (q, v, tau, f_ext) = c.model, state
-    total = plus_passive_forces(model, q, v, tau, threads) if passive else tau
-    d = constrained_dynamics_derivatives(model, q, v, total, c, f_ext, threads=threads)
-    a_dq, a_dv = d.a_dq, d.a_dv
-    if passive:
-        p = passive_forces_derivatives(model, q, v, threads=threads)
-        a_dq, a_dv = a_dq + d.a_dtau @ p.dq, a_dv + d.a_dtau @ p.dv
-    A, B = state_matrix(model, np.asarray(v, float), a_dq, a_dv, inputs.columns(d.a_dtau))
+    model, (q, v, _, _) = c.model, state
+    d = acceleration_derivatives(c, state, passive, threads)
+    A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
     Z = np.broadcast_to(tangent_basis(c, q, v, threads), (*A.shape[:-2], *_basis_shape(c, q, v)))
     Z_T = Z.swapaxes(-1, -2)
     return ConstrainedLinearization(A, B, Z_T @ A @ Z, Z_T @ B, np.array(Z))
+
+
+def acceleration_derivatives(
+    c: Constraints, state: tuple[Any, Any, Any, Any], passive: bool, threads: int
+) -> ForwardDynamicsDerivatives:
+    """Derivatives of the accelerations, if passive with the joints' own forces beside tau."""
+    model, (q, v, tau, f_ext) = c.model, state
+    total = plus_passive_forces(model, q, v, tau, threads) if passive else tau
+    d = constrained_dynamics_derivatives(model, q, v, total, c, f_ext, threads=threads)
+    if not passive:
+        return ForwardDynamicsDerivatives(d.a_dq, d.a_dv, d.a_dtau)
+    p = passive_forces_derivatives(model, q, v, threads=threads)
+    return ForwardDynamicsDerivatives(d.a_dq + d.a_dtau @ p.dq, d.a_dv + d.a_dtau @ p.dv, d.a_dtau)
 
 
 def _basis_shape(c: Constraints, q: ArrayLike, v: ArrayLike) -> tuple[int, int]:

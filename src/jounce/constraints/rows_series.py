@@ -113,8 +113,10 @@ def _coefficients(derivatives: Array, count: int) -> Array:
 
 def _convolution(a: Array, b: Array, axis: int, multiply: Callable[[Array, Array], Array]) -> Array:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
-    sums = [sum(multiply(a[i], b[k - i]) for i in range(k + 1)) for k in range(len(a))]
-    out: Array = np.moveaxis(np.array(sums), 0, axis)
+    order = np.arange(len(a))
+    shifted = np.concatenate([b, np.zeros_like(b[:1])])  # the last one for negative indices
+    rows = shifted[np.maximum(order[:, None] - order, -1)]  # b_(k - i)
+    out: Array = np.moveaxis(multiply(a, rows).sum(1), 0, axis)
     return out
 
 

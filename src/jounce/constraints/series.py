@@ -17,18 +17,27 @@ from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model._checks import numbers
 from jounce.model.rates import Actuated, inputs_of
-from jounce.series import forward_dynamics_series, inverse_dynamics_series
+from jounce.series import (
+    forward_dynamics_series,
+    hybrid_dynamics_series,
+    inverse_dynamics_series,
+)
 
 __all__ = [
     "ConstrainedDynamicsSeries",
+    "ConstrainedHybridDynamicsSeries",
     "ConstrainedInverseDynamicsSeries",
     "constrained_dynamics_series",
+    "constrained_hybrid_dynamics_series",
     "constrained_inverse_dynamics_series",
 ]
 
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "constrained_dynamics_series")
+_series: Callable[..., Any] = _core.raw("constrained_series", "constrained_dynamics_series")
+_hybrid: Callable[..., Any] = _core.raw("constrained_series", "constrained_hybrid_dynamics_series")
 
 _WELL_CONDITIONED = 1e-13
+_MOST_ORDERS = 101
 
 
 class ConstrainedDynamicsSeries(NamedTuple):
@@ -36,6 +45,17 @@ class ConstrainedDynamicsSeries(NamedTuple):
 
     a: Array
     """(..., r+1, nv) accelerations and their time derivatives."""
+    force: Array
+    """(..., r+1, m) constraint forces and their time derivatives."""
+
+
+class ConstrainedHybridDynamicsSeries(NamedTuple):
+    """What `constrained_hybrid_dynamics_series` gives."""
+
+    a: Array
+    """(..., r+1, nv) accelerations and their time derivatives."""
+    tau: Array
+    """(..., r+1, nv) generalized forces and their time derivatives."""
     force: Array
     """(..., r+1, m) constraint forces and their time derivatives."""
 
@@ -97,6 +117,28 @@ def constrained_dynamics_series(
     if not c.size:
         a = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
         return ConstrainedDynamicsSeries(a, np.zeros((*a.shape[:-1], 0)))
+    shape = np.shape(tau)
+    if len(shape) > 1 and shape[-1] == model.nv and 0 < shape[-2] <= _MOST_ORDERS:
+        nothing, none = np.zeros((shape[-2], model.nv)), np.zeros(model.nv, bool)
+        w = c.wanted_accelerations(shape[-2])
+        state = (q, v, nothing, tau, w, c.table, none)
+        a, _, force, rank = _series(model, *state, f_ext, threads=threads)
+        if np.all(np.asarray(rank) == c.size):
+            return ConstrainedDynamicsSeries(a, force)
+    return _dependent_series(c, q, v, tau, f_ext, threads)
+
+
+def _dependent_series(
+    c: Constraints,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    threads: int,
+) -> ConstrainedDynamicsSeries:
+    """Where rows depend on each other in a state."""
+    model = c.model
+    _require_no_stabilization(c)
     # the free motion first: it checks the arguments, and has the right shape
     free = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
     lead, orders = free.shape[:-2], free.shape[-2]
@@ -106,6 +148,83 @@ def constrained_dynamics_series(
         wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
         solver.advance(forces[..., k, :], wrenches)
     return ConstrainedDynamicsSeries(solver.motion[..., 1:, :], solver.force)
+
+
+def _require_no_stabilization(c: Constraints) -> None:
+    if any(c.stabilization):
+        raise ArgumentError(
+            "rows depend on each other, so that the series of stabilized constraints are not unique"
+        )
+
+
+def constrained_hybrid_dynamics_series(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    constraints: Constraints,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> ConstrainedHybridDynamicsSeries:
+    """Hybrid dynamics under constraints, with all time derivatives up to order r.
+
+    Some rates are prescribed with their derivatives, the forces of the others are given; the
+    constraints hold as well. What is missing follows: accelerations, forces of the prescribed
+    rates, and constraint forces. With one row, r = 0, it is hybrid dynamics under constraints.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates, which fulfill the constraints.
+        v: (..., nv) rates, likewise.
+        a: (..., r+1, nv) accelerations and their time derivatives, read where prescribed.
+        tau: (..., r+1, nv) generalized forces and their time derivatives, read elsewhere.
+        prescribed: (nv,) mask of rates whose acceleration is given.
+        constraints: the constraints; the rates that are not prescribed must be able to fulfill
+            them, with independent rows.
+        f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (a, tau, force).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or rows that
+            depend on each other for the rates that are not prescribed.
+        SingularError: a joint moves no inertia; it is named.
+
+    >>> import jounce as jc, numpy as np
+    >>> robot = jc.models.aerial_manipulator()
+    >>> c, zero = jc.Constraints(robot, [jc.Point("B4")]), np.zeros(robot.nv)
+    >>> given = np.zeros((3, robot.nv))
+    >>> mask = np.arange(robot.nv) < 3
+    >>> found = jc.constrained_hybrid_dynamics_series(
+    ...     robot, jc.neutral(robot), zero, given, given, mask, c
+    ... )
+    >>> found.tau.shape, found.force.shape
+    ((3, 12), (3, 3))
+    """
+    c = constraints_on(model, constraints)
+    if not c.size:
+        both = hybrid_dynamics_series(model, q, v, a, tau, prescribed, f_ext, threads=threads)
+        return ConstrainedHybridDynamicsSeries(*both, np.zeros((*both[0].shape[:-1], 0)))
+    shape = np.shape(tau)
+    if len(shape) < 2 or not 0 < shape[-2] <= _MOST_ORDERS:
+        raise ArgumentError(
+            f"tau must have shape (..., r+1, {model.nv}) with r = 0 ... {_MOST_ORDERS - 1}, "
+            f"got {shape}"
+        )
+    w = c.wanted_accelerations(shape[-2])
+    state = (q, v, a, tau, w, c.table, prescribed)
+    *found, rank = _hybrid(model, *state, f_ext, threads=threads)
+    if np.any(np.asarray(rank) < c.size):
+        raise ArgumentError(
+            f"of the {c.size} rows only {int(np.min(rank))} are independent for the rates that are "
+            "not prescribed, so that the forces are not unique"
+        )
+    return ConstrainedHybridDynamicsSeries(*found)
 
 
 class _Orders:
@@ -143,6 +262,9 @@ class _Orders:
         if self.back is not None:
             push = push + _times(system.J.swapaxes(-1, -2), known)
         a, force = system.solve(push[..., None], rows[..., None])
+        # rows that are a little wrong at each step of a motion would add up
+        more = system.solve(np.zeros_like(a), rows[..., None] - system.J @ a)
+        a, force = a + more[0], force + more[1]
         self.motion[..., k + 1, :] = a[..., 0]
         self.force[..., k, :] = force[..., 0]
         if self.back is not None:

@@ -22,17 +22,17 @@ from jounce.errors import ArgumentError
 from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
 
-__all__ = ["Records", "axes_along", "records_of", "row_count"]
+__all__ = ["NUMBERS", "Records", "axes_along", "records_of", "row_count"]
 
 _POSE, _POINT, _DISTANCE, _ROLLING, _COUPLING = range(5)
-_NUMBERS = 58
+NUMBERS = 60
 
 
 class Records(NamedTuple):
     """What the core needs of one constraint."""
 
     table: Array
-    """(records, 58)."""
+    """(records, 60); the last two are the gains of stabilization."""
     holonomic: Mask
     """(rows,) whether the row holds a position."""
     targeted: Mask
@@ -80,7 +80,7 @@ def _between(
     """A record of two frames; `at` is where it acts in the second one."""
     held = held or {DIRECTIONS[k]: True for k in range(row_count(constraint))}
     targeted = {name: getattr(constraint, "target", None) is not None for name in held}
-    numbers = np.zeros((1, _NUMBERS))
+    numbers = np.zeros((1, NUMBERS))
     node, pose = placed_frame(model, constraint.first)
     other, base = (-1, np.eye(4))
     if constraint.second is not None:
@@ -126,7 +126,7 @@ def axes_along(z: Array) -> Array:
 
 
 def _coupling(model: Model, constraint: Coupling, row: int) -> Records:
-    table = np.zeros((len(constraint.coefficients), _NUMBERS))
+    table = np.zeros((len(constraint.coefficients), NUMBERS))
     for k, (joint, coefficients) in enumerate(constraint.coefficients):
         q, v = model.q_slice(joint), model.v_slice(joint)
         if v.stop - v.start != 1:

@@ -1,4 +1,4 @@
-"""Conversions to and from the conventions of other libraries.
+"""Conversions to and from the conventions of other libraries, and functions for their arrays.
 
 One module for each library, each with a `Converter` made from the two models::
 
@@ -10,12 +10,16 @@ One module for each library, each with a `Converter` made from the two models::
 
 `jounce.interop.pinocchio`, `jounce.interop.mujoco` and `jounce.interop.drake` import the library
 only where they need it; `import jounce` never does.
+
+`jounce.interop.jax`, `jounce.interop.torch` and `jounce.interop.casadi` have the functions of the
+package for arrays of these libraries, with exact derivatives; `jounce.interop.scipy` has what its
+solvers take. They import their library.
 """
 
 import importlib
 from types import ModuleType
 
-__all__ = ["drake", "mujoco", "pinocchio"]
+__all__ = ["casadi", "drake", "jax", "mujoco", "pinocchio", "scipy", "torch"]
 
 
 def __getattr__(name: str) -> ModuleType:

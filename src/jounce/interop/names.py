@@ -120,7 +120,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer sweep"
+_PLANNED = "view viewer"
 
 NOTES = {
     **dict.fromkeys(_PLANNED.split(), "It is not there yet."),

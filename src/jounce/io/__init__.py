@@ -101,7 +101,7 @@ def _load(
         if mimic != MIMIC_CHOICES[0]:
             raise ArgumentError(
                 f"mimic={mimic!r} is for URDF and xacro files, but {os.fspath(path)!r} is MJCF: "
-                "its joints are independent, and the equalities between them are left out"
+                "its joints are independent, and the equalities between them are model.constraints"
             )
         return mjcf.from_source(
             source, base, gravity=gravity, strict=strict, max_bytes=max_bytes, folder=folder

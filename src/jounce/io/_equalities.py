@@ -12,9 +12,10 @@ from jounce._types import Array
 from jounce.constraints import Coupling, Point, Weld
 from jounce.model import Model
 
-__all__ = ["with_equalities", "with_mimic_couplings"]
+__all__ = ["LAST_EQUALITY_READ", "with_equalities", "with_mimic_couplings"]
 
 _CONNECT, _WELD, _JOINT = range(3)  # mjtEq
+LAST_EQUALITY_READ = _JOINT
 _SITE = 6  # mjtObj
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, Mask
-from jounce.io._mjcf_extension import EQUALITY
+from jounce.io._equalities import LAST_EQUALITY_READ
 
 __all__ = ["driven_joints", "joint_spring", "left_out", "rotor_terms"]
 
@@ -147,8 +147,9 @@ def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> lis
     report("armature or damping of actuators on other than joints", _where(actuators, rotors))
     if not flags & (_NO_CONSTRAINT | _NO_EQUALITY):
         names = [str(compiled.eq(k).name) or f"equality{k}" for k in range(compiled.neq)]
-        acting = _where(names, np.asarray(compiled.eq_active0) != 0)
-        report("equality constraints", [n for n in acting if not n.startswith(EQUALITY)])
+        unread = np.asarray(compiled.eq_type) > LAST_EQUALITY_READ
+        acting = _where(names, (np.asarray(compiled.eq_active0) != 0) & unread)
+        report("equality constraints of tendons and flexes", acting)
     if not flags & _NO_GRAVITY:
         report("gravity compensation", _where(bodies, np.asarray(compiled.body_gravcomp) != 0))
     if compiled.opt.density > 0 or compiled.opt.viscosity > 0:

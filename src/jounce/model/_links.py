@@ -108,18 +108,26 @@ def _plain(kind: str, name: str, what: str, value: Any) -> Any:
 
 def checked_pose(kind: str, name: str, value: Any) -> Array:
     """The 4x4 matrix of a pose, read-only; a rotation that is rounded is made the nearest one."""
-    if value.__class__ is not np.ndarray or value.dtype != np.float64 or value.shape != (4, 4):
-        return _checked_pose(kind, name, value)
     try:
-        return _pose_like(value.tobytes())
-    except ModelError:  # which shall have the name
-        return _checked_pose(kind, name, value)
+        if value.__class__ is tuple:
+            return _translation_like(value)
+        if value.__class__ is np.ndarray and value.dtype == np.float64 and value.shape == (4, 4):
+            return _pose_like(value.tobytes())
+    except (TypeError, ModelError):  # lists cannot be looked up; errors shall have the name
+        pass
+    return _checked_pose(kind, name, value)
 
 
 @lru_cache(maxsize=256)
 def _pose_like(numbers: bytes) -> Array:
     """A pose with the same numbers that was checked before, as large robots have many."""
     return _checked_pose("", "", np.frombuffer(numbers).reshape(4, 4))
+
+
+@lru_cache(maxsize=256)
+def _translation_like(numbers: tuple[Any, ...]) -> Array:
+    """The same for poses given as tuples."""
+    return _checked_pose("", "", numbers)
 
 
 def _checked_pose(kind: str, name: str, value: ArrayLike) -> Array:

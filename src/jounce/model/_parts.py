@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model.joints import Joint
-from jounce.model.nodes import Body, Frame
+from jounce.model.nodes import IDENTITY, Body, Frame
 
 __all__ = ["check_inertias", "check_parts"]
+
+_DOUBLE = np.dtype(float)
 
 _MOST = 1e100
 """Inertial parameters beyond cannot be computed with: their products overflow."""
@@ -24,7 +27,7 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
         ModelError: a wrong type, a parent that does not come before, a pose that is no rigid
             motion, an axis that is no unit vector, or parameters that are not finite or too large.
     """
-    for body in bodies:
+    for body in () if _are_bodies(bodies) else bodies:
         if not isinstance(body, Body) or not isinstance(body.name, str):
             raise ModelError(f"a model is made of bodies with names, got {body!r:.200}")
         joints = body.joints
@@ -37,13 +40,32 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
         [b.name for b in bodies], _rows("parameters", names, [b.parameters for b in bodies], (10,))
     )
     _check_axes([joint for body in bodies for joint in body.joints])
-    for name, frame in frames.items():
+    for name, frame in () if _are_frames(frames, len(bodies)) else frames.items():
         at = frame.body if isinstance(frame, Frame) else None
         if not _is_integer(at) or not -1 <= at < len(bodies):
             raise ModelError(
                 f"frame {name!r} must be fixed to a body or to the world (-1), got {at!r}"
             )
-    _check_poses([f"frame {n!r}" for n in frames], [f.placement for f in frames.values()])
+    moved = {name: f for name, f in frames.items() if f.placement is not IDENTITY}
+    _check_poses([f"frame {n!r}" for n in moved], [f.placement for f in moved.values()])
+
+
+def _are_bodies(bodies: Sequence[Body]) -> bool:
+    """Whether all have the right types exactly, as nearly always; otherwise each is looked at."""
+    if not set(map(type, bodies)) <= {Body}:
+        return False
+    names, _, _, joints, _ = zip(*bodies, strict=True) if bodies else ((),) * 5
+    if not (set(map(type, names)) <= {str} and set(map(type, joints)) <= {tuple}):
+        return False
+    return set(map(type, chain.from_iterable(joints))) <= {Joint}
+
+
+def _are_frames(frames: Mapping[str, Frame], count: int) -> bool:
+    """The same for frames."""
+    if not set(map(type, frames.values())) <= {Frame}:
+        return False
+    at = [frame.body for frame in frames.values()]
+    return set(map(type, at)) <= {int} and min(at, default=-1) >= -1 and max(at, default=-1) < count
 
 
 def check_inertias(names: Sequence[str], rows: Array) -> None:
@@ -70,6 +92,9 @@ def _check_parents(names: list[str], parents: list[int]) -> None:
     """Parents come before their children, and subtrees are contiguous."""
     path = [-1]
     for k, parent in enumerate(parents):
+        if type(parent) is int and parent == path[-1]:
+            path.append(k)
+            continue
         while path and not (_is_integer(parent) and path[-1] == parent):
             path.pop()
         if not path:
@@ -82,6 +107,8 @@ def _check_parents(names: list[str], parents: list[int]) -> None:
 
 def _rows(what: str, names: list[str], values: list[Array], shape: tuple[int, ...]) -> Array:
     for name, value in zip(names, values, strict=True):
+        if value.__class__ is np.ndarray and value.dtype is _DOUBLE and value.shape == shape:
+            continue
         if not isinstance(value, np.ndarray) or value.dtype != float or value.shape != shape:
             raise ModelError(
                 f"{name}: {what} must be an array of shape {shape}, got {value!r:.200}"
@@ -107,8 +134,12 @@ def _check_poses(names: list[str], values: list[Array]) -> None:
 
 def _check_axes(joints: list[Joint]) -> None:
     """Joints keep their axes as unit vectors; what is no vector is told where it is used."""
+    seen: dict[int, object] = {}  # many joints share them
     for joint in joints:
         for axis in (joint.axis, joint.axis2):
+            if id(axis) in seen:
+                continue
+            seen[id(axis)] = axis
             if type(axis) is tuple and len(axis) == 3 and set(map(type, axis)) == {float}:
                 x, y, z = axis
                 if not (x == y == z == 0.0) and not abs(x * x + y * y + z * z - 1.0) <= 1e-9:

@@ -13,6 +13,7 @@ from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.model import inertia as inertia_
 from jounce.model._checks import collector_paused, numbers
+from jounce.model._held import named, still_held
 from jounce.model._links import (
     MASSLESS,
     Link,
@@ -81,6 +82,7 @@ class ModelBuilder:
         self._frames: dict[str, _Frame] = {}
         self._visuals: list[Any] = []
         self._poses: dict[str, dict[str, Array]] = {}
+        self._constraints: list[Any] = []
         self._fixed_inertia: Array = np.zeros(10)
         if model is not None:
             require_model(model)
@@ -108,6 +110,7 @@ class ModelBuilder:
         self._joint_names.update(model.joint_names)
         self._fixed_inertia = model.fixed_inertia
         self._visuals.extend(model.visuals)
+        self._constraints.extend(named(model.constraints, names))
         for pose, q in model.poses.items():
             self._poses[pose] = {joint: q[model.q_slice(joint)] for joint in model.joint_names}
 
@@ -197,7 +200,16 @@ class ModelBuilder:
             base = frames[frame.body] if frame.body is not None else _WORLD
             frames[name] = Frame(base.body, _compose(base.placement, frame.placement))
         fixed = fixed + self._fixed_inertia
-        model = Model(self.name, self.gravity, bodies, frames, self._visuals, fixed_inertia=fixed)
+        joints = {joint.name for body in bodies for joint in body.joints}
+        model = Model(
+            self.name,
+            self.gravity,
+            bodies,
+            frames,
+            self._visuals,
+            fixed_inertia=fixed,
+            constraints=still_held(self._constraints, frames, joints),
+        )
         return model.replace(poses=self._whole_poses(model)) if self._poses else model
 
     def _rewrite(self, pieces: Callable[[Link], Iterable[Link]]) -> None:

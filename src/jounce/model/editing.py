@@ -14,6 +14,7 @@ from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError, ModelWarning
 from jounce.model import inertia as inertia_
 from jounce.model._checks import name_list, numbers
+from jounce.model._held import mounted, named, with_locked
 from jounce.model._links import MASSLESS, Link, parameters_of
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import ELEMENTARY, SIZES, Joint, elementary_joints
@@ -66,6 +67,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     builder = ModelBuilder(model)
     taken = set(model.frames)
     builder._rewrite(lambda link: _pieces(link, locked, taken))
+    builder._constraints = with_locked(builder._constraints, locked)
     return builder.build(warn=False)
 
 
@@ -181,6 +183,7 @@ def attach(model: Model, other: Model, at: str | int | None, prefix: str) -> Mod
     builder = ModelBuilder(model)
     builder._add_fixed_inertia(place, other.fixed_inertia)
     builder._add_all(added, [_renamed(shape, prefix) for shape in other.visuals])
+    builder._constraints += mounted(named(other.constraints, other.body_names), prefix, place)
     builder._add_poses(
         {
             pose: {prefix + joint: q[other.q_slice(joint)] for joint in other.joint_names}
@@ -235,6 +238,9 @@ def subtree(model: Model, body: str | int) -> Model:
     shapes = [shape for shape in model.visuals if getattr(shape, "frame", None) in kept]
     builder._add_all(whole, shapes)
     builder._add_poses(whole._poses)
+    builder._constraints = [  # what is held to the world was so elsewhere
+        item for item in whole._constraints if len(item.frame_names) != 1
+    ]
     return builder.build(warn=False)
 
 
@@ -263,6 +269,7 @@ def reorder(model: Model, joint_names: Sequence[str]) -> Model:
         model.visuals,
         {name: q[columns] for name, q in model.poses.items()},
         model.fixed_inertia,
+        named(model.constraints, model.body_names),
     )
 
 

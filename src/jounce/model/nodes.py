@@ -126,11 +126,15 @@ IDENTITY = frozen(np.eye(4))
 
 def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
     """The frames of the bodies and the given ones, read-only."""
-    out = {body.name: Frame(i, IDENTITY) for i, body in enumerate(bodies)}
+    out: dict[str, Frame] = {}
+    for i, body in enumerate(bodies):
+        own = frames.get(body.name)
+        same = own is not None and own.body == i and own.placement is IDENTITY
+        out[body.name] = own if own is not None and same else Frame(i, IDENTITY)
     out.update(
         (name, Frame(f.body, frozen(f.placement)))
         for name, f in frames.items()
-        if f.placement is not IDENTITY or name not in out or out[name].body != f.body
+        if out.get(name) is not f
     )
     return MappingProxyType(out)
 

@@ -436,7 +436,7 @@ def _with_geometry(model: Model, new: dict[str, dict[str, Array]]) -> Model:
         frames[name] = Frame(frames[name].body, frames[name].placement @ twist)
     named = {name: frame for name, frame in frames.items() if name not in model._body_index}
     made_of = (model.name, model.gravity, bodies, named, model.visuals, dict(model.poses))
-    return Model(*made_of, model.fixed_inertia)
+    return Model(*made_of, model.fixed_inertia, model.constraints)
 
 
 def _other_joint(joint: Joint, new: dict[str, dict[str, Array]]) -> Joint:

@@ -2,14 +2,23 @@
 
 from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
 from jounce.simulation.adjoint import RolloutGradient, rollout_vjp
+from jounce.simulation.contacts import Contact
 from jounce.simulation.control import Control
 from jounce.simulation.events import Event, EventRecord, joint_limits
-from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
+from jounce.simulation.linearization import (
+    ConstrainedStep,
+    LinearizedStep,
+    SecondOrderStep,
+    linearize_step,
+)
 from jounce.simulation.motion import MotionCheck, SimulatedMotion
 from jounce.simulation.simulate import simulate
 from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
+from jounce.simulation.taylor_events import coordinate_event, height_event
 
 __all__ = [
+    "ConstrainedStep",
+    "Contact",
     "Control",
     "Event",
     "EventRecord",
@@ -21,6 +30,8 @@ __all__ = [
     "SecondOrderStep",
     "SimulatedMotion",
     "Step",
+    "coordinate_event",
+    "height_event",
     "joint_limits",
     "linearize_step",
     "rollout",

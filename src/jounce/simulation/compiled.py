@@ -15,6 +15,7 @@ from jounce import _core
 from jounce._types import Array, Integers
 from jounce.errors import DivergenceError
 from jounce.model import Model
+from jounce.simulation.progress import Report, silent
 
 __all__ = ["Followed", "Start", "diverged", "embedded", "follow", "taylor"]
 
@@ -81,7 +82,9 @@ def diverged(state: int, t: float) -> DivergenceError:
     )
 
 
-def follow(portion: Portion, start: Start, allowed: tuple[float, float]) -> Followed:
+def follow(
+    portion: Portion, start: Start, allowed: tuple[float, float], report: Report = silent
+) -> Followed:
     """Follow all states to the last time, or as far as they get until Ctrl-C.
 
     Raises:
@@ -106,6 +109,7 @@ def follow(portion: Portion, start: Start, allowed: tuple[float, float]) -> Foll
             some_q, some_v, q, v, progress = portion(
                 start.model, *inputs, hold=hold, threads=start.threads
             )
+            report(float(progress[:, 0].min()))
             now = progress[:, 2].astype(int) + window.start
             if done is None and now.min() >= T:  # all at once
                 some_q[:, 0], some_v[:, 0] = start.q, start.v

@@ -1,33 +1,62 @@
-"""Simulations with events: each state of a batch is followed alone, from event to event."""
+"""Simulations with events and contacts: each state of a batch goes from event to event."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.constraints import Constraints
+from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import forward_dynamics
 from jounce.model import Model
 from jounce.simulation.arguments import force_rows
+from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.events import Event, EventRecord, Follow, Passed, through_events
 from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.progress import Report
+from jounce.simulation.task import Task
+from jounce.simulation.taylor import TAYLOR
+from jounce.simulation.taylor_events import SeriesMotion
 
-__all__ = ["motion_with_events"]
+__all__ = ["Run", "Sought", "motion_with_events", "motion_with_series"]
+
+
+class Run(Protocol):
+    """Simulates without events."""
+
+    def __call__(
+        self,
+        state: tuple[ArrayLike, ArrayLike],
+        t: Array,
+        control: Any,
+        constraints: Constraints | None,
+    ) -> SimulatedMotion:
+        """Return the motion at times t."""
+
+
+class Sought(NamedTuple):
+    """What to look for on the way."""
+
+    events: list[Event]
+    contacts: list[Contact]
+    constraints: Constraints | None
+    """Those that always hold."""
 
 
 def motion_with_events(
-    run: Callable[..., SimulatedMotion],
+    run: Run,
     model: Model,
     start: tuple[ArrayLike, ArrayLike],
     t: Array,
     control: Any,
+    sought: Sought,
     method: str,
-    events: list[Event],
-    options: dict[str, Any],
+    passive: bool,
+    report: Report,
 ) -> SimulatedMotion:
-    """Return the motion, with the events on its way.
+    """Return the motion, with the events on its way, of which values between times are known.
 
     Args:
         run: simulates without events.
@@ -35,9 +64,10 @@ def motion_with_events(
         start: (..., nq) coordinates and (..., nv) rates.
         t: (T,) times.
         control: as in `simulate`.
-        method: likewise.
-        events: what to look for.
-        options: of `run`.
+        sought: what to look for.
+        method: as in `simulate`.
+        passive: whether passive forces act.
+        report: is told how far the motion is.
     """
     lead = forward_dynamics(model, *start, np.zeros(model.nv)).shape[:-1]
     rows = None if control is None or callable(control) else force_rows(model, control, len(t))
@@ -49,16 +79,116 @@ def motion_with_events(
         for x, size in zip(start, (model.nq, model.nv), strict=True)
     )
     done: list[Passed] = []
+    count, span = int(np.prod(lead)), t[-1] - t[0]
     for place in np.ndindex(lead):
         own = control if rows is None else rows[place]
-        follow = _follower(run, model, t, own, method, options)
+        modes, events = _modes(model, (q0[place], v0[place]), t, own, sought, method, passive)
+
+        def told(now: float, before: int = len(done)) -> None:
+            report(float(t[0] + (before * span + (now - t[0])) / max(count, 1)))
+
+        follow = _follower(run, t, own, modes, sought.constraints, q0[place], told)
         done.append(through_events(follow, t, q0[place], v0[place], events, place))
+        if done[-1].reached is not None:
+            return _interrupted(model, t, done, lead, method)
+    return _assembled(model, t, done, lead, method)
+
+
+def _modes(
+    model: Model,
+    state: tuple[Array, Array],
+    t: Array,
+    control: Any,
+    sought: Sought,
+    method: str,
+    passive: bool,
+) -> tuple[Modes | None, list[Event]]:
+    """The contacts of one state, and all events."""
+    if not sought.contacts:
+        return None, sought.events
+    series = method == TAYLOR and callable(control)
+    first = (lambda *at: np.asarray(control(*at), float)[0]) if series else control
+    task = Task.of(model, state, t, first, passive, 1)
+
+    def forces(now: float, q: Array, v: Array) -> Array:
+        k = np.clip(np.searchsorted(t, now, side="right") - 1, 0, max(len(t) - 2, 0))
+        tau: Array = task.forces(np.array([k]))(np.array([now]), q[None], v[None])[0]
+        return tau
+
+    base = sought.constraints
+    held = None if base is None else constraints_on(model, base).at(state[0])
+    modes = Modes(model, sought.contacts, held, forces)
+    modes.begin(float(t[0]), *state)
+    return modes, [*sought.events, *modes.events()]
+
+
+def _follower(
+    run: Run,
+    t: Array,
+    control: Any,
+    modes: Modes | None,
+    constraints: Constraints | None,
+    q0: Array,
+    report: Report,
+) -> Follow:
+    held = None if constraints is None else constraints.at(q0)
+
+    def follow(grid: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        own = control
+        if control is not None and not callable(control):
+            own = _refined(t, control, grid)
+        motion = run((q, v), grid, own, held if modes is None else modes.constraints)
+        report(float(grid[0]))
+        return motion.q, motion.v
+
+    return follow
+
+
+def _refined(t: Array, rows: Array, grid: Array) -> Array:
+    """Rows of forces for other times."""
+    if len(rows) == len(t):
+        return np.stack([np.interp(grid, t, column) for column in rows.T], axis=-1)
+    held: Array = rows[np.clip(np.searchsorted(t, grid[:-1], side="right") - 1, 0, len(rows) - 1)]
+    return held
+
+
+def motion_with_series(found: SeriesMotion, task: Task, method: str) -> SimulatedMotion:
+    """Return a motion whose events were found in its polynomials."""
+    done = []
+    for k, place in enumerate(np.ndindex(task.lead)):
+        own = [x._replace(state=place) for x in found.events if x.state == (k,)]
+        reached = int(found.states.due[k]) if found.interrupted else None
+        q, v = found.states.q[k], found.states.v[k]
+        done.append(Passed(q, v, own, float(found.ended[k]), reached))
+    if found.interrupted:
+        return _interrupted(task.model, task.t, done, task.lead, method)
+    return _assembled(task.model, task.t, done, task.lead, method)
+
+
+def _assembled(
+    model: Model, t: Array, done: list[Passed], lead: tuple[int, ...], method: str
+) -> SimulatedMotion:
     records = tuple(record for passed in done for record in passed.records)
     if not lead and np.isfinite(done[0].end):
         return _ended(model, t, done[0], method, records)
     q = np.array([x.q for x in done]).reshape(*lead, len(t), model.nq)
     v = np.array([x.v for x in done]).reshape(*lead, len(t), model.nv)
     return SimulatedMotion(model, t, q, v, method, events=records)
+
+
+def _interrupted(
+    model: Model, t: Array, done: list[Passed], lead: tuple[int, ...], method: str
+) -> SimulatedMotion:
+    """What was computed until Ctrl-C: all times that some state has reached, NaN for the others."""
+    q = np.full((int(np.prod(lead)), len(t), model.nq), np.nan)
+    v = np.full((*q.shape[:2], model.nv), np.nan)
+    last = 1
+    for k, passed in enumerate(done):
+        q[k], v[k] = passed.q, passed.v
+        last = max(last, len(t) if passed.reached is None else passed.reached)
+    records = tuple(record for passed in done for record in passed.records)
+    q, v = (x[:, :last].reshape(*lead, last, x.shape[-1]) for x in (q, v))
+    return SimulatedMotion(model, t[:last], q, v, method, True, records)
 
 
 def _ended(
@@ -71,31 +201,3 @@ def _ended(
     q = np.concatenate([passed.q[before], last.q[None]])
     v = np.concatenate([passed.v[before], last.v[None]])
     return SimulatedMotion(model, times, q, v, method, events=records)
-
-
-def _follower(
-    run: Callable[..., SimulatedMotion],
-    model: Model,
-    t: Array,
-    control: Any,
-    method: str,
-    options: dict[str, Any],
-) -> Follow:
-    def follow(grid: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        own = control
-        if control is not None and not callable(control):
-            own = _refined(t, control, grid)
-        motion = run(model, q, v, grid, own, method, **options)
-        if motion.interrupted:
-            raise KeyboardInterrupt
-        return motion.q, motion.v
-
-    return follow
-
-
-def _refined(t: Array, rows: Array, grid: Array) -> Array:
-    """Rows of forces for other times."""
-    if len(rows) == len(t):
-        return np.stack([np.interp(grid, t, column) for column in rows.T], axis=-1)
-    held: Array = rows[np.clip(np.searchsorted(t, grid[:-1], side="right") - 1, 0, len(rows) - 1)]
-    return held

@@ -16,11 +16,25 @@ from jounce.model._checks import check_flag
 from jounce.model.model import require_model
 from jounce.simulation.control import limited
 
-__all__ = ["Event", "EventRecord", "Follow", "joint_limits", "through_events"]
+__all__ = [
+    "Event",
+    "EventRecord",
+    "EventSeries",
+    "Follow",
+    "Passed",
+    "apply_map",
+    "endless",
+    "joint_limits",
+    "through_events",
+]
 
 State = tuple[float, Array, Array]
 Follow = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""Coordinates and rates at times (K,), of which the first is that of q and v."""
+"""Coordinates and rates at times (K,), of which the first is that of q and v; fewer if Ctrl-C ended
+it."""
+
+EventSeries = Callable[[Array, Array, Array], ArrayLike]
+"""An event and its time derivatives, from q (nq,), motion (r + 2, nv) and tau (r + 1, nv)."""
 
 SAMPLES = 4
 """Parts of each interval of times at whose ends events are looked at."""
@@ -41,6 +55,10 @@ class Event:
         direction: 1: rising zeros only, -1: falling ones, 0: all.
         map: of (t, q, v); returns the state (q, v) after the event, for example of an impact.
         name: for records and messages.
+        series: the function and its time derivatives along a motion, from q (nq,), the rates and
+            their derivatives (r + 2, nv) and the forces and theirs (r + 1, nv). If all events have
+            it, ``simulate(method="taylor")`` isolates their zeros in the polynomials of its steps:
+            no pair of crossings within a step is missed.
     """
 
     function: Callable[[float, Array, Array], float]
@@ -48,6 +66,7 @@ class Event:
     direction: int = 0
     map: Callable[[float, Array, Array], tuple[ArrayLike, ArrayLike]] | None = None
     name: str = "event"
+    series: EventSeries | None = None
 
 
 class EventRecord(NamedTuple):
@@ -63,6 +82,8 @@ class EventRecord(NamedTuple):
     """(nq,) coordinates just before."""
     v: Array
     """(nv,) rates just before."""
+    direction: int = 0
+    """1: the function rises, -1: it falls, 0: it only grazes zero, which neither ends nor maps."""
 
 
 def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = False) -> list[Event]:
@@ -96,8 +117,17 @@ def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = Fal
             if np.isfinite(limit):
                 bounce = None if terminal else _impact(model, v, float(restitution))
                 name = f"{'lower' if side > 0 else 'upper'} limit of {joint}"
-                events.append(Event(_distance(q, side, limit), terminal, -1, bounce, name))
+                distance, series = _distance(q, side, limit), _distances(q, v, side, limit)
+                events.append(Event(distance, terminal, -1, bounce, name, series))
     return events
+
+
+def _distances(k: int, rate: int, side: float, limit: float) -> EventSeries:
+    def series(q: Array, motion: Array, tau: Array) -> Array:
+        out: Array = side * np.concatenate([[q[k] - limit], motion[:, rate]])
+        return out
+
+    return series
 
 
 def _distance(k: int, side: float, limit: float) -> Callable[[float, Array, Array], float]:
@@ -138,6 +168,8 @@ class Passed(NamedTuple):
     records: list[EventRecord]
     end: float
     """When a terminal event ended it, else infinity."""
+    reached: int | None = None
+    """How many times were reached before Ctrl-C; None if there was none."""
 
 
 def through_events(
@@ -149,34 +181,40 @@ def through_events(
     records: list[EventRecord] = []
     now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
     left: tuple[int, float] | None = None  # an event whose map was used, and its sign before
-    while due < len(t):
-        grid = _grid(now, t[due : due + CHUNK], left is not None)
-        qs, vs = follow(grid, q, v)
-        if left is not None:
-            _require_leaving(events[left[0]], left[1], grid, qs, vs)
-        found = _first_crossing(events, signs, grid, qs, vs)
-        left = None
-        last = len(grid) - 1 if found is None else found[0]
-        for k in range(1, last + 1):  # times that are passed before the event
-            if due < len(t) and grid[k] == t[due]:
-                out_q[due], out_v[due] = qs[k], vs[k]
+    try:
+        while due < len(t):
+            whole = _grid(now, t[due : due + CHUNK], left is not None)
+            qs, vs = follow(whole, q, v)
+            grid = whole[: len(qs)]
+            if left is not None:
+                _require_leaving(events[left[0]], left[1], grid, qs, vs)
+            found = _first_crossing(events, signs, grid, qs, vs)
+            left = None
+            last = len(grid) - 1 if found is None else found[0]
+            for k in range(1, last + 1):  # times that are passed before the event
+                if due < len(t) and grid[k] == t[due]:
+                    out_q[due], out_v[due] = qs[k], vs[k]
+                    due += 1
+            if len(grid) < len(whole):
+                raise KeyboardInterrupt
+            if found is None:
+                now, q, v = float(grid[-1]), qs[-1], vs[-1]
+                continue
+            k, which, signs = found
+            event, before = events[which], float(signs[which])
+            at = _located(follow, event, (float(grid[k]), qs[k], vs[k]), float(grid[k + 1]))
+            records.append(EventRecord(event.name, which, place, *at, -int(before)))
+            if event.terminal:
+                return Passed(out_q, out_v, records, at[0])
+            now, q, v = apply_map(event, at)
+            left = None if event.map is None else (which, before)
+            signs = _signs(events, now, q, v)
+            signs[which] = 0.0 if event.map is not None else -before
+            while due < len(t) and t[due] <= now:
+                out_q[due], out_v[due] = q, v
                 due += 1
-        if found is None:
-            now, q, v = float(grid[-1]), qs[-1], vs[-1]
-            continue
-        k, which, signs = found
-        event, before = events[which], float(signs[which])
-        at = _located(follow, event, (float(grid[k]), qs[k], vs[k]), float(grid[k + 1]))
-        records.append(EventRecord(event.name, which, place, *at))
-        if event.terminal:
-            return Passed(out_q, out_v, records, at[0])
-        now, q, v = _mapped(event, at)
-        left = None if event.map is None else (which, before)
-        signs = _signs(events, now, q, v)
-        signs[which] = 0.0 if event.map is not None else -before
-        while due < len(t) and t[due] <= now:
-            out_q[due], out_v[due] = q, v
-            due += 1
+    except KeyboardInterrupt:
+        return Passed(out_q, out_v, records, np.inf, due)
     return Passed(out_q, out_v, records, np.inf)
 
 
@@ -187,10 +225,15 @@ def _require_leaving(event: Event, before: float, grid: Array, qs: Array, vs: Ar
         if sign == before:
             return
         if sign == -before:
-            raise DivergenceError(
-                f"event {event.name!r} happens again and again at t = {grid[0]:.9g} s: after its "
-                "map the motion does not come back from zero, or only for an instant"
-            )
+            raise endless(event, float(grid[0]))
+
+
+def endless(event: Event, t: float) -> DivergenceError:
+    """Return the error of an event that never ends."""
+    return DivergenceError(
+        f"event {event.name!r} happens again and again at t = {t:.9g} s: after its map the motion "
+        "does not come back from zero, or only for an instant"
+    )
 
 
 def _grid(now: float, times: Array, dense: bool) -> Array:
@@ -240,6 +283,8 @@ def _located(follow: Follow, event: Event, left: State, end: float) -> State:
 
     def there(t: float) -> tuple[State, float]:
         qs, vs = follow(np.array([left[0], t]), left[1], left[2])
+        if len(qs) < 2:
+            raise KeyboardInterrupt
         return (t, qs[-1], vs[-1]), _value(event, t, qs[-1], vs[-1])
 
     low, low_value = float(left[0]), _value(event, *left)
@@ -249,9 +294,10 @@ def _located(follow: Follow, event: Event, left: State, end: float) -> State:
         high = at[0]
         if _same_time(low, high) or high_value == 0.0:
             break
-        middle = high - high_value * (high - low) / (high_value - low_value)
-        if trial % 4 == 3 or not low < middle < high:
-            middle = 0.5 * (low + high)
+        middle, rise = 0.5 * (low + high), high_value - low_value
+        if trial % 4 != 3 and rise != 0.0:
+            secant = high - high_value * (high - low) / rise
+            middle = secant if low < secant < high else middle
         state, value = there(middle)
         if value * low_value > 0:
             low, low_value = middle, value
@@ -269,7 +315,12 @@ def _same_time(low: float, high: float) -> bool:
     return bool(high - low <= 4 * np.spacing(max(abs(low), abs(high))))
 
 
-def _mapped(event: Event, at: State) -> State:
+def apply_map(event: Event, at: State) -> State:
+    """Return the state after an event.
+
+    Raises:
+        ArgumentError: its map returns something else.
+    """
     if event.map is None:
         return at
     t, q, v = at

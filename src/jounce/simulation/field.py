@@ -15,10 +15,13 @@ from jounce.model import Model
 from jounce.simulation.free_joints import FreeJoint, free_joints
 from jounce.simulation.tangents import rotating_rates
 
-__all__ = ["Field", "Forces", "Moving"]
+__all__ = ["Field", "Forces", "Law", "Moving"]
 
 Forces = Callable[[Array, Array, Array], Array]
 """Generalized forces (n, nv) at times (n,), coordinates (n, nq) and rates (n, nv)."""
+
+Law = Callable[[Array, Array, Array, Array], Array]
+"""Accelerations (n, nv) from times (n,), coordinates, rates and forces."""
 
 
 class Moving(NamedTuple):
@@ -43,11 +46,15 @@ class Field(NamedTuple):
     threads: int
     free: list[FreeJoint]
     rotating: list[slice]
+    law: Law | None = None
+    """What the forces lead to, if it is not `forward_dynamics`."""
 
     @classmethod
-    def of(cls, model: Model, forces: Forces, dt: Array, threads: int) -> Field:
+    def of(
+        cls, model: Model, forces: Forces, dt: Array, threads: int, law: Law | None = None
+    ) -> Field:
         """Return the field of a model under forces."""
-        return cls(model, forces, dt, threads, free_joints(model), rotating_rates(model))
+        return cls(model, forces, dt, threads, free_joints(model), rotating_rates(model), law)
 
     def start(self, t: Array, q: Array, v: Array) -> Moving:
         """Return states with body-fixed rates v."""
@@ -66,9 +73,11 @@ class Field(NamedTuple):
     def slope(self, at: Moving, *, munthe_kaas: bool = False) -> tuple[Array, Array]:
         """Return the rates of the coordinates and the derivatives of the rates."""
         v = self.rates(at)
-        a = forward_dynamics(
-            self.model, at.q, v, self.forces(at.t[:, 0], at.q, v), threads=self.threads
-        )
+        tau = self.forces(at.t[:, 0], at.q, v)
+        if self.law is None:
+            a = forward_dynamics(self.model, at.q, v, tau, threads=self.threads)
+        else:
+            a = self.law(at.t[:, 0], at.q, v, tau)
         for joint in self.free:
             joint.acceleration_to_parent(at.q, v, a)
         return self.pulled_back(at.u, at.s) if munthe_kaas else at.s, a

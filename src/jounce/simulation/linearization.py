@@ -11,6 +11,9 @@ import numpy as np
 from jounce._core import core_info
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
+from jounce.constraints import Constraints, constrained_dynamics
+from jounce.constraints.constraints import constraints_on
+from jounce.constraints.linearization import tangent_basis
 from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
@@ -21,8 +24,10 @@ from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.second_order import check_springs, step_hessian
 from jounce.simulation.stepping import time_step
 from jounce.simulation.tangents import States, TangentFlow
+from jounce.simulation.taylor import TAYLOR, checked_order
+from jounce.simulation.taylor_tangents import linearized_taylor
 
-__all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
+__all__ = ["ConstrainedStep", "LinearizedStep", "SecondOrderStep", "linearize_step"]
 
 _PORTION = 2**19
 """Bytes of the derivatives of those states of a batch that are worked on at once."""
@@ -57,6 +62,27 @@ class SecondOrderStep(NamedTuple):
     (delta q, delta v, delta u), x = difference(q, q of the changed step), y the change of v."""
 
 
+class ConstrainedStep(NamedTuple):
+    """One step under constraints, and its derivatives on the manifold that they leave."""
+
+    A: Array
+    """(..., 2 nv, 2 nv), as in `LinearizedStep`."""
+    B: Array
+    """(..., 2 nv, number of inputs)."""
+    q: Array
+    """(..., nq) next coordinates."""
+    v: Array
+    """(..., nv) next rates."""
+    A_min: Array
+    """(..., k, k) of the coordinates z of (delta q, delta v) = Z z, k that of the manifold."""
+    B_min: Array
+    """(..., k, number of inputs)."""
+    Z: Array
+    """(..., 2 nv, k) orthonormal basis of the changes that the constraints allow at (q, v)."""
+    Z_next: Array
+    """(..., 2 nv, k) the same where the step ends."""
+
+
 @overload
 def linearize_step(
     model: Model,
@@ -70,7 +96,9 @@ def linearize_step(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     passive: bool = False,
+    constraints: None = None,
     weights: None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> LinearizedStep: ...
@@ -89,10 +117,33 @@ def linearize_step(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     passive: bool = False,
+    constraints: None = None,
     weights: ArrayLike,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> SecondOrderStep: ...
+
+
+@overload
+def linearize_step(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    method: str = "rkmk4",
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
+    constraints: Constraints,
+    weights: None = None,
+    order: int = 20,
+    out: tuple[Array, ...] | None = None,
+    threads: int = 1,
+) -> ConstrainedStep: ...
 
 
 def linearize_step(
@@ -107,10 +158,12 @@ def linearize_step(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     passive: bool = False,
+    constraints: Constraints | None = None,
     weights: ArrayLike | None = None,
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
-) -> LinearizedStep | SecondOrderStep:
+) -> LinearizedStep | SecondOrderStep | ConstrainedStep:
     """One explicit step on the group and its exact derivatives (not a discretized `linearize`).
 
     The forces (and body-fixed wrenches) are constant during the step. A step is a composition of
@@ -134,6 +187,8 @@ def linearize_step(
                                   (Celledoni, Marthinsen, Owren 2003)
     "dopri5"               5      Dormand and Prince with six accelerations, as rkmk4
     "dop853"               8      Dormand and Prince with twelve accelerations, as rkmk4
+    "taylor"               2-30   the Taylor polynomial of the motion; its derivatives are those of
+                                  `forward_dynamics_series_derivatives`
     =====================  =====  ==============================================================
 
     Args:
@@ -148,26 +203,48 @@ def linearize_step(
         actuation: (nv, inputs) map from inputs to forces, as in `linearize`.
         passive: whether springs, damping and friction of the joints act beside tau, changing with
             the state during the step.
+        constraints: a `jounce.Constraints` whose forces act as well. The step holds accelerations:
+            it leaves the manifold by as much as the method errs.
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
+        order: of "taylor".
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         Named tuple (A, B, q, v): the next state and its derivatives, batched like the arguments,
         for example over the knots of a trajectory; with `weights` (A, B, q, v, H), where H is the
-        Hessian at 0 of weights @ (difference(q, q of the changed step), change of v).
+        Hessian at 0 of weights @ (difference(q, q of the changed step), change of v). With
+        constraints (A, B, q, v, A_min, B_min, Z, Z_next): with orthonormal bases Z of the changes
+        that they allow before and after the step, ``A_min = Z_next^T A Z``,
+        ``B_min = Z_next^T B``.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; weights with a spring in a spherical or free joint.
+            method; weights with a spring in a spherical or free joint; weights or out with
+            constraints; weights, passive forces or constraints with "taylor".
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
-    chosen, step = find_method(method), time_step(dt, forward=False)
+    chosen: Method | int
+    if isinstance(method, str) and method == TAYLOR:
+        chosen = _taylor_order(order, passive, weights, constraints)
+    else:
+        chosen = find_method(method)
+    step = time_step(dt, forward=False)
+    if constraints is not None:
+        assert isinstance(chosen, Method)
+        if weights is not None:
+            raise ArgumentError("second derivatives of steps under constraints are not there")
+        if out is not None:
+            raise ArgumentError(
+                "linearize_step has no out under constraints, whose rank sets the sizes"
+            )
+        state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
+        return _constrained(c, state, step, inputs, chosen, passive, threads)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -196,6 +273,30 @@ def linearize_step(
     return deliver_all(compute, out, tuple(shapes), given)
 
 
+def _constrained(
+    c: Constraints,
+    state: tuple[Any, Any, Any, Any],
+    step: Array,
+    inputs: Inputs,
+    method: Method,
+    passive: bool,
+    threads: int,
+) -> ConstrainedStep:
+    """A step under constraints."""
+    model = c.model
+    lead, states = _flat_states(model, state, step[..., None], passive, threads, c)
+    A, B, q, v = _step_all(model, states, inputs, method, passive, None, threads, c)
+    Z, after = tangent_basis(c, states.q, states.v, threads), tangent_basis(c, q, v, threads)
+    if after.shape[-1] != Z.shape[-1]:
+        raise ArgumentError(
+            f"the constraints leave {Z.shape[-1]} dimensions before the step and "
+            f"{after.shape[-1]} after it"
+        )
+    back = after.swapaxes(-1, -2)
+    parts = (A, B, q, v, back @ A @ Z, back @ B, Z, after)
+    return ConstrainedStep(*(x.reshape(*lead, *x.shape[1:]) for x in parts))
+
+
 class _Given(Given):
     """Arguments of a step."""
 
@@ -203,14 +304,26 @@ class _Given(Given):
         return (2 * self.model.nv,) if name == "weights" else super().own_axes(name)
 
 
+def _taylor_order(
+    order: int, passive: bool, weights: ArrayLike | None, constraints: Constraints | None
+) -> int:
+    """Return the order, if what is wanted has a series."""
+    if passive or weights is not None or constraints is not None:
+        raise ArgumentError(
+            "method 'taylor' takes neither passive=True nor weights nor constraints here"
+        )
+    return checked_order(order)
+
+
 def _step_all(
     model: Model,
     states: States,
     inputs: Inputs,
-    method: Method,
+    method: Method | int,
     passive: bool,
     weights: Array | None,
     threads: int,
+    constraints: Constraints | None = None,
 ) -> list[Array]:
     """Step all states, a portion of them at a time: A, B, q, v, and H if there are weights."""
     nv, m, count = model.nv, inputs.number, len(states.q)
@@ -219,16 +332,28 @@ def _step_all(
         shapes.append((2 * nv + m, 2 * nv + m))
     A, B, next_q, next_v, *H = (np.empty((count, *shape)) for shape in shapes)
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
-        flow = TangentFlow.of(model, states.portion(some), inputs, passive, threads)
+        part = states.portion(some)
+        if isinstance(method, int):
+            parts = linearized_taylor(model, part, inputs, method, threads)
+            next_q[some], next_v[some] = parts[:2]
+            _fill(A[some], B[some], *parts[2:])
+            continue
+        flow = TangentFlow.of(model, part, inputs, passive, threads, constraints)
         if weights is None:
             q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
         else:
             q, v, dq, dv, H[0][some] = step_hessian(flow, method, weights[some])
         next_q[some], next_v[some] = q, v
-        for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
-            A[some, rows] = d[..., : 2 * nv]
-            B[some, rows] = d[..., 2 * nv :]
+        _fill(A[some], B[some], dq, dv)
     return [A, B, next_q, next_v, *H]
+
+
+def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
+    """Sort derivatives by state and inputs."""
+    nv = dq.shape[-2]
+    for rows, d in ((slice(nv), dq), (slice(nv, None), dv)):
+        A[:, rows] = d[..., : 2 * nv]
+        B[:, rows] = d[..., 2 * nv :]
 
 
 def _weights(model: Model, weights: ArrayLike) -> Array:
@@ -263,11 +388,15 @@ def _flat_states(
     dt: Array,
     passive: bool,
     threads: int,
+    constraints: Constraints | None = None,
 ) -> tuple[tuple[int, ...], States]:
     """Check all arguments; return their leading axes and the states."""
     q, v, tau, f_ext = state
     total = plus_passive_forces(model, q, v, tau, threads) if passive else tau
-    a = forward_dynamics(model, q, v, total, f_ext, threads=threads)
+    if constraints is None:
+        a = forward_dynamics(model, q, v, total, f_ext, threads=threads)
+    else:
+        a = constrained_dynamics(model, q, v, total, constraints, f_ext, threads=threads).a
     try:
         lead = np.broadcast_shapes(a.shape[:-1], dt.shape[:-1])
     except ValueError:

@@ -55,8 +55,7 @@ def roots_in_unit_interval(a: Array, before: int = 0) -> Roots:
     """
     noise = _noise(a)
     changes = list(_isolated(a, noise))
-    first = _signs(_to_bernstein(len(a) - 1) @ a, noise)
-    if before and len(first) and abs(a[0]) <= noise and first[0] == -before:
+    if before and abs(a[0]) <= noise and _sign_after_start(a, changes, noise) == -before:
         changes.insert(0, (0.0, -before))
     slope = a[1:] * np.arange(1, len(a))
     for x, _ in _isolated(slope, _noise(slope)):
@@ -65,6 +64,17 @@ def roots_in_unit_interval(a: Array, before: int = 0) -> Roots:
             changes.append((x, 0))
     changes.sort()
     return Roots([x for x, _ in changes], [direction for _, direction in changes])
+
+
+def _sign_after_start(a: Array, changes: list[tuple[float, int]], noise: float) -> int:
+    """The first sign that is no rounding error."""
+    if changes:
+        return -min(changes)[1]
+    value = float(a.sum())
+    if abs(value) > noise:
+        return int(np.sign(value))
+    signs = _signs(_to_bernstein(len(a) - 1) @ a, noise)
+    return int(signs[0]) if len(signs) else 0
 
 
 def _noise(a: Array) -> float:

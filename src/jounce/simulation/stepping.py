@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from jounce import _core
-from jounce._core.out import Given, deliver_all
+from jounce._core.out import Given, deliver_all, require_out
 from jounce._types import Array, ArrayLike, Integers
 from jounce.derivatives.jvp import let_differentiate
 from jounce.dynamics import forward_dynamics, hybrid_dynamics
@@ -17,7 +17,8 @@ from jounce.model import Model
 from jounce.model._checks import check_choice
 from jounce.simulation.control import Control, ControlInputs, control_inputs
 from jounce.simulation.methods import Geometric, Method, find_method, find_stepper
-from jounce.simulation.taylor import TAYLOR, taylor_step
+from jounce.simulation.taylor import TAYLOR, checked_order, taylor_step
+from jounce.simulation.taylor_rollout import taylor_rollout
 
 __all__ = ["MarkedRollout", "Rollout", "RolloutCall", "Step", "rollout", "rollout_call", "step"]
 
@@ -150,6 +151,7 @@ def rollout(
     hold: str = "zero",
     control: Control | None = None,
     on_failure: str = "raise",
+    order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> Rollout | MarkedRollout:
@@ -166,7 +168,7 @@ def rollout(
         dt: length of each step, s, positive: a number or an array that broadcasts with the leading
             axes.
         f_ext: (..., T, n_bodies, 6) body-fixed wrenches on the bodies; T + 1 with ``hold="first"``.
-        method: as in `step`, but for "taylor".
+        method: as in `step`; "taylor" takes no control.
         every: store the states 0, every, 2 every, ...; steps after the last stored one are not
             taken.
         hold: "zero": forces are constant during a step; "first": linear from its row to the next.
@@ -174,6 +176,7 @@ def rollout(
             passive forces, stops at joint limits; see `Control`.
         on_failure: "raise" an error if a state diverges, or "mark" it: then the others go on, the
             tuple gains ``failed_at``, and what follows a failure is NaN.
+        order: of "taylor", 2 to 30.
         out: a tuple of arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -189,9 +192,16 @@ def rollout(
 
     Identity: ``rollout(...).q[..., k + 1, :]`` is `step` from ``rollout(...).q[..., k, :]``.
     """
-    call = rollout_call(model, q0, v0, tau, dt, f_ext, method, every, hold, control)
     check_choice("on_failure", on_failure, ("raise", "mark"))
     marks = on_failure == "mark"
+    if isinstance(method, str) and method == TAYLOR:
+        check_choice("hold", hold, HOLDS)
+        if control is not None:
+            raise ArgumentError("method 'taylor' takes no control in a rollout: it needs series")
+        options = every, HOLDS.index(hold), checked_order(order), marks, threads
+        found = taylor_rollout(model, (q0, v0), tau, time_step(dt), f_ext, *options)
+        return _delivered(found, out, marks)
+    call = rollout_call(model, q0, v0, tau, dt, f_ext, method, every, hold, control)
     place = None if out is None else _place(out, marks)
     shared = _shared(call, out)
     q, v, failed = call.run(model, out=place, threads=threads)
@@ -209,6 +219,21 @@ def rollout(
             x[...] = before
         call.explain(model, *saved, np.asarray(failed))
     return Rollout(q, v)
+
+
+def _delivered(
+    found: tuple[Array, Array, Array], out: tuple[Array, ...] | None, marks: bool
+) -> Rollout | MarkedRollout:
+    """The result of a rollout, in the arrays of the caller."""
+    q, v, steps = found[0], found[1], np.asarray(found[2]).astype(np.int64)
+    if out is not None:
+        _place(out, marks)
+        require_out(out[:2], [q.shape, v.shape])
+        for place, x in zip(out, (q, v, steps), strict=False):
+            place[...] = x
+        q, v = out[:2]
+        steps = cast(Integers, out[2]) if marks else steps
+    return MarkedRollout(q, v, steps) if marks else Rollout(q, v)
 
 
 def rollout_call(

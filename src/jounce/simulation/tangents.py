@@ -9,6 +9,8 @@ import numpy as np
 
 from jounce import _core, lie
 from jounce._types import Array
+from jounce.constraints import Constraints, constrained_dynamics
+from jounce.constraints.linearization import acceleration_derivatives
 from jounce.derivatives import forward_dynamics_derivatives
 from jounce.derivatives.linearization import plus_passive_forces, with_passive_forces
 from jounce.dynamics import forward_dynamics
@@ -80,14 +82,21 @@ class TangentFlow(NamedTuple):
     threads: int
     free: list[FreeJoint]
     rotating: list[slice]
+    constraints: Constraints | None = None
 
     @classmethod
     def of(
-        cls, model: Model, states: States, inputs: Inputs, passive: bool, threads: int
+        cls,
+        model: Model,
+        states: States,
+        inputs: Inputs,
+        passive: bool,
+        threads: int,
+        constraints: Constraints | None = None,
     ) -> TangentFlow:
         """Return the flow of some states."""
         free, rotating = free_joints(model), rotating_rates(model)
-        return cls(model, states, inputs, passive, threads, free, rotating)
+        return cls(model, states, inputs, passive, threads, free, rotating, constraints)
 
     def start(self) -> Carried:
         """Return where the step starts."""
@@ -127,7 +136,9 @@ class TangentFlow(NamedTuple):
             for joint in self.free:
                 joint.to_body(at.q, v)
         state = self.model, at.q, v, self.states.tau, self.states.f_ext
-        if self.passive:
+        if self.constraints is not None:
+            d = acceleration_derivatives(self.constraints, state[1:], self.passive, self.threads)
+        elif self.passive:
             d = with_passive_forces(*state, self.threads)
         else:
             d = forward_dynamics_derivatives(*state, threads=self.threads)
@@ -147,6 +158,9 @@ class TangentFlow(NamedTuple):
         tau = self.states.tau
         if self.passive:
             tau = plus_passive_forces(self.model, q, v, tau, self.threads)
+        if self.constraints is not None:
+            state = q, v, tau, self.constraints, self.states.f_ext
+            return constrained_dynamics(self.model, *state, threads=self.threads).a
         return forward_dynamics(self.model, q, v, tau, self.states.f_ext, threads=self.threads)
 
     def moved(

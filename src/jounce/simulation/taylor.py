@@ -20,9 +20,12 @@ __all__ = [
     "MOST_ORDER",
     "TAYLOR",
     "Polynomials",
+    "checked_order",
+    "constant_step",
     "force_series",
     "order_of",
     "polynomial_step",
+    "quaternions",
     "require_series",
     "series_rows",
     "taylor_step",
@@ -110,20 +113,42 @@ def taylor_step(
     Raises:
         ArgumentError: an order out of range, or what `step` refuses.
     """
+    order = checked_order(order)
+    series = series_rows(np.asarray(tau, float), order)
+    if f_ext is not None:
+        wrenches = np.asarray(f_ext, float)
+        flat = wrenches.reshape(*wrenches.shape[:-2], -1)
+        f_ext = series_rows(flat, order).reshape(*wrenches.shape[:-2], order, *wrenches.shape[-2:])
+    place = None if out is None else _place(model, out, order)
+    end = _step(model, q, v, series, dt, ANY, ANY, f_ext, out=place, threads=threads)
+    return end[0], end[1]
+
+
+def constant_step(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    dt: Array,
+    f_ext: Array | None,
+    threads: int,
+) -> tuple[Array, Array]:
+    """Take steps of given lengths (n,) under forces given as series, (n, p, nv)."""
+    end = _step(model, q, v, tau, dt, ANY, ANY, f_ext, threads=threads)
+    return end[0], end[1]
+
+
+def checked_order(order: object) -> int:
+    """The order of Taylor steps.
+
+    Raises:
+        ArgumentError: it is no integer, or out of range.
+    """
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)):
         raise ArgumentError(f"order must be an integer, got {order!r}")
     if not LEAST_ORDER <= order <= MOST_ORDER:
         raise ArgumentError(f"order must be {LEAST_ORDER} to {MOST_ORDER}, got {order}")
-    series = series_rows(np.asarray(tau, float), int(order))
-    if f_ext is not None:
-        wrenches = np.asarray(f_ext, float)
-        flat = wrenches.reshape(*wrenches.shape[:-2], -1)
-        f_ext = series_rows(flat, int(order)).reshape(
-            *wrenches.shape[:-2], int(order), *wrenches.shape[-2:]
-        )
-    place = None if out is None else _place(model, out, int(order))
-    end = _step(model, q, v, series, dt, ANY, ANY, f_ext, out=place, threads=threads)
-    return end[0], end[1]
+    return int(order)
 
 
 def _place(model: Model, out: object, order: int) -> tuple[Array, ...]:
@@ -147,11 +172,13 @@ class Polynomials(NamedTuple):
     """(n, p + 2, nq) Taylor coefficients; quaternions relative to the start."""
     rates: Array
     """(n, p + 1, nv), the linear velocity of free joints along the axes of the parent."""
+    motion: Array | None = None
+    """(n, p + 1, nv) body-fixed rates and their time derivatives, where they are known."""
 
     def at(self, x: Array) -> tuple[Array, Array]:
         """Return coordinates and body-fixed rates at times x (n,) after the start."""
         q, s = (_summed(c, x) for c in (self.coordinates, self.rates))
-        for k in _quaternions(self.model):
+        for k in quaternions(self.model):
             turned = lie.quat_multiply(self.q[:, k : k + 4], q[:, k : k + 4])
             q[:, k : k + 4] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
         for joint in free_joints(self.model):
@@ -219,7 +246,7 @@ def _summed(c: Array, x: Array) -> Array:
     return value
 
 
-def _quaternions(model: Model) -> list[int]:
+def quaternions(model: Model) -> list[int]:
     """Where quaternions begin in q."""
     kinds, first = model.nodes.kind, model.nodes.q_index
     return [int(q) for kind, q in zip(kinds, first, strict=True) if kind >= _FIRST_GROUP]

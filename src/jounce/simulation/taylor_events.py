@@ -1,4 +1,4 @@
-"""Motions by Taylor steps with Python between them: forces given as series, and events.
+"""Motions by Taylor steps with Python between them: forces given as series, constraints, events.
 
 Along a step the coordinates are polynomials of time, and so is every event that is known as a
 series. Its zeros are isolated by the signs of Bernstein coefficients (see
@@ -8,18 +8,24 @@ touches zero is told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError
+from jounce.kinematics import body_pose
+from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
 from jounce.series import body_pose_series, forward_dynamics_series
 from jounce.simulation.compiled import Followed, Start, diverged
+from jounce.simulation.events import Event, EventRecord, apply_map, endless
+from jounce.simulation.manifold import Manifold
 from jounce.simulation.polynomials import roots_in_unit_interval
+from jounce.simulation.progress import Report, silent
+from jounce.simulation.series_path import Kept, kept, longest_steps, path_of, taken
 from jounce.simulation.taylor import (
     Control,
     Polynomials,
@@ -29,47 +35,25 @@ from jounce.simulation.taylor import (
     require_series,
 )
 
-__all__ = [
-    "Crossing",
-    "EventFunction",
-    "PolynomialEvent",
-    "coordinate_event",
-    "follow_series",
-    "height_event",
-]
-
-EventFunction = Callable[[Array, Array, Array], ArrayLike]
-"""An event and its time derivatives, from q (nq,), motion (r + 2, nv) and tau (r + 1, nv)."""
-
-
-class PolynomialEvent(NamedTuple):
-    """A function of the motion whose time derivatives are known."""
-
-    function: EventFunction
-    terminal: bool = False
-    """Whether the motion ends there."""
-    direction: int = 0
-    """1: rising zeros only, -1: falling ones, 0: all, and where it grazes zero."""
-
-
-class Crossing(NamedTuple):
-    """Where an event is zero."""
-
-    event: int
-    """Which of the events."""
-    state: int
-    """Which state of the batch."""
-    t: float
-    q: Array
-    v: Array
-    direction: int
-    """1 rising, -1 falling, 0: it grazes zero."""
+__all__ = ["SeriesMotion", "coordinate_event", "follow_series", "height_event"]
 
 
 def coordinate_event(
     model: Model, joint: str, value: float, *, terminal: bool = False, direction: int = 0
-) -> PolynomialEvent:
-    """Return the event that the coordinate of a 1-DoF joint reaches a value, such as a limit.
+) -> Event:
+    """Return the event that the coordinate of a 1-DoF joint reaches a value.
+
+    Its series is known, so ``simulate(method="taylor")`` misses no crossing.
+
+    Args:
+        model: the robot.
+        joint: by its name.
+        value: rad or m.
+        terminal: whether the motion ends there.
+        direction: 1: rising zeros only, -1: falling ones, 0: all.
+
+    Returns:
+        An `Event` for the argument `events` of `simulate`.
 
     Raises:
         ArgumentError: the joint has several coordinates.
@@ -78,10 +62,13 @@ def coordinate_event(
     if at.stop - at.start != 1:
         raise ArgumentError(f"joint {joint!r} has {at.stop - at.start} coordinates, not one")
 
-    def function(q: Array, motion: Array, tau: Array) -> Array:
+    def series(q: Array, motion: Array, tau: Array) -> Array:
         return np.concatenate([q[at] - value, motion[:, rate.start]])
 
-    return PolynomialEvent(function, terminal, direction)
+    name = f"{joint} at {value:g}"
+    return Event(
+        lambda t, q, v: float(q[at.start] - value), terminal, direction, None, name, series
+    )
 
 
 def height_event(
@@ -92,135 +79,263 @@ def height_event(
     axis: int = 2,
     terminal: bool = False,
     direction: int = 0,
-) -> PolynomialEvent:
-    """Return the event that the origin of a frame reaches a position along an axis of the world."""
+) -> Event:
+    """Return the event that the origin of a frame reaches a position along an axis of the world.
 
-    def function(q: Array, motion: Array, tau: Array) -> Array:
+    Its series is known, so ``simulate(method="taylor")`` misses no crossing.
+
+    Args:
+        model: the robot.
+        frame: a frame or body.
+        value: m.
+        axis: 0, 1 or 2 for x, y or z.
+        terminal: whether the motion ends there.
+        direction: 1: rising zeros only, -1: falling ones, 0: all.
+
+    Returns:
+        An `Event` for the argument `events` of `simulate`.
+
+    Raises:
+        UnknownNameError: there is no such frame.
+    """
+    placed_frame(model, frame)
+
+    def function(t: float, q: Array, v: Array) -> float:
+        return float(body_pose(model, q, frame)[axis, 3]) - value
+
+    def series(q: Array, motion: Array, tau: Array) -> Array:
         height = body_pose_series(model, q, motion, frame)[:, axis, 3].copy()
         height[0] -= value
         return height
 
-    return PolynomialEvent(function, terminal, direction)
+    name = f"{frame} at {'xyz'[axis]} = {value:g}"
+    return Event(function, terminal, direction, None, name, series)
+
+
+class SeriesMotion(NamedTuple):
+    """What states did."""
+
+    states: Followed
+    events: list[EventRecord]
+    """In the order of their steps; each names its state by one number."""
+    ended: Array
+    """(n,) when an event ended a state, else infinity."""
+    interrupted: bool
+
+
+class _Task(NamedTuple):
+    """What does not change on the way."""
+
+    start: Start
+    control: Control | None
+    allowed: tuple[float, float]
+    events: Sequence[Event]
+    order: int
+    manifold: Manifold | None
 
 
 class _Walk(NamedTuple):
     """States on their way."""
 
     t: Array
-    q: Array
-    v: Array
+    at: Kept
     ended: Array
     """When each state ended by an event, else infinity."""
     signs: Array
     """(n, events) of the events before."""
+    stalled: Integers
+    """(n,) how many events have followed each other without time passing."""
+
+
+class _Met(NamedTuple):
+    """The event that ends a step."""
+
+    t: float
+    which: int
+    direction: int
 
 
 def follow_series(
     start: Start,
     control: Control | None,
     allowed: tuple[float, float],
-    events: Sequence[PolynomialEvent] = (),
-) -> tuple[Followed, list[Crossing]]:
+    events: Sequence[Event] = (),
+    *,
+    manifold: Manifold | None = None,
+    order: int | None = None,
+    report: Report = silent,
+) -> SeriesMotion:
     """Follow n states by Taylor steps, asking the control and looking for events at each.
 
     Args:
-        start: states and times; its rows of forces are not used.
-        control: gives forces and their derivatives in time, or None.
+        start: states, times and rows of forces.
+        control: gives forces and their derivatives in time, instead of the rows; or None.
         allowed: relative and absolute tolerance.
-        events: what to look for.
+        events: what to look for; all have a series.
+        manifold: constraints that hold.
+        order: of the rates; by default that of the tolerance.
+        report: is told the time that all states have reached.
 
     Returns:
-        States at the times, as far as each got, and crossings in the order of their steps.
+        States at the times, as far as each got, and events in the order of their steps.
 
     Raises:
         ArgumentError: a control or an event that returns something else than a series.
-        DivergenceError: a state goes no further.
+        DivergenceError: a state goes no further, or an event never ends.
     """
     require_series(start.model, start.passive)
     if start.passive:
-        raise ArgumentError("passive=True and a control that is a function do not go together here")
-    n, T, order = len(start.q), len(start.t), order_of(*allowed)
+        raise ArgumentError(
+            "with method 'taylor' passive=True goes neither with a control that is a function, nor "
+            "with events that have series, nor with constraints"
+        )
+    n, T = len(start.q), len(start.t)
+    task = _Task(start, control, allowed, events, order or order_of(*allowed), manifold)
     done = Followed(
-        np.empty((n, T, start.model.nq)), np.empty((n, T, start.model.nv)), np.ones(n, int)
+        np.full((n, T, start.model.nq), np.nan),
+        np.full((n, T, start.model.nv), np.nan),
+        np.ones(n, int),
     )
     done.q[:, 0], done.v[:, 0] = start.q, start.v
-    at = _Walk(
-        np.full(n, start.t[0]),
-        start.q,
-        start.v,
-        np.full(n, np.inf),
-        np.zeros((n, len(events)), int),
-    )
-    found: list[Crossing] = []
+    signs = np.zeros((n, len(events)), int)
+    at = kept(start.model, start.q, start.v)
+    now, never = np.full(n, start.t[0]), np.full(n, np.inf)
+    walk = _Walk(now, at, never, signs, np.zeros(n, int))
+    found: list[EventRecord] = []
+    interrupted = False
     try:
-        while n and (np.minimum(start.t[-1], at.ended) > at.t).any():
-            at = _walk(start, control, allowed, events, order, at, done, found)
+        while n and (np.minimum(start.t[-1], walk.ended) > walk.t).any():
+            walk = _walk(task, walk, done, found)
+            report(float(np.where(np.isfinite(walk.ended), start.t[-1], walk.t).min()))
     except KeyboardInterrupt:
-        pass
-    return done, found
+        interrupted = True
+    return SeriesMotion(done, found, walk.ended, interrupted)
 
 
-def _walk(
-    start: Start,
-    control: Control | None,
-    allowed: tuple[float, float],
-    events: Sequence[PolynomialEvent],
-    order: int,
-    at: _Walk,
-    done: Followed,
-    found: list[Crossing],
-) -> _Walk:
-    """Take a step of every state that has not arrived."""
-    model, t = start.model, at.t
-    left = np.maximum(np.minimum(start.t[-1], at.ended) - t, 0.0)
-    tau = np.zeros((len(t), order, model.nv))
-    if control is not None:
-        tau = force_series(control, t, at.q, at.v, order)
-    q, v, path = polynomial_step(model, at.q, at.v, tau, left, allowed, start.threads)
+def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) -> _Walk:
+    """Take a step of every state that has not arrived, to its end or to an event."""
+    start, t, at = task.start, walk.t, walk.at
+    stop = np.minimum(start.t[-1], walk.ended)
+    if start.rows is not None and task.control is None:  # a step must not cross their corners
+        stop = np.minimum(stop, start.t[np.minimum(done.due, len(start.t) - 1)])
+    left = np.maximum(stop - t, 0.0)
+    v = at.rates(start.model)
+    tau = _forces(task, t, (at.q, v), done.due)
+    path = _path(task, t, at, v, tau, left)
     stuck = np.flatnonzero((left > 0) & (path.h < left) & ~(path.h > 16 * np.spacing(np.abs(t))))
     if len(stuck):
         raise diverged(int(stuck[0]), float(t[stuck[0]]))
     end = np.where(path.h >= left, t + left, t + path.h)
-    ended, signs = at.ended.copy(), at.signs.copy()
-    for k in np.flatnonzero(left > 0).tolist() if events else ():
-        ended[k] = _look(events, path, k, (t, at.v, tau), signs[k], found)
-    end = np.minimum(end, ended)
-    _give(start.t, path, t, end, (q, v), done)
-    cut = end < t + path.h
-    if cut.any():
-        inner = path.at(end - t)
-        q, v = (np.where(cut[:, None], x, y) for x, y in zip(inner, (q, v), strict=True))
-    return _Walk(end, q, v, ended, signs)
+    signs, met = walk.signs.copy(), {}
+    for k in np.flatnonzero(left > 0).tolist() if task.events else ():
+        first = _look(task.events, path, k, (t, v, tau), signs[k], found)
+        if first is not None:
+            met[k], end[k] = first, first.t
+    after = taken(path, at, np.minimum(end - t, path.h))
+    if task.manifold is not None and task.manifold.project:
+        states = task.manifold.onto(end, after.q, after.rates(start.model))
+        after = kept(start.model, *states)
+    _give(task, path, t, end, after, done)
+    stalled = np.where(end - t <= 16 * np.spacing(np.abs(t)), walk.stalled + 1, 0)
+    ended, after = _met(task, met, stalled, walk.ended, after)
+    return _Walk(end, after, ended, signs, stalled)
+
+
+def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) -> Array:
+    """Forces of n states and their derivatives, (n, order, nv)."""
+    start = task.start
+    if task.control is not None:
+        return force_series(task.control, t, *state, task.order)
+    tau = np.zeros((len(t), task.order, start.model.nv))
+    if start.rows is not None:
+        every, last = np.arange(len(t)), len(start.t) - 1
+        k = np.minimum(due, last) - 1
+        tau[:, 0] = start.rows[every, k]
+        if start.rows.shape[1] > last:
+            span = (start.t[k + 1] - start.t[k])[:, None]
+            tau[:, 1] = (start.rows[every, k + 1] - start.rows[every, k]) / span
+            tau[:, 0] += (t - start.t[k])[:, None] * tau[:, 1]
+    return tau
+
+
+def _path(task: _Task, t: Array, at: Kept, v: Array, tau: Array, most: Array) -> Polynomials:
+    """The polynomials of a step, and how long it may be."""
+    start = task.start
+    if task.manifold is None:
+        return polynomial_step(start.model, at.q, v, tau, most, task.allowed, start.threads)[2]
+    path = path_of(start.model, at, task.manifold.series(t, at.q, v, tau))
+    return path._replace(h=np.minimum(longest_steps(path, at, task.allowed), most))
 
 
 def _look(
-    events: Sequence[PolynomialEvent],
+    events: Sequence[Event],
     path: Polynomials,
     k: int,
     at: tuple[Array, Array, Array],
     signs: Array,
-    found: list[Crossing],
-) -> float:
-    """Find the events of state k in its step; return when it ends by one, or infinity."""
+    found: list[EventRecord],
+) -> _Met | None:
+    """Find the events of state k in its step up to one that ends it, which is returned."""
     t, v, tau = (x[k] for x in at)
-    q, h, n = path.q[k], float(path.h[k]), len(path.q)
-    motion = np.concatenate([v[None], forward_dynamics_series(path.model, q, v, tau)])
-    here: list[Crossing] = []
-    last = np.inf
-    for index, event in enumerate(events):
-        a = _scaled(event.function(q, motion, tau), h)
-        roots = roots_in_unit_interval(a, int(signs[index]))
-        value = float(a.sum())
-        signs[index] = int(np.sign(value)) if abs(value) > 1e-13 * np.abs(a).max() else signs[index]
+    q, h = path.q[k], float(path.h[k])
+    if path.motion is None:
+        motion = np.concatenate([v[None], forward_dynamics_series(path.model, q, v, tau)])
+    else:
+        motion = path.motion[k]
+    here: list[EventRecord] = []
+    first: _Met | None = None
+    polynomials = [_scaled(_series_of(event, q, motion, tau), h) for event in events]
+    for which, (event, a) in enumerate(zip(events, polynomials, strict=True)):
+        roots = roots_in_unit_interval(a, int(signs[which]))
         for x, direction in zip(roots.x, roots.direction, strict=True):
-            if event.direction and direction != event.direction:
+            if event.direction and direction not in (0, event.direction):
                 continue
-            state = path.at(np.full(n, x * h))
-            here.append(Crossing(index, k, float(t + x * h), state[0][k], state[1][k], direction))
-            if event.terminal and direction:
-                last = min(last, float(t + x * h))
-    found += sorted((c for c in here if c.t <= last), key=lambda c: c.t)
-    return last
+            when = float(t + x * h)
+            state = path.at(np.full(len(path.q), x * h))
+            here.append(
+                EventRecord(event.name, which, (k,), when, state[0][k], state[1][k], direction)
+            )
+            ends = direction != 0 and (event.terminal or event.map is not None)
+            if ends and (first is None or when < first.t):
+                first = _Met(when, which, direction)
+    last = np.inf if first is None else first.t
+    found += sorted((x for x in here if x.t <= last), key=lambda x: x.t)
+    _update_signs(signs, polynomials, 1.0 if first is None else (first.t - float(t)) / h)
+    if first is not None:
+        signs[first.which] = -first.direction
+    return first
+
+
+def _series_of(event: Event, q: Array, motion: Array, tau: Array) -> ArrayLike:
+    assert event.series is not None
+    return event.series(q, motion, tau)
+
+
+def _update_signs(signs: Array, polynomials: list[Array], x: float) -> None:
+    """Signs at a fraction x of the step; where an event is zero it keeps that from before."""
+    for which, a in enumerate(polynomials):
+        value = float(a @ x ** np.arange(len(a)))
+        if abs(value) > 1e-13 * np.abs(a).max():
+            signs[which] = int(np.sign(value))
+
+
+def _met(
+    task: _Task, met: dict[int, _Met], stalled: Integers, ended: Array, at: Kept
+) -> tuple[Array, Kept]:
+    """States after the events that ended their steps, and when terminal ones ended them."""
+    if not met:
+        return ended, at
+    model, ended = task.start.model, ended.copy()
+    q, v = at.q.copy(), at.rates(model)
+    for k, (t, which, _) in met.items():
+        event = task.events[which]
+        if event.terminal:
+            ended[k] = t
+            continue
+        if stalled[k] > len(task.events):
+            raise endless(event, t)
+        _, q[k], v[k] = apply_map(event, (t, q[k], v[k]))
+    return ended, kept(model, q, v)
 
 
 def _scaled(derivatives: ArrayLike, h: float) -> Array:
@@ -242,22 +357,24 @@ def _scaled(derivatives: ArrayLike, h: float) -> Array:
 
 
 def _give(
-    times: Array,
-    path: Polynomials,
-    begin: Array,
-    end: Array,
-    last: tuple[Array, Array],
-    done: Followed,
+    task: _Task, path: Polynomials, begin: Array, end: Array, last: Kept, done: Followed
 ) -> None:
     """Write the states at all times that were passed."""
+    times, manifold = task.start.t, task.manifold
+    ends = last.q, last.rates(path.model)
     while True:
         due = np.minimum(done.due, len(times) - 1)
         passed = (done.due < len(times)) & (times[due] <= end)
         if not passed.any():
             return
-        exact = (times[due] >= begin + path.h)[:, None]
+        exact = (times[due] >= end)[:, None]
         inner = path.at(np.clip(times[due] - begin, 0.0, path.h))
+        if manifold is not None and manifold.project and not exact[passed].all():
+            rows = np.flatnonzero(passed)
+            some = manifold.some(rows).onto(times[due][rows], *(x[rows] for x in inner))
+            for x, own in zip(inner, some, strict=True):
+                x[rows] = own
         rows = np.flatnonzero(passed)
-        for store, x, y in zip((done.q, done.v), inner, last, strict=True):
+        for store, x, y in zip((done.q, done.v), inner, ends, strict=True):
             store[rows, due[rows]] = np.where(exact, y, x)[rows]
         done.due[passed] += 1

@@ -15,7 +15,7 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import difference, neutral
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
-from jounce.trajectories._instant import curve_at, pose_at
+from jounce.trajectories._instant import Instant, PoseRule, Rule, curve_rule, pose_rule
 from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
 from jounce.trajectories.limits import Limits, leg_laws
@@ -63,6 +63,9 @@ class _Part(NamedTuple):
     name: str
     places: tuple[slice, slice] | None
     """The same as slices, if they are."""
+    rule: Rule | PoseRule
+    """The curve at one time."""
+    is_pose: bool
 
 
 class _Follower(NamedTuple):
@@ -113,6 +116,8 @@ class RobotTrajectory(Immutable):
     interval: Interval
     """The times (start, end) that all curves are made for, s."""
     _parts: tuple[_Part, ...]
+    _whole: bool
+    """Whether one part is all of the robot, in its order."""
     _neutral: tuple[float, ...]
     _followers: tuple[_Follower, ...]
 
@@ -132,6 +137,7 @@ class RobotTrajectory(Immutable):
             curves=MappingProxyType({k: p.curve for k, p in zip(curves, parts, strict=True)}),
             interval=overlap(part.curve.interval for part in parts),
             _parts=parts,
+            _whole=len(parts) == 1 and parts[0].places == (slice(0, model.nq), slice(0, model.nv)),
             _neutral=tuple(neutral(model).tolist()),
             _followers=tuple(_followers(model, set(given))),
         )
@@ -297,6 +303,9 @@ class RobotTrajectory(Immutable):
 
     def _evaluate_at(self, t: float, orders: int) -> TrajectorySample:
         """The same at one time, in plain numbers."""
+        if self._whole:
+            values, rates = _evaluate_at(self._parts[0], t, orders)
+            return TrajectorySample(np.array(values, float), np.array(rates, float))
         q = list(self._neutral)
         motion = [[0.0] * self.model.nv for _ in range(orders)]
         for part in self._parts:
@@ -351,11 +360,10 @@ def _require_only_turns(part: _Part, away: float) -> None:
 
 def _evaluate_at(part: _Part, t: float, orders: int) -> tuple[list[float], list[list[float]]]:
     """Coordinates and `orders` derivatives of the rates of a part at one time."""
-    if isinstance(part.curve, Curve):
-        rows = curve_at(part.curve, t, orders + 1)
-        rates = [[x * f for x in row] for row, f in zip(rows[2:], _FACTORIALS[2:], strict=False)]
-        return rows[0], [rows[1], *rates]
-    now = pose_at(part.curve, t, orders)
+    now = part.rule(t, orders if part.is_pose else orders + 1)
+    if not isinstance(now, Instant):
+        later = zip(now[2:], _FACTORIALS[2:], strict=False)
+        return now[0], [now[1], *([x * f for x in row] for row, f in later)]
     later = zip(now.twist[2:], _FACTORIALS[2:], strict=False)
     twist = [*now.twist[:2], *([x * f for x in row] for row, f in later)]
     if len(now.quaternion) + len(now.position) == part.q.size:
@@ -374,12 +382,14 @@ def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> 
     q = np.concatenate([_indices(model.q_slice(j)) for j in joints])
     v = np.concatenate([_indices(model.v_slice(j)) for j in joints])
     if q.size == v.size:
-        return _Part(_joint_curve(name, value, q.size), q, v, name, _places(q, v))
+        curve = _joint_curve(name, value, q.size)
+        return _Part(curve, q, v, name, _places(q, v), curve_rule(curve), False)
     if len(joints) > 1:
         raise ArgumentError(
             f"curves: expected one curve for each spherical or free joint of {name}"
         )
-    return _Part(_joint_pose_curve(model, name, value), q, v, name, _places(q, v))
+    poses = _joint_pose_curve(model, name, value)
+    return _Part(poses, q, v, name, _places(q, v), pose_rule(poses), True)
 
 
 def _places(q: Index, v: Index) -> tuple[slice, slice] | None:

@@ -1,0 +1,97 @@
+"""Sweeps on workers of Dask beside the threads of the same machine.
+
+The same rollouts of an arm three ways: one call with ``threads=``, a sweep on threads, and a sweep
+on as many worker processes of Dask, with tasks of about 100 ms. Scheduler and workers are there
+before the clock starts, as they are on a cluster, and have done a task.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import jounce as jc
+from bench.report import Report, Steps
+from bench.timing import Effort
+from jounce.sweeps import _chunks
+from jounce.sweeps._executors import crew
+
+WORKERS = 2
+TASK = 0.1  # s
+STEPS = 200
+
+
+@contextlib.contextmanager
+def dask(effort: Effort) -> Iterator[Any]:
+    """A client, or None where Dask is not installed or starting it would take too long."""
+    if effort.tiny or importlib.util.find_spec("distributed") is None:
+        yield None
+        return
+    with crew("dask", WORKERS) as made:
+        yield made.executor._client
+
+
+def best(function: Callable[[], Any], rounds: int) -> tuple[float, Any]:
+    """Least time of some calls, and the last result."""
+    seconds = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        result = function()
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds), result
+
+
+def run(effort: Effort, step: Steps) -> Report:
+    """Measure all three."""
+    report = Report("sweeps")
+    model = jc.models.chain(7)
+    states = effort.pick(40_000, 8_000, 64)
+    rng = np.random.default_rng(0)
+    arrays = {"q0": jc.random_configuration(model, rng, states)}
+    arrays["v0"] = rng.standard_normal((states, model.nv))
+    constants = {"tau": np.zeros((STEPS, model.nv)), "dt": 1e-3, "every": STEPS}
+    rounds = effort.pick(5, 2, 1)
+
+    def sweep(executor: Any, some: slice = slice(None)) -> Any:
+        chosen = {name: array[some] for name, array in arrays.items()}
+        return jc.sweep(jc.rollout, model, chosen, executor, constants=constants, workers=WORKERS)
+
+    with mock.patch.object(_chunks, "TASK_SECONDS", TASK), dask(effort) as client:
+        step("rollouts on threads")
+        ways: dict[str, Callable[[], Any]] = {
+            f"one call, {WORKERS} threads": lambda: jc.rollout(
+                model, **arrays, **constants, threads=WORKERS
+            ),
+            f"sweep on {WORKERS} threads": lambda: sweep("threads"),
+        }
+        if client is not None:
+            sweep(client, slice(0, 64))
+            ways[f"sweep on {WORKERS} workers of Dask"] = lambda: sweep(client)
+        found = {}
+        for name, way in ways.items():
+            step(name)
+            found[name] = best(way, rounds)
+    _tell(report, found, states)
+    return report
+
+
+def _tell(report: Report, found: dict[str, tuple[float, Any]], states: int) -> None:
+    """Times, efficiency against the threads, and whether the bits are the same."""
+    (first, expected), *_ = found.values()
+    table = report.table(
+        f"{states} rollouts of {STEPS} steps, chain of 7, tasks of {TASK} s",
+        *("how", "s", "efficiency", "same bits"),
+    )
+    for name, (seconds, result) in found.items():
+        same = all((x == y).all() for x, y in zip(result, expected, strict=True))
+        table.add(name, seconds, first / seconds, same)
+        report.numbers[name] = seconds
+    by_dask = [seconds for name, (seconds, _) in found.items() if "Dask" in name]
+    measured = first / by_dask[0] if by_dask else None
+    report.target("sweep on two workers of Dask against two threads", ">= 0.9", measured)

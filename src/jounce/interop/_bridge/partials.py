@@ -1,0 +1,104 @@
+"""Which operation is the derivative of which.
+
+Where a kernel has its partial derivatives in closed form, an operation of that kernel gives them
+for all inputs. Otherwise the directional derivative (``<kernel>_jvp``) along the axes of an input
+gives them. Either operation has derivatives in turn: where its kernel has a directional one, or a
+second one (``<kernel>_second``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jounce.errors import ArgumentError
+from jounce.interop._bridge import entry
+from jounce.interop._bridge.functions import Operation, operation
+
+__all__ = ["Closed", "closed_forms", "directional"]
+
+_CLOSED = {
+    "jacobian": "jacobian_first_derivatives",
+    "jacobian_first_derivatives": "jacobian_second_derivatives",
+    "potential_energy": "gravity_forces",
+    "center_of_mass": "center_of_mass_jacobian",
+    "gravity_forces": "inverse_dynamics_derivatives",
+    "bias_forces": "inverse_dynamics_derivatives",
+    "bias_acceleration": "body_acceleration_derivatives",
+}
+"""Kernels whose derivatives have another name than ``<kernel>_derivatives``."""
+
+_ZEROS = {
+    "gravity_forces": ("v", "a"),
+    "bias_forces": ("a",),
+    "bias_acceleration": ("a",),
+}
+"""Inputs of the derivatives that the function itself does not have, and that are zero for it."""
+
+
+_RENAMED = {"integrate": {"dv": "dv"}}
+"""Derivatives by an input x that are not called dx."""
+
+
+class Closed(NamedTuple):
+    """Derivatives by one input, among the results of an operation."""
+
+    operation: Operation
+    """Takes the same inputs, and zeros for those that it has besides."""
+    blocks: tuple[int, ...]
+    """For each output of the function, which result: its shape and then that of the tangent."""
+
+
+def closed_forms(own: Operation) -> dict[str, Closed]:
+    """Derivatives in closed form, by input."""
+    if own.partials is None:
+        own.partials = _closed_forms(own)
+    return own.partials
+
+
+def _closed_forms(own: Operation) -> dict[str, Closed]:
+    name = _CLOSED.get(own.kernel, f"{own.kernel}_derivatives")
+    if not entry.kernel_address(name):
+        return {}
+    given = {x.name for x in own.inputs}
+    ins, outs = entry.shapes(name, own.model, own.options.order)
+    given |= set(_ZEROS.get(own.kernel, ()))
+    if not given <= set(ins):
+        return {}
+    derivatives = operation(
+        own.function, name, own.model, tuple(x for x in ins if x in given), own.options
+    )
+    found = {}
+    renamed = _RENAMED.get(own.kernel, {})
+    for x in own.inputs:
+        by = renamed.get(x.name, f"d{x.name}")
+        single = len(outs) == len(own.inputs) == len(own.outputs) == 1
+        named = [
+            [at for at, key in enumerate(outs) if single or key in (by, f"{y.name}_{by}")]
+            for y in own.outputs
+        ]
+        shapes = list(outs.values())
+        fits = all(
+            len(at) == 1 and shapes[at[0]] == (*y.tangent, *x.tangent)
+            for at, y in zip(named, own.outputs, strict=True)
+        )
+        if fits:
+            found[x.name] = Closed(derivatives, tuple(at[0] for at in named))
+    return found
+
+
+def directional(own: Operation, name: str) -> tuple[Operation, int]:
+    """The derivative along changes of one input, and after how many results it comes.
+
+    Raises:
+        ArgumentError: the core has none.
+    """
+    names = tuple(x.name for x in own.inputs)
+    kernel, change, skipped = f"{own.kernel}_jvp", f"d_{name}", len(own.outputs)
+    if own.kernel.endswith("_jvp"):
+        kernel, change, skipped = f"{own.kernel.removesuffix('_jvp')}_second", f"e_{name}", 0
+    if not entry.kernel_address(kernel) or name.startswith("d_"):
+        raise ArgumentError(
+            f"{own.function}() has no derivatives of this order: {own.kernel} cannot be "
+            f"differentiated by {name}"
+        )
+    return operation(own.function, kernel, own.model, (*names, change), own.options), skipped

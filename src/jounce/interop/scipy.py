@@ -1,0 +1,267 @@
+"""What SciPy's solvers take: right-hand sides, linear operators, residuals with Jacobians.
+
+    from scipy.integrate import solve_ivp
+    from jounce.interop import scipy as jscipy
+
+    motion = jscipy.RightHandSide(model)
+    solve_ivp(motion, (0, 1), motion.pack(q, v), method="Radau", jac=motion.jac)
+
+`jounce.simulate` integrates on the group, and faster; this is for solvers that only SciPy has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.derivatives import (
+    forward_dynamics_derivatives,
+    jvp,
+    passive_forces_derivatives,
+)
+from jounce.dynamics import forward_dynamics, inverse_dynamics, passive_forces
+from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
+from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
+from jounce.kinematics import (
+    coordinate_rates,
+    integrate,
+    integrate_derivatives,
+    normalize,
+)
+from jounce.model import Model
+from jounce.model.model import require_model
+
+try:
+    from scipy.sparse.linalg import LinearOperator
+except ImportError:
+    raise MissingExtraError(
+        "jounce.interop.scipy needs SciPy: pip install 'jounce[scipy]'"
+    ) from None
+
+__all__ = ["Residuals", "RightHandSide", "inverse_mass_operator", "mass_operator"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class RightHandSide:
+    """``dy/dt`` of a robot with y = (q, v), for `scipy.integrate.solve_ivp`.
+
+    Its attributes are `fun`, which it is itself when called, and `jac`. Quaternions in y are scaled
+    to unit length before they are used, so a solver that drifts off does no harm. Columns of states
+    are taken together: pass ``vectorized=True``.
+
+    Args:
+        model: the robot.
+        tau: (nv,) constant generalized forces, or a function of (t, q, v) that returns them;
+            None is zero.
+        passive: with springs, damping and friction of the joints.
+
+    Raises:
+        ArgumentError: the forces have a wrong shape.
+
+    >>> import numpy as np, jounce as jc
+    >>> from scipy.integrate import solve_ivp
+    >>> arm = jc.models.chain(2)
+    >>> motion = RightHandSide(arm)
+    >>> start = motion.pack(np.ones(2), np.zeros(2))
+    >>> end = solve_ivp(motion, (0, 0.1), start, rtol=1e-9, atol=1e-9).y[:, -1]
+    >>> exact = jc.simulate(arm, np.ones(2), np.zeros(2), [0, 0.1])
+    >>> bool(np.allclose(end[:2], exact.q[-1], atol=1e-7))
+    True
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tau: ArrayLike | Callable[[float, Array, Array], ArrayLike] | None = None,
+        *,
+        passive: bool = False,
+    ) -> None:
+        require_model(model)
+        self.model, self.passive = model, passive
+        self._tau = tau if callable(tau) else None
+        constant = np.zeros(model.nv) if tau is None or callable(tau) else np.asarray(tau, float)
+        if constant.shape != (model.nv,):
+            raise ArgumentError(f"tau must have shape ({model.nv},), got {constant.shape}")
+        self._constant = constant
+
+    def pack(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """The state y of coordinates and rates."""
+        return np.concatenate([np.asarray(q, float), np.asarray(v, float)], axis=-1)
+
+    def unpack(self, y: ArrayLike) -> tuple[Array, Array]:
+        """Coordinates, with unit quaternions, and rates of y, (nq + nv,) or (nq + nv, k).
+
+        Of the columns of a solution, the states come first: (k, nq) and (k, nv).
+        """
+        states = np.asarray(y, float).T
+        return normalize(self.model, states[..., : self.model.nq]), states[..., self.model.nq :]
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """dy/dt at time t, of the shape of y."""
+        q, v = self.unpack(y)
+        a = forward_dynamics(self.model, q, v, self._forces(t, q, v))
+        return np.concatenate([coordinate_rates(self.model, q, v), a], axis=-1).T
+
+    fun = __call__
+
+    def jac(self, t: float, y: Array) -> Array:
+        """The exact Jacobian of dy/dt by y; forces that depend on the state count as constant.
+
+        By the components of q, as `jounce.interop.jax` has it.
+        """
+        model, (q, v) = self.model, self.unpack(y)
+        by = forward_dynamics_derivatives(model, q, v, self._forces(t, q, v))
+        a_q, a_v = by.dq, by.dv
+        if self.passive:
+            own = passive_forces_derivatives(model, q, v)
+            a_q, a_v = a_q + by.dtau @ own.dq, a_v + by.dtau @ own.dv
+        pieces, nq, nv = layout(model), model.nq, model.nv
+        tangents = to_tangent(np, pieces, q, np.eye(nq)).T  # (nv, nq)
+        axes = np.eye(nv)
+        rates_q = jvp(coordinate_rates, model, (q, v), (axes, None)).derivative.T
+        rates_v = from_tangent(np, pieces, np.broadcast_to(q, (nv, nq)), axes).T
+        return np.block([[rates_q @ tangents, rates_v], [a_q @ tangents, a_v]])
+
+    def _forces(self, t: float, q: Array, v: Array) -> Array:
+        """Generalized forces, those of the joints among them."""
+        tau = self._constant if self._tau is None else np.asarray(self._tau(t, q, v), float)
+        return tau + passive_forces(self.model, q, v) if self.passive else tau
+
+
+def mass_operator(model: Model, q: ArrayLike) -> LinearOperator:
+    """The mass matrix as a `LinearOperator`: products in O(n), by inverse dynamics.
+
+    Args:
+        model: the robot.
+        q: (nq,) coordinates.
+
+    Returns:
+        Symmetric operator of shape (nv, nv); ``@`` takes vectors and matrices.
+
+    Raises:
+        ArgumentError: q has a wrong shape, is not finite, or has a bad quaternion.
+    """
+    return _operator(model, q, inverse_dynamics)
+
+
+def inverse_mass_operator(model: Model, q: ArrayLike) -> LinearOperator:
+    """The inverse of the mass matrix as a `LinearOperator`: products in O(n), by forward dynamics.
+
+    Args:
+        model: the robot.
+        q: (nq,) coordinates.
+
+    Returns:
+        Symmetric operator of shape (nv, nv); ``@`` takes vectors and matrices.
+
+    Raises:
+        ArgumentError: q has a wrong shape, is not finite, or has a bad quaternion.
+        SingularError: when applied, if a joint moves no inertia.
+    """
+    return _operator(model, q, forward_dynamics)
+
+
+def _operator(model: Model, q: ArrayLike, function: Callable[..., Array]) -> LinearOperator:
+    """At rest and without gravity, forces and accelerations are linear in each other."""
+    require_model(model)
+    still = model.replace(gravity=(0, 0, 0))
+    at = np.array(q, float)
+    if at.shape != (model.nq,):
+        raise ArgumentError(f"q must have shape ({model.nq},), got {at.shape}")
+    rest = np.zeros(model.nv)
+    function(still, at, rest, rest)  # says what is wrong with q
+
+    def matvec(x: Array) -> Array:
+        return function(still, at, rest, np.ravel(x))
+
+    def matmat(x: Array) -> Array:
+        return function(still, at, rest, np.ascontiguousarray(x.T)).T
+
+    return LinearOperator(
+        (model.nv, model.nv),
+        matvec=matvec,
+        rmatvec=matvec,
+        matmat=matmat,
+        rmatmat=matmat,
+        dtype=float,
+    )
+
+
+class Residuals:
+    """``weights * (function(model, ...) - target)`` with its Jacobian, for `least_squares`.
+
+    The unknown x is one argument of the function. A configuration is moved from where it is given,
+    ``integrate(model, q, x)``, so that x has nv entries and starts at zero.
+
+    Args:
+        function: of the package: any that `jounce.jvp` takes and that returns one array.
+        model: the robot.
+        arguments: those of the function by name.
+        by: name of the argument that is unknown; its value is where x starts.
+        target: what the function should return.
+        weights: of the residuals, broadcast to the result's shape.
+
+    Raises:
+        ArgumentTypeError: the unknown is not among the arguments.
+
+    >>> import numpy as np, jounce as jc
+    >>> from scipy.optimize import least_squares
+    >>> arm = jc.models.chain(4)
+    >>> there = jc.body_pose(arm, np.full(4, 0.3), "body4")
+    >>> reach = Residuals(jc.body_pose, arm, {"q": np.zeros(4), "body": "body4"}, "q", there)
+    >>> least_squares(reach, reach.start, jac=reach.jac).cost < 1e-20
+    True
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        model: Model,
+        arguments: dict[str, Any],
+        by: str,
+        target: ArrayLike = 0.0,
+        weights: ArrayLike = 1.0,
+    ) -> None:
+        require_model(model)
+        if by not in arguments:
+            raise ArgumentTypeError(
+                f"arguments must have a value of {by!r}, where the search starts"
+            )
+        self.function, self.model, self.by = function, model, by
+        self.arguments = dict(arguments)
+        self.target, self.weights = np.asarray(target, float), np.asarray(weights, float)
+        value = np.asarray(arguments[by], float)
+        self._moves = by in ("q", "q0", "q1") and value.shape == (model.nq,)
+        self._value = value
+        self.start = np.zeros(model.nv) if self._moves else value.ravel()
+
+    def solution(self, x: ArrayLike) -> Array:
+        """The argument that x stands for."""
+        x = np.asarray(x, float)
+        if self._moves:
+            return integrate(self.model, self._value, x)
+        return x.reshape(self._value.shape)
+
+    def __call__(self, x: Array) -> Array:
+        """Weighted residuals, in a row."""
+        found = self.function(self.model, **{**self.arguments, self.by: self.solution(x)})
+        return np.ravel(self.weights * (found - self.target))
+
+    fun = __call__
+
+    def jac(self, x: Array) -> Array:
+        """Their exact Jacobian, (residuals, entries of x)."""
+        here = self.solution(x)
+        axes = np.eye(self.start.size)
+        if self._moves:
+            axes = integrate_derivatives(self.model, self._value, x).dv.T
+        directions = axes if self._moves else axes.reshape(-1, *self._value.shape)
+        given = {**self.arguments, self.by: here}
+        found = jvp(self.function, self.model, given, {self.by: directions}).derivative
+        return np.reshape(self.weights * found, (self.start.size, -1)).T

@@ -1,0 +1,97 @@
+"""The functions of jounce for tensors of PyTorch: with `backward`, `torch.func`, `torch.compile`.
+
+They have the names and the arguments of those of the package, without `out`::
+
+    import torch, jounce as jc
+    from jounce.interop import torch as jtorch
+
+    q.requires_grad_()
+    jtorch.forward_dynamics(model, q, v, tau).square().sum().backward()
+
+Tensors are on the CPU; those of 64 bits are used where they lie, those of 32 bits are converted
+on the way in and out, and what is between is computed in 64 bits. Leading axes and
+`torch.func.vmap` are one batch. Derivatives are the exact partial derivatives of the core, of first
+order for all functions and of second order for most, in reverse and in forward mode.
+
+Derivatives by q are those by its components, as in `jounce.interop.jax`: to optimize over
+rotations, differentiate through ``integrate(model, q, dv)`` at dv = 0.
+
+Inside `torch.compile` the functions are one node of the graph each, with reverse mode only. A call
+with the same model and shapes must have been made before, outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jounce.errors import ArgumentError, MissingExtraError
+
+try:
+    import torch
+except ImportError:
+    raise MissingExtraError(
+        "jounce.interop.torch needs PyTorch: pip install 'jounce[torch]'"
+    ) from None
+
+from jounce.interop._bridge.functions import Function, Operation, dressed, functions
+from jounce.interop.torch._calls import call, check_device, numbered
+
+_NOTE = """For tensors of PyTorch; the rest is as in the function of `jounce` of this name.
+`threads` is the number of threads for a batch, 0 uses all cores. There is no `out`."""
+
+
+def _prepared(name: str, model: Any, shapes: Any, options: Any, threads: int) -> Operation:
+    """The operation of a call, with a number."""
+    return numbered(functions()[name].operation(model, shapes, options, threads))
+
+
+def _bridged(function: Function) -> Callable[..., Any]:
+    """A function of the package for tensors."""
+
+    def run(model: Any, *args: Any, threads: int = 1, **kwargs: Any) -> Any:
+        given, options = function.split(model, args, kwargs)
+        arrays = _as_tensors(function.name, given)
+        shapes = {name: tuple(x.shape) for name, x in arrays.items()}
+        own = _prepared(function.name, model, shapes, options, threads)
+        most = max(arrays[x.name].ndim - len(x.shape) for x in own.inputs)
+        lifted = []
+        for x in own.inputs:
+            array = arrays[x.name]
+            short = most - (array.ndim - len(x.shape))
+            lifted.append(array[(None,) * short] if short else array)
+        results = call(own, tuple(lifted))
+        return function.result(*results) if function.result else results[0]
+
+    return dressed(run, function, __name__, _NOTE, threads=1)
+
+
+def _as_tensors(name: str, given: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """Tensors of one type, of 32 or 64 bits, on the CPU."""
+    tensors = {}
+    kind = None
+    for key, value in given.items():
+        x = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+        check_device(key, x)
+        if not isinstance(value, (int, float)) and x.is_floating_point():
+            kind = x.dtype if kind is None else torch.promote_types(kind, x.dtype)
+        elif x.is_complex():
+            kind = x.dtype
+        tensors[key] = x
+    kind = torch.float64 if kind is None else kind
+    if kind not in (torch.float32, torch.float64):
+        raise ArgumentError(f"{name}() takes real numbers of 32 or 64 bits, got {kind}")
+    return {key: x if x.dtype == kind else x.to(kind) for key, x in tensors.items()}
+
+
+_functions = {name: _bridged(function) for name, function in functions().items()}
+globals().update(_functions)
+__all__ = list(_functions)
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    raise AttributeError(f"module 'jounce.interop.torch' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

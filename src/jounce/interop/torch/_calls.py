@@ -1,0 +1,262 @@
+"""Calls of operations inside PyTorch, with exact derivatives of first and second order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd import forward_ad
+
+from jounce.errors import ArgumentError
+from jounce.interop._bridge.evaluate import evaluate
+from jounce.interop._bridge.functions import Argument, Operation
+from jounce.interop._bridge.partials import closed_forms, directional
+from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
+
+__all__ = ["call", "check_device", "numbered"]
+
+Tensors = tuple[torch.Tensor, ...]
+
+_operations: list[Operation] = []
+"""Graphs that PyTorch compiles hold numbers: positions in this list."""
+_numbers: dict[Operation, int] = {}
+
+
+def numbered(own: Operation) -> Operation:
+    """The operation, which has a number then."""
+    if own not in _numbers:
+        _numbers[own] = len(_operations)
+        _operations.append(own)
+    return own
+
+
+def call(own: Operation, arrays: Tensors) -> Tensors:
+    """Results of an operation; all arrays have the same number of leading axes."""
+    number = _numbers[numbered(own)]
+    if torch.compiler.is_compiling():
+        return tuple(_compiled_run(list(arrays), number))
+    if _is_plain(arrays):
+        return tuple(_run(arrays, number))
+    _refuse_nested_forward_mode(own)
+    results: Tensors = _Call.apply(number, *arrays)
+    return results
+
+
+def _is_plain(arrays: Tensors) -> bool:
+    """Whether nobody differentiates or maps."""
+    if forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None:
+        return False
+    return not (torch.is_grad_enabled() and any(x.requires_grad for x in arrays))
+
+
+def _refuse_nested_forward_mode(own: Operation) -> None:
+    """PyTorch lets the rule of a function see one forward mode, and drops terms of an outer one."""
+    stack = torch._C._functorch.get_interpreter_stack() or []
+    if sum(level.key() == torch._C._functorch.TransformType.Jvp for level in stack) > 1:
+        raise NotImplementedError(
+            f"{own.function}(): PyTorch does not nest forward mode in forward mode through such "
+            "functions; use torch.func.hessian, jacfwd of jacrev, or jacrev of either"
+        )
+
+
+def _run(arrays: Tensors | list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    """Compute, in 64 bits, on the memory of the arrays where they have that."""
+    kind = arrays[0].dtype
+    given = [x.detach().to(torch.float64).numpy() for x in arrays]
+    results = evaluate(_operations[number], given)
+    return [torch.from_numpy(np.asarray(result)).to(kind) for result in results]
+
+
+class _Call(torch.autograd.Function):
+    """An operation that reverse mode, forward mode and `vmap` know."""
+
+    @staticmethod
+    def forward(number: int, *arrays: torch.Tensor) -> Tensors:
+        return tuple(_run(arrays, number))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
+        ctx.number = inputs[0]
+        ctx.count = len(inputs) - 1
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs[1:], *output)
+        ctx.save_for_forward(*inputs[1:], *output)
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
+        saved, count = ctx.saved_tensors, ctx.count
+        own = _operations[ctx.number]
+        return (
+            None,
+            *_pulled(own, saved[:count], saved[count:], weights, ctx.needs_input_grad[1:]),
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensors:
+        saved, count = ctx.saved_tensors, ctx.count
+        return _pushed(_operations[ctx.number], saved[:count], saved[count:], tangents[1:])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, number: int, *arrays: torch.Tensor) -> tuple[Tensors, Any]:
+        moved = [
+            x.unsqueeze(0) if at is None else x.movedim(at, 0)
+            for x, at in zip(arrays, in_dims[1:], strict=True)
+        ]
+        if all(x.shape[0] == 1 for x in moved):  # also where all are mapped with one element
+            moved[0] = moved[0].expand(info.batch_size, *moved[0].shape[1:])
+        results = _Call.apply(number, *moved)
+        return results, (0,) * len(results)
+
+
+def _matrix(partial: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """Partial derivatives as matrices."""
+    lead = partial.ndim - rows - columns
+    count = int(np.prod(partial.shape[lead : lead + rows], dtype=int))
+    size = int(np.prod(partial.shape[lead + rows :], dtype=int))
+    return partial.reshape((*partial.shape[:lead], count, size))
+
+
+def _pulled(
+    own: Operation, arrays: Tensors, results: Tensors, weights: tuple[Any, ...], needed: Any
+) -> list[torch.Tensor | None]:
+    """Gradients by the inputs of the weighted results."""
+    pieces, partials = layout(own.model), _Partials(own, arrays)
+    mine = [
+        w if w is None or not y.is_configuration else _transposed(from_tangent, pieces, result, w)
+        for y, result, w in zip(own.outputs, results, weights, strict=True)
+    ]
+    gradients: list[torch.Tensor | None] = []
+    for x, array, wanted in zip(own.inputs, arrays, needed, strict=True):
+        total = None
+        for y, w, partial in zip(own.outputs, mine, partials.by(x) if wanted else (), strict=False):
+            if w is None:
+                continue
+            lead = w.ndim - len(y.tangent)
+            matrix = _matrix(partial, len(y.tangent), len(x.tangent))
+            flat = w.reshape((*w.shape[:lead], 1, matrix.shape[-2]))
+            part = (flat @ matrix).reshape((*w.shape[:lead], *x.tangent))
+            total = part if total is None else total + part
+        if total is not None and x.is_configuration:
+            total = _transposed(to_tangent, pieces, array, total)
+        gradients.append(None if total is None else total.sum_to_size(array.shape))
+    return gradients
+
+
+def _transposed(mapping: Any, pieces: Any, q: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """The transposed of a linear map between coordinates and tangents, at q, times w."""
+    size = q.shape[-1] if mapping is to_tangent else pieces[-1].v.stop
+    axes = torch.eye(size, dtype=q.dtype).reshape((size, *(1,) * (q.ndim - 1), size))
+    columns = mapping(torch, pieces, q.unsqueeze(0), axes)  # (size, ..., other size)
+    return (columns * w.unsqueeze(0)).sum(-1).movedim(0, -1)
+
+
+def _pushed(own: Operation, arrays: Tensors, results: Tensors, tangents: Any) -> Tensors:
+    """Changes of the results along changes of the inputs."""
+    pieces, partials = layout(own.model), _Partials(own, arrays)
+    changes: list[Any] = [torch.zeros_like(result) for result in results]
+    begun = [False] * len(results)
+    for x, array, tangent in zip(own.inputs, arrays, tangents, strict=True):
+        if tangent is None:
+            continue
+        if x.is_configuration:
+            tangent = to_tangent(torch, pieces, array, tangent)
+        lead = tangent.ndim - len(x.tangent)
+        for k, (y, partial) in enumerate(zip(own.outputs, partials.by(x), strict=True)):
+            matrix = _matrix(partial, len(y.tangent), len(x.tangent))
+            column = tangent.reshape((*tangent.shape[:lead], matrix.shape[-1], 1))
+            part = (matrix @ column).reshape((*matrix.shape[:-2], *y.tangent))
+            changes[k] = changes[k] + part if begun[k] else part
+            begun[k] = True
+    for k, (y, result) in enumerate(zip(own.outputs, results, strict=True)):
+        if y.is_configuration and begun[k]:
+            changes[k] = from_tangent(torch, pieces, result, changes[k])
+    return tuple(changes)
+
+
+class _Partials:
+    """Partial derivatives at some inputs; what gives several of them is computed once."""
+
+    def __init__(self, own: Operation, arrays: Tensors) -> None:
+        self.own, self.arrays = own, arrays
+        self.known: dict[int, Tensors] = {}
+
+    def by(self, x: Argument) -> list[torch.Tensor]:
+        """Derivatives of all results by one input: the axes of its tangents come last."""
+        closed = closed_forms(self.own).get(x.name)
+        if closed is None:
+            return self._along_axes(x)
+        found = self.known.get(id(closed.operation))
+        if found is None:
+            given = {a.name: array for a, array in zip(self.own.inputs, self.arrays, strict=True)}
+            lead = (1,) * (self.arrays[0].ndim - len(self.own.inputs[0].shape))
+            kind = self.arrays[0].dtype
+            every = (
+                given[a.name] if a.name in given else torch.zeros((*lead, *a.shape), dtype=kind)
+                for a in closed.operation.inputs
+            )
+            found = self.known[id(closed.operation)] = call(closed.operation, tuple(every))
+        return [found[at] for at in closed.blocks]
+
+    def _along_axes(self, x: Argument) -> list[torch.Tensor]:
+        """The directional derivative along each axis of the tangents, as one batch."""
+        own, (along, skipped) = self.own, directional(self.own, x.name)
+        lead = self.arrays[0].ndim - len(own.inputs[0].shape)
+        count = int(np.prod(x.tangent, dtype=int))
+        axes = torch.eye(count, dtype=self.arrays[0].dtype)
+        given = [array.unsqueeze(lead) for array in self.arrays]
+        given.append(axes.reshape((*(1,) * lead, count, *x.tangent)))
+        changes = call(along, tuple(given))[skipped:]
+        return [
+            change.movedim(lead, -1).reshape(
+                (*change.shape[:lead], *change.shape[lead + 1 :], *x.tangent)
+            )
+            for change in changes
+        ]
+
+
+@torch.library.custom_op("jounce::run", mutates_args=())
+def _compiled_run(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    """An operation as a node of a graph that PyTorch compiles."""
+    _refuse_forward_mode(number)
+    return _run(arrays, number)
+
+
+def _refuse_forward_mode(number: int) -> None:
+    """PyTorch takes the derivative of such a node for zero in forward mode, and says nothing."""
+    if forward_ad._current_level >= 0:
+        raise NotImplementedError(
+            f"{_operations[number].function}() has no forward-mode derivative inside "
+            "torch.compile: use reverse mode, or call it outside"
+        )
+
+
+@_compiled_run.register_fake
+def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    _refuse_forward_mode(number)
+    own = _operations[number]
+    leads = (x.shape[: x.ndim - len(a.shape)] for x, a in zip(arrays, own.inputs, strict=True))
+    lead = torch.broadcast_shapes(*leads)
+    return [arrays[0].new_empty((*lead, *y.shape)) for y in own.outputs]
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
+    ctx.number = inputs[1]
+    ctx.count = len(inputs[0])
+    ctx.save_for_backward(*inputs[0], *output)
+
+
+def _compiled_backward(ctx: Any, weights: list[Any]) -> tuple[Any, None]:
+    saved, count = ctx.saved_tensors, ctx.count
+    needed = [x.requires_grad for x in saved[:count]]
+    own = _operations[ctx.number]
+    return _pulled(own, saved[:count], saved[count:], tuple(weights), needed), None
+
+
+_compiled_run.register_autograd(_compiled_backward, setup_context=_keep)
+
+
+def check_device(name: str, array: torch.Tensor) -> None:
+    """Refuse what is not in the memory of the processor."""
+    if array.device.type != "cpu":
+        raise ArgumentError(f"{name} must be on the CPU, got {array.device}: use {name}.cpu()")

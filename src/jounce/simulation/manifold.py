@@ -1,0 +1,192 @@
+"""Motion under constraints: accelerations that keep them, and the way back to their manifold.
+
+A constraint without a target holds what it holds at the start. With a ``motion`` its rows have the
+rates
+
+    (1)  w(t) = sum_k motion[k] (t - t_0)^k / k!,
+
+and where it is follows from these: rates are projected, positions are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, ArrayLike, Integers
+from jounce.constraints import Constraints, Coupling, Rolling, constrained_dynamics_series
+from jounce.constraints.constraints import constraints_on
+from jounce.constraints.dynamics import projected
+from jounce.errors import ArgumentError, DivergenceError
+from jounce.model import Model
+
+__all__ = ["Manifold", "manifold_of"]
+
+_forward: Callable[..., Any] = _core.raw("constrained_forward", "simulate")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate")
+
+ALLOWED = 1e-6
+"""How far a start may be from the constraints: rad, m, and their rates relative to 1 + |v|."""
+
+TOLERANCE = 1e-12
+"""Of projections; they go on as long as a Newton step helps."""
+
+
+class Manifold:
+    """What n states hold on their way.
+
+    Args:
+        constraints: the same for all states.
+        q: (n, nq) coordinates at the start, where constraints without a target hold.
+        start: the time there.
+        project: whether states are brought back after each step.
+        threads: number of threads for a batch.
+    """
+
+    def __init__(
+        self, constraints: Constraints, q: Array, start: float, project: bool, threads: int
+    ) -> None:
+        self.constraints, self.start, self.project, self.threads = (
+            constraints,
+            start,
+            project,
+            threads,
+        )
+        self.model = constraints.model
+        shared = not (constraints.holonomic & ~constraints.targeted).any()
+        some = q[:1] if shared else q
+        self.held = [_held_at(constraints, x) for x in some]
+
+    def rates(self, t: Array, derivative: int = 0) -> Array:
+        """Equation (1) or a derivative of it at times (n,), (n, m)."""
+        c = self.constraints
+        out = np.zeros((len(t), c.size))
+        for k, row in enumerate(c.motion[derivative:]):
+            out += ((t - self.start) ** k / factorial(k))[:, None] * row
+        return out
+
+    def accelerations(self, t: Array, q: Array, v: Array, tau: Array) -> Array:
+        """(n, nv) accelerations at times (n,)."""
+        return self._forward(t, q, v, tau)[0]
+
+    def forces(self, t: Array, q: Array, v: Array, tau: Array) -> Array:
+        """(n, m) constraint forces at times (n,)."""
+        return self._forward(t, q, v, tau)[1]
+
+    def _forward(self, t: Array, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
+        c = self.constraints
+        a, force, _ = _forward(
+            self.model, q, v, tau, self.rates(t, 1), c.table, threads=self.threads
+        )
+        return a, force
+
+    def series(self, t: Array, q: Array, v: Array, tau: Array) -> Array:
+        """(n, p + 1, nv) the rates and their time derivatives, under forces (n, p, nv)."""
+        options = {"threads": self.threads}
+        if len(self.constraints.motion):
+            each = [
+                constrained_dynamics_series(self.model, *x, self._at(float(t[k])), **options).a
+                for k, x in enumerate(zip(q, v, tau, strict=True))
+            ]
+            a = np.array(each).reshape(tau.shape)
+        else:
+            a = constrained_dynamics_series(self.model, q, v, tau, self.constraints, **options).a
+        return np.concatenate([v[:, None], a], axis=1)
+
+    def _at(self, t: float) -> Constraints:
+        """The constraints with their motion as it is at a time."""
+        c = self.constraints
+        rows = [self.rates(np.array([t]), k)[0] for k in range(len(c.motion))]
+        items = [
+            x if x.motion is None else replace(x, motion=[r[c.rows(k)] for r in rows])
+            for k, x in enumerate(c.items)
+        ]
+        return Constraints(self.model, items)
+
+    def onto(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Bring states at times (n,) back to the manifold.
+
+        Raises:
+            DivergenceError: they are too far from it.
+        """
+        if not len(q):
+            return q, v
+        try:
+            if len(self.held) == 1:
+                q = projected(self.model, q, self.held[0], TOLERANCE, self.threads)
+            else:
+                each = zip(q, self.held, strict=True)
+                q = np.array([projected(self.model, x, c, TOLERANCE, 1) for x, c in each])
+        except ArgumentError as error:
+            raise DivergenceError(f"the motion leaves its constraints: {error}") from None
+        return q, self.onto_rates(t, q, v)
+
+    def onto_rates(self, t: Array, q: Array, v: Array) -> Array:
+        """Project rates: the nearest ones that the constraints allow."""
+        c = self.constraints
+        wrong = c.velocity(q, v, threads=self.threads) - self.rates(t)
+        dv: Array = _jump(self.model, q, -wrong, c.table, threads=self.threads)[0]
+        return v + dv
+
+    def some(self, states: Integers) -> Manifold:
+        """The manifold of some of the states."""
+        part = object.__new__(Manifold)
+        part.__dict__.update(self.__dict__)
+        if len(self.held) > 1:
+            part.held = [self.held[k] for k in states]
+        return part
+
+
+def manifold_of(
+    model: Model,
+    constraints: object,
+    state: tuple[Array, Array],
+    start: float,
+    project: bool,
+    threads: int,
+) -> Manifold | None:
+    """The manifold on which states (n, nq), (n, nv) begin; None without constraints.
+
+    Raises:
+        ArgumentError: a state that the constraints do not allow.
+    """
+    if constraints is None:
+        return None
+    c = constraints_on(model, constraints)
+    if not c.size:
+        return None
+    q, v = state
+    manifold = Manifold(c, q, start, project, threads)
+    if not len(q):
+        return manifold
+    far = np.abs(np.where(c.holonomic, c.residual(q, threads=threads), 0.0)).max(-1)
+    rates = c.velocity(q, v, threads=threads) - manifold.rates(np.full(len(q), start))
+    fast = np.abs(rates).max(-1) / (1 + np.abs(v).max(-1, initial=0.0))
+    _require("q0", far, "rad or m", "jounce.project")
+    _require("v0", fast, "rad/s or m/s of 1 + |v0|", "jounce.project_velocity, or jounce.impulse,")
+    return manifold
+
+
+def _require(name: str, violation: ArrayLike, unit: str, remedy: str) -> None:
+    worst = int(np.argmax(violation))
+    size = float(np.asarray(violation)[worst])
+    if not size <= ALLOWED:
+        raise ArgumentError(
+            f"{name} of state {worst} violates the constraints by {size:.3g} {unit}, at most "
+            f"{ALLOWED:g} is allowed: {remedy} gives what they allow"
+        )
+
+
+def _held_at(c: Constraints, q: Array) -> Constraints:
+    """The constraints with targets; those that move by rates of their own have none."""
+    items = []
+    for item in c.at(q).items:
+        missing = {Coupling: "offset", Rolling: "point"}.get(type(item), "target")
+        nothing: dict[str, Any] = {missing: None}
+        items.append(item if item.motion is None else replace(item, **nothing))
+    return Constraints(c.model, items)

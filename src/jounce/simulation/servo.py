@@ -1,0 +1,77 @@
+"""A `Control` as a function of time and state, for simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jounce._types import Array, Integers, Mask
+from jounce.dynamics import passive_forces
+from jounce.kinematics import difference, interpolate
+from jounce.model import Model
+from jounce.simulation.control import Control, control_inputs
+from jounce.simulation.free_joints import free_joints
+
+__all__ = ["servo_forces"]
+
+Function = Callable[[Array, Array, Array], Array]
+
+
+def servo_forces(model: Model, control: Control, times: Array) -> tuple[Function, Mask | None]:
+    """Forces at times (...), coordinates (..., nq) and rates (..., nv), and prescribed rates.
+
+    References with a row for each of the times are followed along straight lines of the group.
+
+    Raises:
+        ArgumentError: the control does not fit the model or the times.
+    """
+    inputs = control_inputs(model, control, np.zeros((len(times), model.nv)))
+    rows = np.asarray(inputs.tau)
+
+    def forces(t: Array, q: Array, v: Array) -> Array:
+        k, share = _places(times, np.asarray(t))
+        tau: Array = rows[..., k, :] + share * (rows[..., k + 1, :] - rows[..., k, :])
+        if inputs.servo is not None:
+            kp, kd, least, most, *stops = np.moveaxis(inputs.servo, -2, 0)
+            if inputs.q_ref is not None:
+                ends = inputs.q_ref[..., k, :], inputs.q_ref[..., k + 1, :]
+                tau = tau - kp * _away(model, interpolate(model, *ends, share[..., 0]), q)
+            tau = np.clip(tau - kd * v, least, most) + _stops(model, q, v, *stops)
+        return tau + passive_forces(model, q, v) if inputs.passive else tau
+
+    return forces, inputs.prescribed
+
+
+def _places(times: Array, t: Array) -> tuple[Integers, Array]:
+    """Intervals in which times are, and the share of them that has passed, (..., 1)."""
+    if len(times) < 2:
+        zero = np.zeros(t.shape, int)
+        return zero - 1, np.zeros((*t.shape, 1))
+    k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
+    return k, ((t - times[k]) / (times[k + 1] - times[k]))[..., None]
+
+
+def _away(model: Model, reference: Array, q: Array) -> Array:
+    """What leads from the reference to q, as in `passive_forces`."""
+    u = difference(model, reference, q)
+    for joint in free_joints(model):
+        u[..., joint.linear] = q[..., joint.position] - reference[..., joint.position]
+        joint.to_body(q, u)
+    return u
+
+
+def _stops(
+    model: Model, q: Array, v: Array, lower: Array, upper: Array, k: Array, d: Array
+) -> Array:
+    """Forces of stops: none inside, never pulling."""
+    nodes = model.coordinates
+    simple = nodes.kind < 3
+    at = nodes.v_index[simple]
+    x = np.zeros_like(v)
+    x[..., at] = q[..., nodes.q_index[simple]]
+    over, under = x - upper, lower - x
+    down = np.where(over > 0, np.maximum(0.0, k * over + d * v), 0.0)
+    up = np.where(under > 0, np.maximum(0.0, k * under - d * v), 0.0)
+    out: Array = up - down
+    return out

@@ -1,0 +1,163 @@
+"""What a simulation is about: states in one row, times, and what acts on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike, Integers
+from jounce.dynamics import forward_dynamics, passive_forces
+from jounce.errors import ArgumentError
+from jounce.model import Model
+from jounce.simulation.arguments import floats, force_rows, merged_axes
+from jounce.simulation.field import Field, Forces, Law, Moving
+from jounce.simulation.manifold import Manifold, manifold_of
+from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.progress import Report, silent
+
+__all__ = ["AnyControl", "Task", "blames_control"]
+
+AnyControl = ArrayLike | Callable[..., ArrayLike] | None
+"""No forces, rows of forces, or a function of (t, q, v)."""
+
+ENORMOUS = 1e50
+"""Rates, per s, that no motion has."""
+
+
+class Task(NamedTuple):
+    """States in one row, and what acts on them."""
+
+    model: Model
+    lead: tuple[int, ...]
+    t: Array
+    q: Array
+    v: Array
+    rows: Array | None
+    """(n, T or T - 1, nv) forces at or between times."""
+    forces: Callable[[Integers], Forces]
+    is_function: bool
+    passive: bool
+    threads: int
+    manifold: Manifold | None = None
+    law: Law | None = None
+    report: Report = silent
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        state: tuple[ArrayLike, ArrayLike],
+        t: Array,
+        control: AnyControl,
+        passive: bool,
+        threads: int,
+        constraints: tuple[object, bool] = (None, True),
+    ) -> Task:
+        """Check the arguments by what they lead to at the start.
+
+        Of `constraints` the second says whether to project.
+        """
+        start = forward_dynamics(model, *state, np.zeros(getattr(model, "nv", 0)), threads=threads)
+        lead = start.shape[:-1]
+        rows = None
+        if control is not None and not callable(control):
+            rows = force_rows(model, control, len(t))
+            lead = merged_axes(lead, rows.shape[:-2])
+            shape = rows.shape[-2:]
+            rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
+        n = math.prod(lead)
+        q, v = (
+            _spread(np.array(x, float), (*lead, size)).reshape(n, size)
+            for x, size in zip(state, (model.nq, model.nv), strict=True)
+        )
+        manifold = manifold_of(model, constraints[0], (q, v), float(t[0]), constraints[1], threads)
+        forces = _forces(model, lead, t, rows, control if callable(control) else None, passive)
+        is_function = callable(control) or passive or manifold is not None
+        law = None if manifold is None else manifold.accelerations
+        return cls(model, lead, t, q, v, rows, forces, is_function, passive, threads, manifold, law)
+
+    def field(self, interval: Integers, dt: Array) -> Field:
+        """The field in the interval of each state."""
+        return Field.of(self.model, self.forces(interval), dt, self.threads, self.law)
+
+    def onto(self, field: Field, at: Moving) -> Moving:
+        """States brought back to the manifold, if there is one and that is wanted."""
+        if self.manifold is None or not self.manifold.project:
+            return at
+        q, v = self.manifold.onto(at.t[:, 0], at.q, field.rates(at))
+        return field.start(at.t, q, v)
+
+    def motion(
+        self, method: str, q: Array, v: Array | None, reached: int | None = None
+    ) -> SimulatedMotion:
+        """Return the result; fewer times if the motion was interrupted."""
+        v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
+        last = len(self.t) if reached is None else reached
+        q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
+        return SimulatedMotion(self.model, self.t[:last], q, v, method, reached is not None)
+
+
+def _spread(x: Array, shape: tuple[int, ...]) -> Array:
+    return x if x.shape == shape else np.array(np.broadcast_to(x, shape))
+
+
+def _forces(
+    model: Model,
+    lead: tuple[int, ...],
+    t: Array,
+    rows: Array | None,
+    function: Callable[..., ArrayLike] | None,
+    passive: bool,
+) -> Callable[[Integers], Forces]:
+    """Return, for the interval of each state, forces as a function of time and state."""
+
+    def called(time: Array, q: Array, v: Array) -> Array:
+        assert function is not None
+        shaped = [x.reshape(*lead, x.shape[-1]) for x in (q, v)]
+        when = time.reshape(lead) if lead else float(time[0])
+        tau = _checked(function(when, *shaped), (*lead, model.nv), np.abs(v).max())
+        return tau.reshape(v.shape)
+
+    def held(k: Integers, time: Array) -> Array:
+        assert rows is not None
+        at = np.arange(len(time))
+        first = rows[at, k]
+        if rows.shape[1] < len(t):
+            return first
+        share = ((time - t[k]) / (t[k + 1] - t[k]))[:, None]
+        between: Array = first + share * (rows[at, k + 1] - first)
+        return between
+
+    def in_interval(k: Integers) -> Forces:
+        def forces(time: Array, q: Array, v: Array) -> Array:
+            tau = np.zeros_like(v)
+            if function is not None:
+                tau = called(time, q, v)
+            elif rows is not None:
+                tau = held(k, time)
+            return tau + passive_forces(model, q, v) if passive else tau
+
+        return forces
+
+    return in_interval
+
+
+def blames_control(error: ArgumentError) -> bool:
+    """Whether a control returned what is no force; else numbers became too large."""
+    return str(error).startswith("control must return")
+
+
+def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
+    """Return what a control gave, if these are forces."""
+    tau = floats("control must return forces: they", value)
+    if tau.shape != shape:
+        got = f"{type(value).__name__} of shape {tau.shape}"
+        raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
+    if not np.isfinite(tau).all():
+        if speed > ENORMOUS:
+            raise ArgumentError("the rates are too large for a control")
+        raise ArgumentError(f"control must return finite forces, got {value!r}")
+    return tau

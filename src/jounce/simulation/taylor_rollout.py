@@ -1,0 +1,125 @@
+"""Rollouts by Taylor steps of one length."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.dynamics import forward_dynamics
+from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
+from jounce.model import Model
+from jounce.simulation.taylor import constant_step
+
+__all__ = ["taylor_rollout"]
+
+
+def taylor_rollout(
+    model: Model,
+    state: tuple[ArrayLike, ArrayLike],
+    tau: ArrayLike,
+    dt: Array,
+    f_ext: ArrayLike | None,
+    every: int,
+    hold: int,
+    order: int,
+    marks: bool,
+    threads: int,
+) -> tuple[Array, Array, Array]:
+    """Coordinates (..., K, nq) and rates (..., K, nv), and the step that failed or -1.
+
+    Raises:
+        ArgumentError: a wrong shape, or numbers that are not finite.
+        DivergenceError: a state became infinite, unless it shall be marked.
+    """
+    rows = np.asarray(tau, float)
+    if rows.ndim < 2 or rows.shape[-1] != model.nv:
+        raise ArgumentError(f"tau must have shape (..., T, {model.nv}), got {rows.shape}")
+    if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
+        raise ArgumentError(f"every must be an integer, at least 1, got {every!r}")
+    steps = max(rows.shape[-2] - hold, 0)
+    wrenches = None if f_ext is None else np.asarray(f_ext, float)
+    first = (rows[..., :1, :], None if wrenches is None else wrenches[..., :1, :, :])
+    q, v = (np.asarray(x, float) for x in state)
+    some = forward_dynamics(model, q[..., None, :], v[..., None, :], *first, threads=threads)
+    lead = np.broadcast_shapes(some.shape[:-2], dt.shape)
+    n = math.prod(lead)
+
+    def flat(x: Array, axes: int) -> Array:
+        own = x.shape[x.ndim - axes :]
+        return np.array(np.broadcast_to(x, (*lead, *own))).reshape(n, *own)
+
+    walk = _Walk(model, order, hold, flat(dt, 0), flat(rows, 2), threads)
+    walk.wrenches = None if wrenches is None else flat(wrenches, 3)
+    out = walk.run(flat(q, 1), flat(v, 1), steps // every, every, marks, lead)
+    to_q, to_v, failed = (x.reshape((*lead, *x.shape[1:])) for x in out)
+    return to_q, to_v, failed
+
+
+class _Walk:
+    """Steps of n states."""
+
+    wrenches: Array | None = None
+
+    def __init__(
+        self, model: Model, order: int, hold: int, dt: Array, tau: Array, threads: int
+    ) -> None:
+        self.model, self.order, self.hold, self.dt = model, order, hold, dt
+        self.tau, self.threads = tau, threads
+
+    def run(
+        self, q: Array, v: Array, stored: int, every: int, marks: bool, lead: tuple[int, ...]
+    ) -> tuple[Array, Array, Array]:
+        """All steps."""
+        n = len(q)
+        to_q = np.full((n, stored + 1, self.model.nq), np.nan)
+        to_v = np.full((n, stored + 1, self.model.nv), np.nan)
+        to_q[:, 0], to_v[:, 0] = q, v
+        failed = np.full(n, -1.0)
+        for k in range(stored * every):
+            alive = np.flatnonzero(failed < 0)
+            try:
+                q[alive], v[alive] = self.step(k, alive, q, v)
+            except Error:
+                for i in alive:
+                    try:
+                        q[i : i + 1], v[i : i + 1] = self.step(k, np.array([i]), q, v)
+                    except SingularError:
+                        if not marks:
+                            raise
+                        failed[i] = k
+                    except Error:
+                        if not marks:
+                            raise self.diverged(k, int(i), lead) from None
+                        failed[i] = k
+            if (k + 1) % every == 0:
+                good = failed < 0
+                row = (k + 1) // every
+                to_q[good, row], to_v[good, row] = q[good], v[good]
+        return to_q, to_v, failed
+
+    def step(self, k: int, some: Any, q: Array, v: Array) -> tuple[Array, Array]:
+        """One step of some states, under constant forces or linear ones."""
+        dt = self.dt[some]
+        series = [np.zeros((len(some), self.order, *x.shape[2:])) for x in self.forces()]
+        for to, x in zip(series, self.forces(), strict=True):
+            to[:, 0] = x[some, k]
+            if self.hold and self.order > 1:
+                span = dt.reshape(-1, *[1] * (x.ndim - 2))
+                to[:, 1] = (x[some, k + 1] - x[some, k]) / span
+        tau, f_ext = series[0], series[1] if len(series) > 1 else None
+        return constant_step(self.model, q[some], v[some], tau, dt, f_ext, self.threads)
+
+    def forces(self) -> list[Array]:
+        return [self.tau] if self.wrenches is None else [self.tau, self.wrenches]
+
+    def diverged(self, k: int, state: int, lead: tuple[int, ...]) -> DivergenceError:
+        at = ", ".join(map(str, np.unravel_index(state, lead))) if lead else ""
+        where = f" in state [{at}] of the batch" if lead else ""
+        return DivergenceError(
+            f"step {k} of the rollout leads to numbers that are not finite{where}: take a shorter "
+            "dt, a method of higher order, or smaller forces; on_failure='mark' lets the other "
+            "states go on"
+        )

@@ -1,0 +1,73 @@
+"""Results of functions as lists of arrays, and back."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce._types import AnyArray
+from jounce.errors import ArgumentTypeError
+
+__all__ = ["Layout", "put_together", "taken_apart"]
+
+
+class Layout(NamedTuple):
+    """What a function returns."""
+
+    kind: str
+    """"array", "tuple", "dict", or module and name of a named tuple with a colon between."""
+    names: tuple[str, ...]
+    """Of the arrays, in order."""
+
+
+def taken_apart(result: Any, count: int) -> tuple[Layout, list[AnyArray]]:
+    """What a function returned for some states: its layout and its arrays.
+
+    Raises:
+        ArgumentTypeError: it is no array, tuple or dict of arrays that have a row for each state.
+    """
+    if isinstance(result, Mapping):
+        layout, values = Layout("dict", tuple(map(str, result))), list(result.values())
+    elif isinstance(result, tuple):
+        names = getattr(result, "_fields", None) or tuple(map(str, range(len(result))))
+        kind = type(result)
+        where = "tuple" if kind is tuple else f"{kind.__module__}:{kind.__qualname__}"
+        layout, values = Layout(where, names), list(result)
+    else:
+        layout, values = Layout("array", ("result",)), [result]
+    arrays = [np.asarray(value) for value in values]
+    for name, array in zip(layout.names, arrays, strict=True):
+        if array.dtype.hasobject or array.ndim == 0 or len(array) != count:
+            what = f"{array.dtype} of shape {array.shape}"
+            raise ArgumentTypeError(
+                "the function must return an array, or a tuple or dict of arrays, with a row for "
+                f"each state: for {count} states {name!r} is {what}"
+            )
+    return layout, arrays
+
+
+def put_together(layout: Layout, arrays: Sequence[Any]) -> Any:
+    """The arrays as the function would have returned them."""
+    if layout.kind == "array":
+        return arrays[0]
+    if layout.kind == "dict":
+        return dict(zip(layout.names, arrays, strict=True))
+    if layout.kind == "tuple":
+        return tuple(arrays)
+    return _named_tuple(layout)(*arrays)
+
+
+def _named_tuple(layout: Layout) -> Any:
+    """The class itself, or one like it if it is not where it was when a file was begun."""
+    module, _, name = layout.kind.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+    except (ImportError, AttributeError):
+        return collections.namedtuple(name.rpartition(".")[2], layout.names)

@@ -1,0 +1,291 @@
+"""Where results go: memory, a memory-mapped ``.npy`` file, or a zarr folder.
+
+Beside a file lies its record: what it is the result of, and which blocks are there. A block is
+recorded after its numbers are on disk, so that a run that is killed continues from its record.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import math
+import os
+import shutil
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jounce._core import memory
+from jounce._types import AnyArray, Mask
+from jounce.errors import ArgumentError, MissingExtraError, TooLargeError
+from jounce.sweeps._outputs import Layout, put_together
+
+__all__ = ["FileStore", "NpyStore", "Store", "ZarrStore", "store_for"]
+
+CHECKPOINT_SECONDS = 1.0
+"""Work that may have to be done again after a crash."""
+
+_SHARE = 0.5
+"""Of the available memory that results may take before they go to a file."""
+
+_MEANING = {
+    "function": "the function",
+    "model": "the model",
+    "arrays": "the arrays or the seed",
+    "constants": "the constants",
+    "states": "the number of states",
+    "block": "the size of blocks",
+    "version": "the version of jounce",
+}
+
+
+class Store:
+    """Results in memory, or in a file without a name if they are too large for it."""
+
+    def __init__(self, states: int, block: int) -> None:
+        self.states = states
+        self.block = block
+        self.layout: Layout | None = None
+        self.arrays: list[Any] = []
+        self.failures: dict[int, str] = {}
+        self.done: Mask = np.zeros(-(-states // block), bool)
+
+    def write(self, start: int, layout: Layout, rows: Sequence[AnyArray]) -> None:
+        """Put the results of some states where they belong."""
+        if self.layout is None:
+            self.open(layout, rows)
+        specs = [(x.shape[1:], x.dtype) for x in rows]
+        if layout != self.layout or specs != [(x.shape[1:], x.dtype) for x in self.arrays]:
+            raise ArgumentError(
+                f"the function returns {_described(layout, rows)} for the states from {start} on, "
+                f"but {_described(self.layout, self.arrays)} for others"
+            )
+        for array, values in zip(self.arrays, rows, strict=True):
+            array[start : start + len(values)] = values
+
+    def open(self, layout: Layout, rows: Sequence[AnyArray]) -> None:
+        """Make arrays for all states, like those of some."""
+        self.layout = layout
+        shapes = [(self.states, *x.shape[1:]) for x in rows]
+        self.arrays = self.make(shapes, [x.dtype for x in rows])
+
+    def make(self, shapes: list[Any], dtypes: list[Any]) -> list[Any]:
+        """Arrays that hold nothing yet."""
+        pairs = list(zip(shapes, dtypes, strict=True))
+        size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in pairs)
+        free = memory.available() if size >= memory.LARGE else None
+        if free is None or size <= _SHARE * free:
+            return [np.empty(shape, dtype) for shape, dtype in pairs]
+        return [_unnamed(shape, dtype, size) for shape, dtype in pairs]
+
+    def mark(self, start: int, stop: int) -> None:
+        """The blocks of these states are there."""
+        self.done[start // self.block : -(-stop // self.block)] = True
+
+    def checkpoint(self, now: bool = False) -> None:
+        """Make sure that what is there will be there after a crash."""
+
+    def result(self) -> Any:
+        """All results, as the function would have returned them."""
+        assert self.layout is not None
+        return put_together(self.layout, self.arrays)
+
+
+class FileStore(Store, ABC):
+    """Results in files, with a record of what is there."""
+
+    def __init__(
+        self, path: Path, identity: Mapping[str, Any], states: int, block: int, overwrite: bool
+    ) -> None:
+        super().__init__(states, block)
+        self.path = path
+        self.identity = dict(identity)
+        self.saved = time.monotonic()
+        self.dirty = False
+        if overwrite:
+            self.remove()
+        elif self.record.exists():
+            self.resume(json.loads(self.record.read_text(encoding="utf-8")))
+        elif path.exists():
+            raise ArgumentError(
+                f"{path} was not begun by a sweep; choose another file, or overwrite=True"
+            )
+
+    @property
+    def record(self) -> Path:
+        """The file beside the results."""
+        return self.path.with_name(self.path.name + ".sweep")
+
+    def resume(self, record: dict[str, Any]) -> None:
+        """Go on where an earlier run ended; refuse another sweep's file."""
+        theirs = record["identity"]
+        other = [text for key, text in _MEANING.items() if theirs.get(key) != self.identity[key]]
+        if other:
+            differs = "differs" if len(other) == 1 else "differ"
+            raise ArgumentError(
+                f"{self.path} is the result of another sweep: {', '.join(other)} {differs}; "
+                "choose another file, or overwrite=True"
+            )
+        self.layout = Layout(record["kind"], tuple(record["names"]))
+        self.failures = {int(state): text for state, text in record["failures"].items()}
+        bits = np.frombuffer(base64.b64decode(record["done"]), np.uint8)
+        self.done = np.unpackbits(bits, count=len(self.done)).astype(bool)
+        self.arrays = self.reopen()
+
+    def mark(self, start: int, stop: int) -> None:
+        """The blocks of these states are there, and will be in the next record."""
+        super().mark(start, stop)
+        self.dirty = True
+
+    def checkpoint(self, now: bool = False) -> None:
+        """Write results to disk, then the record, which replaces the former one at once."""
+        late = now or time.monotonic() - self.saved >= CHECKPOINT_SECONDS
+        if self.layout is None or not (self.dirty and late):
+            return
+        self.flush()
+        record = {
+            "identity": self.identity,
+            "kind": self.layout.kind,
+            "names": self.layout.names,
+            "failures": self.failures,
+            "done": base64.b64encode(np.packbits(self.done).tobytes()).decode(),
+        }
+        fresh = self.record.with_name(self.record.name + ".new")
+        with fresh.open("w", encoding="utf-8") as file:
+            json.dump(record, file)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self.record)
+        self.saved, self.dirty = time.monotonic(), False
+
+    @abstractmethod
+    def reopen(self) -> list[Any]:
+        """The arrays of an earlier run, to write to."""
+
+    def flush(self) -> None:
+        """Numbers that were written are on disk afterward."""
+
+    def remove(self) -> None:
+        """Delete what an earlier run left."""
+        self.record.unlink(missing_ok=True)
+
+
+class NpyStore(FileStore):
+    """One ``.npy`` file; for several results one each, with its name before the suffix."""
+
+    def files(self) -> list[Path]:
+        """One for each array."""
+        if self.layout is None or self.layout.kind == "array":
+            return [self.path]
+        return [self.path.with_suffix(f".{name}.npy") for name in self.layout.names]
+
+    def make(self, shapes: list[Any], dtypes: list[Any]) -> list[Any]:
+        """New files, sparse until they are written."""
+        new = np.lib.format.open_memmap
+        triples = zip(self.files(), shapes, dtypes, strict=True)
+        return [new(file, "w+", dtype, shape) for file, shape, dtype in triples]
+
+    def reopen(self) -> list[Any]:
+        """The files as they are."""
+        return [np.lib.format.open_memmap(file, "r+") for file in self.files()]
+
+    def flush(self) -> None:
+        """Write changed pages."""
+        for array in self.arrays:
+            array.flush()
+
+    def remove(self) -> None:
+        """The file or files, and the record."""
+        super().remove()
+        for file in (self.path, *self.path.parent.glob(f"{self.path.stem}.*.npy")):
+            file.unlink(missing_ok=True)
+
+
+class ZarrStore(FileStore):
+    """A zarr group in a folder: an array for each result, a chunk for each block."""
+
+    @property
+    def record(self) -> Path:
+        """Inside of the folder."""
+        return self.path / "sweep.json"
+
+    def make(self, shapes: list[Any], dtypes: list[Any]) -> list[Any]:
+        """A new group."""
+        group = _zarr().open_group(str(self.path), mode="w")
+        assert self.layout is not None
+        return [
+            group.create_array(
+                name, shape=shape, dtype=dtype, chunks=(self.block, *(n or 1 for n in shape[1:]))
+            )
+            for name, shape, dtype in zip(self.layout.names, shapes, dtypes, strict=True)
+        ]
+
+    def reopen(self) -> list[Any]:
+        """The group as it is."""
+        group = _zarr().open_group(str(self.path), mode="r+")
+        assert self.layout is not None
+        return [group[name] for name in self.layout.names]
+
+    def remove(self) -> None:
+        """The whole folder."""
+        if self.record.exists():
+            shutil.rmtree(self.path)
+
+
+def store_for(
+    file: str | os.PathLike[str] | None,
+    identity: Mapping[str, Any] | None,
+    states: int,
+    block: int,
+    overwrite: bool,
+) -> Store:
+    """Choose by the suffix of the file."""
+    if file is None:
+        return Store(states, block)
+    path = Path(file)
+    kinds: dict[str, type[NpyStore] | type[ZarrStore]] = {".npy": NpyStore, ".zarr": ZarrStore}
+    if path.suffix not in kinds:
+        raise ArgumentError(f"file must end with .npy or .zarr, got {path.name!r}")
+    if not path.parent.is_dir():
+        raise ArgumentError(f"the folder {path.parent} for the results does not exist")
+    if path.suffix == ".zarr":
+        _zarr()
+    return kinds[path.suffix](path, identity or {}, states, block, overwrite)
+
+
+def _described(layout: Layout | None, arrays: Sequence[Any]) -> str:
+    names = layout.names if layout else ()
+    pairs = zip(names, arrays, strict=False)
+    return ", ".join(f"{name}: {x.dtype} (..., {str(x.shape[1:])[1:-1]})" for name, x in pairs)
+
+
+def _unnamed(shape: Any, dtype: Any, size: int) -> AnyArray:
+    """An array in a temporary file, which is gone when nobody uses it any more."""
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < size:
+        raise TooLargeError(
+            f"the results of sweep() would take {size / 1e9:.3g} GB, more than there is memory or "
+            f"room in {folder}; give a file on a larger disk"
+        )
+    handle, name = tempfile.mkstemp(suffix=".npy", prefix="sweep-")
+    os.close(handle)
+    array = np.lib.format.open_memmap(name, "w+", dtype, shape)
+    with contextlib.suppress(OSError):  # not while it is open, on Windows
+        os.unlink(name)
+    return array
+
+
+def _zarr() -> Any:
+    try:
+        return import_module("zarr")
+    except ImportError as error:
+        raise MissingExtraError(
+            "results in a .zarr folder need zarr: pip install 'jounce[zarr]'"
+        ) from error

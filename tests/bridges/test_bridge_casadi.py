@@ -1,0 +1,151 @@
+"""Functions for CasADi compute what those of the package do, and have exact sparse derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bridge_cases import EPS, arguments, as_tuple, close, first, options, robot, state
+
+import jounce as jc
+
+ca = pytest.importorskip("casadi", reason="CasADi is not installed")
+
+from jounce.interop import casadi as jca  # noqa: E402
+
+NAMES = [name for name in jca.__all__ if name != "function"]
+TWICE = ("body_pose", "integrate", "kinetic_energy", "jacobian")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return robot()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_those_of_the_package(model, name):
+    given = arguments(name, state(model))
+    found = getattr(jca, name)(model, **given, **options(name, model))
+    expected = getattr(jc, name)(model, **given, **options(name, model))
+    for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
+        other = np.asarray(other)
+        assert np.array_equal(np.array(one), other.reshape((*other.shape, 1, 1)[:2]))
+
+
+def weighted(model, name, given):
+    """A sum of all results of a function, as an expression of all its arguments in a row."""
+    sizes = {
+        x: np.asarray(value).reshape((*np.shape(value), 1, 1)[:2]) for x, value in given.items()
+    }
+    symbols = {x: ca.MX.sym(x, *value.shape) for x, value in sizes.items()}
+    found = as_tuple(getattr(jca, name)(model, **symbols, **options(name, model)))
+    rng = np.random.default_rng(0)
+    total = sum(ca.dot(y, ca.DM(rng.standard_normal(y.shape))) for y in found)
+    row = ca.veccat(*symbols.values())
+    start = np.concatenate([value.T.ravel() for value in sizes.values()])
+    return symbols, total, row, start
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_gradients_and_hessians_are_those_of_the_values(model, name):
+    given = arguments(name, state(model))
+    symbols, total, row, start = weighted(model, name, given)
+    hessian, gradient = ca.hessian(total, row)
+    run = ca.Function("run", list(symbols.values()), [total, gradient, hessian])
+    bounds = np.cumsum([s.numel() for s in symbols.values()])[:-1]
+
+    def at(x, k):
+        parts = [
+            ca.reshape(ca.DM(p), *s.shape)
+            for p, s in zip(np.split(x, bounds), symbols.values(), strict=True)
+        ]
+        return np.array(run(*parts)[k])
+
+    h, axes = 2.0**-13, np.eye(start.size)
+
+    def slopes(k):
+        return np.array(
+            [
+                (
+                    8 * (at(start + h * e, k) - at(start - h * e, k))
+                    - at(start + 2 * h * e, k)
+                    + at(start - 2 * h * e, k)
+                ).ravel()
+                / (12 * h)
+                for e in axes
+            ]
+        )
+
+    assert close(at(start, 1).ravel(), slopes(0).ravel(), 1e-8)
+    assert close(at(start, 2), slopes(1), 1e-8)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_hessians_of_the_dynamics_are_the_contracted_ones(model, name):
+    at, n, w = state(model), model.nv, np.linspace(-1, 1, model.nv)
+    q, v, x, d = (
+        ca.MX.sym(key, size) for key, size in zip("qvxd", (model.nq, n, n, n), strict=True)
+    )
+    total = ca.dot(w, getattr(jca, name)(model, jca.integrate(model, q, d), v, x))
+    hessian, gradient = ca.hessian(total, ca.vertcat(d, v, x))
+    jacobian = ca.jacobian(total, d)
+    run = ca.Function("run", [q, d, v, x], [hessian, gradient, jacobian])
+    hessian, gradient, jacobian = (np.array(y) for y in run(at.q, np.zeros(n), at.v, at.tau))
+    expected = getattr(jc, f"{name}_hessian")(model, at.q, at.v, at.tau, w)
+    by = jc.vjp(getattr(jc, name), model, (at.q, at.v, at.tau), w)
+    assert close(gradient.ravel(), np.concatenate(by[:3]), 2**12 * EPS)
+    assert close(jacobian.ravel(), by.q, 2**12 * EPS)
+    blocks = [
+        [hessian[i : i + n, j : j + n] for j in range(0, 3 * n, n)] for i in range(0, 3 * n, n)
+    ]
+    for found, value in zip(
+        (blocks[0][0], blocks[0][1], blocks[1][1], blocks[0][2]), expected, strict=True
+    ):
+        assert close(found, value, 2**14 * EPS)
+
+
+def test_jacobians_have_the_zeros_of_the_tree():
+    tree = jc.models.tree(7, 2)
+    related = np.zeros((7, 7), bool)
+    for body in range(7):
+        parent = body
+        while parent >= 0:
+            related[body, parent] = related[parent, body] = True
+            parent = tree.parents[parent]
+    pattern = jca.function("inverse_dynamics", tree).jacobian().sparsity_out(2)
+    assert np.array_equal(np.array(ca.DM.ones(pattern)) != 0, related)
+    assert not related.all()
+
+
+def test_first_derivatives_along_a_direction(model):
+    at = state(model)
+    q, dq = ca.MX.sym("q", model.nq), ca.MX.sym("dq", model.nq)
+    tau = jca.gravity_forces(model, q)
+    change = ca.Function("f", [q, dq], [ca.jtimes(tau, q, dq)])
+    found = np.array(change(at.q, jc.coordinate_rates(model, at.q, at.v))).ravel()
+    _, (expected,) = first(model, "gravity_forces", {"q": at.q}, {"q": at.v})
+    assert close(found, expected, 2**12 * EPS)
+
+
+def test_ipopt_finds_the_torques_that_hold_an_arm():
+    arm, q = jc.models.chain(3), np.array([0.3, -0.4, 0.8])
+    opti = ca.Opti()
+    tau = opti.variable(3)
+    a = jca.forward_dynamics(arm, q, np.zeros(3), tau)
+    opti.minimize(ca.sumsqr(a))
+    opti.solver("ipopt", {"print_time": False}, {"print_level": 0})
+    solution = opti.solve()
+    assert np.allclose(solution.value(tau), jc.gravity_forces(arm, q), atol=1e-6)
+
+
+def test_errors_say_what_is_wrong(model):
+    at = state(model)
+    with pytest.raises(
+        jc.ArgumentError, match=r"gravity_forces\(\): q must be 13x1, got \(11, 1\)"
+    ):
+        jca.gravity_forces(model, at.v)
+    with pytest.raises(jc.ArgumentError, match="use MX"):
+        jca.gravity_forces(model, ca.SX.sym("q", model.nq))
+    with pytest.raises(jc.UnknownNameError, match="forward_dynamics"):
+        jca.function("forward_dynamic", model)
+    with pytest.raises(RuntimeError, match="q must be finite"):
+        jca.function("gravity_forces", model)(np.full(model.nq, np.nan))

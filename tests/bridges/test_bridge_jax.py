@@ -1,0 +1,217 @@
+"""Functions for JAX compute what those of the package do, and have their derivatives.
+
+That the shared operations have the right derivatives is shown for all functions in
+test_operations.py; here few are compiled, because compiling takes its time.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from bridge_cases import (
+    EPS,
+    arguments,
+    as_tuple,
+    close,
+    directions,
+    first,
+    is_configuration,
+    options,
+    outputs,
+    robot,
+    second,
+    state,
+)
+
+import jounce as jc
+from jounce.interop._bridge.functions import functions
+from jounce.interop._bridge.tangents import layout, to_tangent
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+try:
+    from jounce.interop import jax as jjax
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+jnp = jax.numpy
+
+FEW = ["forward_dynamics", "hybrid_dynamics", "body_pose", "step"]
+"""Partial derivatives in closed form, with two results, by dual numbers, with configurations."""
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(scope="module")
+def model():
+    return robot()
+
+
+def rates(model, q, tangent):
+    """The change of coordinates along a tangent vector, with a part that scales the quaternions."""
+    change = np.array(jc.coordinate_rates(model, q, tangent))
+    for joint in ("base_joint", "ball_joint"):
+        at = model.q_slice(joint).start
+        change[..., at : at + 4] += 0.7 * q[..., at : at + 4]
+    return change
+
+
+def bridged(model, name):
+    return lambda values: as_tuple(getattr(jjax, name)(model, **values, **options(name, model)))
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_values_and_changes_are_those_of_the_package(model, name):
+    given, d = arguments(name, state(model, 3)), directions(model, name, (3,))
+    changes = {x: rates(model, given[x], d[x]) if is_configuration(x) else d[x] for x in d}
+
+    @jax.jit
+    def run(given, changes):
+        return jax.jvp(bridged(model, name), (given,), (changes,))
+
+    values, derivatives = run(given, changes)
+    results, expected = first(model, name, given, d)
+    for x, value, found, result, change in zip(
+        outputs(model, name), values, derivatives, results, expected, strict=True
+    ):
+        assert close(value, result, 4 * EPS)
+        if x.is_configuration:
+            change = jc.coordinate_rates(model, result, change)
+        assert close(found, change, 2**14 * EPS)
+
+
+@pytest.mark.parametrize("name", ["body_pose"])
+def test_second_derivatives_are_nested_first_ones(model, name):
+    given, pieces = arguments(name, state(model)), layout(model)
+    d, e = (directions(model, name, seed=seed) for seed in (1, 2))
+
+    def moved(values, changes, length):
+        return {
+            x: jjax.integrate(model, value, length * changes[x])
+            if is_configuration(x)
+            else value + length * changes[x]
+            for x, value in values.items()
+        }
+
+    def slope(t):
+        def along(s):
+            return bridged(model, name)(moved(moved(given, e, t), d, s))
+
+        ends, changes = jax.jvp(along, (0.0,), (1.0,))
+        return tuple(
+            to_tangent(jnp, pieces, end, change) if x.is_configuration else change
+            for x, end, change in zip(outputs(model, name), ends, changes, strict=True)
+        )
+
+    found = jax.jit(lambda: jax.jvp(slope, (0.0,), (1.0,))[1])()
+    for one, other in zip(found, second(model, name, given, d, e), strict=True):
+        assert close(one, other, 1e-9)
+
+
+def test_both_modes_and_the_hessian_are_the_packages_own(model):
+    at, w = state(model), np.linspace(-1, 1, model.nv)
+
+    def energy(dv, v):
+        return w @ jjax.forward_dynamics(model, jjax.integrate(model, at.q, dv), v, at.tau)
+
+    zero = jnp.zeros(model.nv)
+    compiled = jax.jit(lambda x, v: (jax.grad(energy)(x, v), jax.hessian(energy, (0, 1))(x, v)))
+    gradient, hessian = compiled(zero, at.v)
+    by = jc.vjp(jc.forward_dynamics, model, (at.q, at.v, at.tau), w)
+    expected = jc.forward_dynamics_hessian(model, at.q, at.v, at.tau, w)
+    assert close(gradient, by.q, 2**12 * EPS)
+    assert close(hessian[0][0], expected.dqdq, 2**16 * EPS)
+    assert close(hessian[0][1], expected.dqdv, 2**16 * EPS)
+    assert close(hessian[1][1], expected.dvdv, 2**16 * EPS)
+
+
+def test_gradients_by_components_pass_jaxs_own_check(model):
+    from jax.test_util import check_grads
+
+    at = state(model)
+    function = jax.jit(lambda q: jjax.potential_energy(model, q))
+    check_grads(function, (at.q,), order=2, modes=["rev"], eps=1e-4, atol=1e-6, rtol=1e-6)
+
+
+def test_vmap_is_one_batched_call_and_broadcasts(model):
+    at, single = state(model, 4), state(model, seed=3)
+    mapped = jax.vmap(lambda q, tau: jjax.forward_dynamics(model, q, single.v, tau), (0, None))
+    compiled = jax.jit(jax.vmap(mapped, (None, 0))).lower(at.q, at.tau).compile()
+    assert compiled.as_text().count('custom_call_target="jounce"') == 1
+    q, tau = at.q[None], at.tau[:, None]
+    expected = jc.forward_dynamics(model, q, single.v, tau)
+    assert close(compiled(at.q, at.tau), expected, 4 * EPS)
+    leading = jjax.forward_dynamics(model, q, single.v, tau)
+    assert close(leading, expected, 4 * EPS)
+
+
+def test_a_scan_is_a_rollout_and_its_gradient_the_adjoint(model):
+    at = state(model)
+    forces = 0.3 * np.random.default_rng(0).standard_normal((5, model.nv))
+
+    def last(forces):
+        def advance(carry, tau):
+            return tuple(jjax.step(model, *carry, tau, 0.01, method="rkmk2")), None
+
+        return jax.lax.scan(advance, (jnp.asarray(at.q), jnp.asarray(at.v)), forces)[0]
+
+    value, gradient = jax.jit(lambda x: (last(x), jax.grad(lambda x: last(x)[1].sum())(x)))(forces)
+    expected = jc.rollout(model, at.q, at.v, forces, 0.01, method="rkmk2")
+    assert close(value[0], expected.q[-1], 64 * EPS)
+    weights = np.zeros((6, model.nv))
+    weights[-1] = 1.0
+    adjoint = jc.rollout_vjp(model, at.q, at.v, forces, 0.01, (None, weights), method="rkmk2")
+    assert close(gradient, adjoint.tau, 2**12 * EPS)
+
+
+def test_32_bits_go_in_and_out_and_64_are_between(model):
+    at = state(model)
+    with jax.enable_x64(False):
+        arrays = [jnp.asarray(x) for x in (at.q, at.v, at.tau)]
+        found = jjax.forward_dynamics(model, *arrays)
+        assert found.dtype == jnp.float32
+    exact = jc.forward_dynamics(model, *(np.asarray(x, float) for x in arrays))
+    assert np.array_equal(found, exact.astype(np.float32))
+    with pytest.raises(jc.ArgumentError, match="32 or 64 bits, got complex"):
+        jjax.potential_energy(model, at.q + 0j)
+
+
+def test_errors_name_the_function_and_the_place(model):
+    at = state(model, 3)
+    with pytest.raises(jc.ArgumentError, match=r"gravity_forces\(\): q must have shape"):
+        jjax.gravity_forces(model, at.v)
+    with pytest.raises(jc.ArgumentTypeError, match="needs the argument 'v'"):
+        jjax.kinetic_energy(model, at.q)
+    with pytest.raises(jc.ArgumentError, match="do not broadcast"):
+        jjax.kinetic_energy(model, at.q, np.zeros((2, model.nv)))
+    q = np.array(at.q)
+    q[1, 7] = np.nan
+    failed = "gravity_forces.*not a finite number: q.7. in state 1"
+    with pytest.raises(jax.errors.JaxRuntimeError, match=failed):
+        jjax.gravity_forces(model, q)
+    marked = jjax.gravity_forces(model, q, on_failure="nan")
+    assert np.isnan(marked[1]).all()
+    assert close(marked[::2], jc.gravity_forces(model, q[::2]), 16 * EPS)
+
+
+def test_empty_batches_and_equal_models(model):
+    found = jjax.gravity_forces(model, np.zeros((0, model.nq)))
+    assert found.shape == (0, model.nv)
+    again = robot()
+    q = state(model).q
+    assert np.array_equal(jjax.gravity_forces(again, q), jc.gravity_forces(model, q))
+
+
+def test_signatures_are_those_of_the_package():
+    for name in functions():
+        own = list(inspect.signature(getattr(jjax, name)).parameters.values())
+        kept = inspect.signature(getattr(jc, name)).parameters
+        assert [p for p in own if p.name not in ("threads", "on_failure")] == [
+            p for p in kept.values() if p.name not in ("out", "threads", "order")
+        ]
+        assert "For arrays of JAX" in getattr(jjax, name).__doc__

@@ -1,0 +1,88 @@
+"""What SciPy's solvers take: motions, operators and residuals against those of the package."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bridge_cases import EPS, close, robot, state
+
+import jounce as jc
+
+pytest.importorskip("scipy", reason="SciPy is not installed")
+
+from scipy.integrate import solve_ivp
+from scipy.optimize import least_squares
+from scipy.sparse.linalg import cg
+
+from jounce.interop import scipy as jscipy
+
+
+@pytest.fixture(scope="module")
+def model():
+    return robot()
+
+
+@pytest.mark.parametrize("passive", [False, True])
+def test_solve_ivp_follows_the_motion_of_simulate(model, passive):
+    at = state(model)
+    motion = jscipy.RightHandSide(model, passive=passive)
+    found = solve_ivp(
+        motion, (0, 0.2), motion.pack(at.q, at.v), method="DOP853", rtol=1e-10, atol=1e-12
+    )
+    exact = jc.simulate(model, at.q, at.v, [0, 0.2], passive=passive, rtol=1e-12, atol=1e-12)
+    q, v = motion.unpack(found.y[:, -1])
+    assert np.abs(jc.difference(model, exact.q[-1], q)).max() < 1e-8
+    assert np.abs(v - exact.v[-1]).max() < 1e-7
+
+
+def test_the_jacobian_is_that_of_the_right_hand_side(model):
+    at = state(model)
+    motion = jscipy.RightHandSide(model, at.tau, passive=True)
+    y, h = motion.pack(at.q, at.v), 2.0**-14
+    steps = h * np.eye(y.size)
+    columns = [
+        (8 * (motion(0, y + s) - motion(0, y - s)) - motion(0, y + 2 * s) + motion(0, y - 2 * s))
+        / (12 * h)
+        for s in steps
+    ]
+    assert close(motion.jac(0, y), np.transpose(columns), 1e-9)
+    together = motion(0, np.stack([y, y], axis=1))
+    assert close(together[:, 1], motion(0, y), 2**10 * EPS)
+
+
+def test_operators_are_the_mass_matrix_and_its_inverse(model):
+    at = state(model)
+    M, inverse = jscipy.mass_operator(model, at.q), jscipy.inverse_mass_operator(model, at.q)
+    dense = jc.mass_matrix(model, at.q)
+    assert close(M @ np.eye(model.nv), dense, 64 * EPS)
+    assert close(M.T @ at.v, dense @ at.v, 64 * EPS)
+    assert close(inverse @ (M @ at.v), at.v, 2**12 * EPS)
+    solved, status = cg(M, at.tau, rtol=1e-12, M=inverse)
+    assert status == 0
+    assert close(solved, np.linalg.solve(dense, at.tau), 1e-9)
+    with pytest.raises(jc.ArgumentError, match="q must have shape"):
+        jscipy.mass_operator(model, at.v)
+
+
+@pytest.mark.parametrize("by", ["q", "a"])
+def test_residuals_have_their_jacobian_and_are_solved(model, by):
+    at, there = state(model), state(model, seed=5)
+    given = {"q": at.q, "v": at.v, "a": at.a}
+    goal = {"q": jc.integrate(model, at.q, 0.1 * there.v), "a": there.a}
+    target = jc.inverse_dynamics(model, **{**given, by: goal[by]})
+    residuals = jscipy.Residuals(jc.inverse_dynamics, model, given, by, target, 0.5)
+    found = least_squares(residuals, residuals.start, jac=residuals.jac, xtol=1e-15, gtol=1e-15)
+    assert found.cost < 1e-18
+    x, h = residuals.start + 0.1, 2.0**-10
+    steps = h * np.eye(x.size)
+    columns = [
+        (8 * (residuals(x + s) - residuals(x - s)) - residuals(x + 2 * s) + residuals(x - 2 * s))
+        / (12 * h)
+        for s in steps
+    ]
+    assert close(residuals.jac(x), np.transpose(columns), 1e-8)
+
+
+def test_an_unknown_that_is_no_argument_is_named(model):
+    with pytest.raises(jc.ArgumentTypeError, match="'tau'"):
+        jscipy.Residuals(jc.gravity_forces, model, {"q": state(model).q}, "tau")

@@ -1,0 +1,123 @@
+"""Functions for PyTorch compute what those of the package do, and have their derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bridge_cases import EPS, ONCE, arguments, as_tuple, close, options, robot, state
+
+import jounce as jc
+from jounce.interop._bridge.functions import functions
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: `make torch` installs it")
+
+from jounce.interop import torch as jtorch  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:Dynamo")
+
+FEW = ("forward_dynamics", "body_pose", "integrate", "step")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return robot()
+
+
+def tensors(name, at, grad=False):
+    given = arguments(name, at).items()
+    return {x: torch.tensor(np.array(value), requires_grad=grad) for x, value in given}
+
+
+@pytest.mark.parametrize("name", list(functions()))
+def test_values_are_those_of_the_package(model, name):
+    at = state(model, 3)
+    found = getattr(jtorch, name)(model, **tensors(name, at), **options(name, model))
+    expected = getattr(jc, name)(model, **arguments(name, at), **options(name, model))
+    for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
+        assert np.array_equal(one.numpy(), other)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_pytorchs_own_checks_pass_in_both_modes_and_orders(model, name):
+    given = tensors(name, state(model), grad=True)
+
+    def run(*values):
+        values = dict(zip(given, values, strict=True))
+        return getattr(jtorch, name)(model, **values, **options(name, model))
+
+    every = tuple(given.values())
+    assert torch.autograd.gradcheck(run, every, check_forward_ad=True, fast_mode=True)
+    assert torch.autograd.gradgradcheck(run, every, fast_mode=True)
+    assert name not in ONCE
+
+
+def test_hessians_are_those_of_the_package(model):
+    at, w = state(model), torch.linspace(-1, 1, model.nv, dtype=torch.float64)
+    q, v, tau = (torch.tensor(x) for x in (at.q, at.v, at.tau))
+
+    def weighted(dv):
+        return w @ jtorch.forward_dynamics(model, jtorch.integrate(model, q, dv), v, tau)
+
+    zero = torch.zeros(model.nv, dtype=torch.float64)
+    expected = jc.forward_dynamics_hessian(model, at.q, at.v, at.tau, w.numpy()).dqdq
+    func = torch.func
+    for hessian in (func.hessian, lambda f: func.jacrev(func.jacrev(f))):
+        assert close(hessian(weighted)(zero).numpy(), expected, 2**16 * EPS)
+    with pytest.raises(NotImplementedError, match="does not nest forward mode"):
+        func.jacfwd(func.jacfwd(weighted))(zero)
+
+
+def test_vmap_is_a_batch_and_shared_arguments_get_summed_gradients(model):
+    at, single = state(model, 4), state(model, seed=3)
+    q, v, tau = torch.tensor(at.q), torch.tensor(single.v, requires_grad=True), torch.tensor(at.tau)
+    mapped = torch.func.vmap(lambda q, tau: jtorch.forward_dynamics(model, q, v, tau))(q, tau)
+    expected = jc.forward_dynamics(model, at.q, single.v, at.tau)
+    assert close(mapped.detach().numpy(), expected, 4 * EPS)
+    w = np.ones((4, model.nv))
+    jtorch.forward_dynamics(model, q, v, tau).sum().backward()
+    by = jc.vjp(jc.forward_dynamics, model, (at.q, single.v, at.tau), w)
+    assert close(v.grad.numpy(), by.v.sum(0), 2**12 * EPS)
+
+
+def test_forward_mode_is_not_zero(model):
+    at = state(model)
+    q, v, tau = (torch.tensor(x) for x in (at.q, at.v, at.tau))
+    _, change = torch.func.jvp(lambda v: jtorch.forward_dynamics(model, q, v, tau), (v,), (v,))
+    expected = jc.jvp(jc.forward_dynamics, model, (at.q, at.v, at.tau), (None, at.v, None))
+    assert close(change.numpy(), expected.derivative, 2**12 * EPS)
+
+
+def test_compiled_functions_have_gradients_and_refuse_forward_mode(model):
+    at = state(model)
+    q = torch.tensor(at.q, requires_grad=True)
+    v, tau = torch.tensor(at.v), torch.tensor(at.tau)
+
+    def cost(q):
+        return (jtorch.forward_dynamics(model, q, v, tau) ** 2).sum()
+
+    cost(q)  # what is compiled must be known
+    compiled = torch.compile(cost, fullgraph=True, backend="aot_eager")
+    (found,) = torch.autograd.grad(compiled(q), q)
+    (expected,) = torch.autograd.grad(cost(q), q)
+    assert close(found.numpy(), expected.numpy(), 16 * EPS)
+    jtorch.bias_forces(model, q, v)
+    forward = torch.compile(
+        lambda v: torch.func.jvp(lambda v: jtorch.bias_forces(model, q, v), (v,), (v,))[1],
+        fullgraph=True,
+        backend="aot_eager",
+    )
+    with pytest.raises(Exception, match=r"no forward-mode derivative inside|Unsupported"):
+        forward(v)
+
+
+def test_32_bits_go_in_and_out_and_64_are_between(model):
+    at = state(model)
+    given = [torch.tensor(x, dtype=torch.float32) for x in (at.q, at.v, at.tau)]
+    found = jtorch.forward_dynamics(model, *given)
+    exact = jc.forward_dynamics(model, *(x.double().numpy() for x in given))
+    assert found.dtype == torch.float32
+    assert np.array_equal(found.numpy(), exact.astype(np.float32))
+    with pytest.raises(jc.ArgumentError, match="32 or 64 bits"):
+        jtorch.potential_energy(model, torch.tensor(at.q, dtype=torch.float16))
+    with pytest.raises(jc.ArgumentError, match="on the CPU"):
+        jtorch.potential_energy(model, torch.empty(model.nq, device="meta"))

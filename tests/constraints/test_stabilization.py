@@ -1,0 +1,146 @@
+"""Baumgarte's stabilization: rows are damped springs, and derivatives and series know it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from constraints_cases import close, robot, states
+
+import jounce as jc
+from jounce.constraints.rows_series import jacobian_coefficients
+
+ALPHA, BETA = 3.0, 4.0
+SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+
+
+def sets(model):
+    """Constraints with a target somewhere near q, and one without."""
+    names = [j for j in model.joint_names if model.v_slice(j).stop - model.v_slice(j).start == 1]
+    return {
+        "weld": [jc.Weld("tool")],
+        "loop": [jc.Loop("tool", "other", free=("rz",))],
+        "points": [jc.Point("tool", "other")],
+        "rod and gears": [
+            jc.Distance("tool", "other", anchor=(0.3, 2.0, 1.0)),
+            jc.Coupling({names[0]: (0.5, 0.3, -0.2, 0.1), names[-1]: 2.0}, offset=None),
+        ],
+        "wheel": [jc.Rolling("tool", 0.3, axis=(0.2, 0.5, 1.0))],
+    }
+
+
+def case(name, count=None):
+    """A set with targets that q misses a little, and rates that it does not allow."""
+    model = robot("free_root")
+    at = states(model, count=1)
+    held = jc.Constraints(model, sets(model)[name]).at(at.q[0])
+    q = jc.integrate(model, at.q[0], 0.05 * at.rng.standard_normal(model.nv))
+    return model, held.stabilized(ALPHA, BETA), q, at.v[0], at.tau[0]
+
+
+@pytest.mark.parametrize("name", sets(robot("free_root")))
+def test_accelerations_of_rows(name):
+    model, c, q, v, tau = case(name)
+    a = jc.constrained_dynamics(model, q, v, tau, c).a
+    e = c.residual(q)
+    assert np.abs(e).max() > 1e-3
+    expected = -2 * ALPHA * c.velocity(q, v) - BETA**2 * e
+    found = c.acceleration(q, v, a)
+    digits = 9
+    if name in ("weld", "loop"):  # their turns are measured by sines, not by angles
+        angle = np.linalg.norm(e[:3])
+        turns = np.array([0, 1] if name == "loop" else [0, 1, 2])
+        scaled = e.copy()
+        scaled[turns] *= np.sin(angle) / angle if name == "weld" else 1.0
+        expected = -2 * ALPHA * c.velocity(q, v) - BETA**2 * scaled
+    close(found, expected, digits)
+
+
+@pytest.mark.parametrize("name", sets(robot("free_root")))
+def test_derivatives_and_the_first_order_of_the_series(name):
+    model, c, q, v, tau = case(name)
+    d = jc.constrained_dynamics_derivatives(model, q, v, tau, c)
+    h = 1e-3
+    dq, dv = np.random.default_rng(1).standard_normal((2, model.nv))
+
+    def moved(s):
+        at = jc.integrate(model, q, s * h * dq)
+        return np.concatenate(jc.constrained_dynamics(model, at, v + s * h * dv, tau, c))
+
+    slope = sum(w * (moved(s) - moved(-s)) for s, w in SLOPE.items()) / h
+    close(np.concatenate([d.a_dq @ dq + d.a_dv @ dv, d.force_dq @ dq + d.force_dv @ dv]), slope, 7)
+    series = jc.constrained_dynamics_series(model, q, v, np.stack([tau, tau]), c)
+    plain = jc.constrained_dynamics(model, q, v, tau, c)
+    close(series.a[0], plain.a, 10)
+    close(series.force[0], plain.force, 10)
+    tau_rate = series.a[0] * 0 + tau
+    close(series.a[1], d.a_dq @ v + d.a_dv @ plain.a + d.a_dtau @ tau_rate, 9)
+    close(series.force[1], d.force_dq @ v + d.force_dv @ plain.a + d.force_dtau @ tau_rate, 9)
+
+
+@pytest.mark.parametrize("name", sets(robot("free_root")))
+def test_each_order_is_the_rate_of_the_one_before(name):
+    """Along the motion itself, by differences of eighth order in time."""
+    model, c, q, v, tau = case(name)
+    v = 0.3 * v
+    forces = np.zeros((8, model.nv))
+    forces[0] = tau
+    start = jc.constrained_dynamics_series(model, q, v, forces, c)
+    # (q, v) after a time s by the motion's own Taylor series, in small steps
+    steps, h = 40, 1e-3
+
+    def after(s):
+        at, rate = q, v
+        dt = s * h / steps
+        for _ in range(steps):
+            x = jc.constrained_dynamics_series(model, at, rate, forces[:4], c).a
+            mean = rate + dt / 2 * x[0] + dt**2 / 6 * x[1] + dt**3 / 24 * x[2]
+            bracket = np.zeros(model.nv)  # of the free root: Magnus, fourth order
+            w0, w1 = rate[:3], dt * x[0][:3]
+            bracket[:3] = -dt / 12 * np.cross(w1, w0)
+            bracket[3:6] = -dt / 12 * (np.cross(w1, rate[3:6]) + np.cross(dt * x[0][3:6], w0))
+            at = jc.integrate(model, at, dt * (mean - bracket))
+            rate = rate + dt * x[0] + dt**2 / 2 * x[1] + dt**3 / 6 * x[2] + dt**4 / 24 * x[3]
+        return jc.constrained_dynamics_series(model, at, rate, forces, c)
+
+    near = {s: (after(s), after(-s)) for s in SLOPE}
+    for k in (0, 1):
+        slope = sum(w * (near[s][0][k] - near[s][1][k]) for s, w in SLOPE.items()) / h
+        for order in range(4):
+            close(slope[order], start[k][order + 1], 5)
+
+
+@pytest.mark.parametrize("name", ["rod and gears"])
+def test_errors_are_those_of_a_damped_spring(name):
+    """The residual solves e'' + 2 alpha e' + beta^2 e = 0, at every order."""
+    model, c, q, v, tau = case(name)
+    orders = 7
+    forces = np.zeros((orders, model.nv))
+    forces[0] = tau
+    motion = np.vstack([v, jc.constrained_dynamics_series(model, q, v, forces, c).a])
+    J = jacobian_coefficients(c, q, motion)
+    factorial = np.cumprod([1.0, *range(1, orders + 2)])
+    rates = [
+        factorial[k] * sum(J[i] @ motion[k - i] / factorial[k - i] for i in range(k + 1))
+        for k in range(orders + 1)
+    ]
+    e = [c.residual(q), *rates]
+    for k in range(orders):
+        close(e[k + 2] + 2 * ALPHA * e[k + 1] + BETA**2 * e[k], 0.0, 8, np.abs(e[k + 2]).max())
+
+
+def test_gains_are_kept_and_checked():
+    model, c, q, v, _tau = case("weld")
+    assert c.stabilization == (ALPHA, BETA)
+    assert c.stabilized(2.0).stabilization == (2.0, 2.0)
+    assert c.at(q).stabilization == (ALPHA, BETA)
+    assert pickle.loads(pickle.dumps(c)).stabilization == (ALPHA, BETA)
+    assert jc.Constraints(model, c.items).stabilization == (0.0, 0.0)
+    with pytest.raises(jc.errors.ArgumentError, match="must not be negative"):
+        c.stabilized(-1.0)
+    with pytest.raises(jc.errors.ArgumentError, match="stabilization"):
+        jc.Constraints(model, c.items, stabilization=(1.0, np.nan))
+    twice = jc.Constraints(model, [*c.items, *c.items], stabilization=(1.0, 1.0))
+    with pytest.raises(jc.errors.ArgumentError, match="not unique"):
+        jc.constrained_dynamics_series(model, q, v, np.zeros((3, model.nv)), twice)

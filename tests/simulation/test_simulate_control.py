@@ -1,0 +1,137 @@
+"""Servos in simulations, what Ctrl-C leaves of motions with events, and the bar on long runs."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce.simulation import progress as bars
+
+TIMES = np.linspace(0.0, 0.2, 5)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    model = jc.models.mixed_tree(1)
+    rng = np.random.default_rng(5)
+    q = jc.random_configuration(model, rng)
+    return model, q, 0.3 * rng.standard_normal(model.nv), rng
+
+
+def controls(model, rng):
+    ref = jc.random_configuration(model, rng)
+    gains = {"kp": rng.random(model.nv), "kd": rng.random(model.nv)}
+    return {
+        "held": jc.Control(**gains, q_ref=ref),
+        "limited": jc.Control(**gains, q_ref=ref, force_limits=np.full(model.nv, 0.2)),
+        "moving": jc.Control(**gains, q_ref=ref, v_ref=rng.standard_normal(model.nv)),
+        "passive": jc.Control(passive=True, kd=1.0),
+        "prescribed": jc.Control(kd=0.5, prescribed=np.arange(model.nv) == model.nv - 1),
+    }
+
+
+@pytest.mark.parametrize("kind", ["held", "limited", "moving", "passive", "prescribed"])
+def test_a_control_acts_as_in_a_rollout(robot, kind):
+    """The compiled servos of rollouts, at every stage of the same steps."""
+    model, q, v, rng = robot
+    control = controls(model, rng)[kind]
+    rest = np.zeros((20, model.nv))
+    expected = jc.rollout(model, q, v, rest, 0.01, every=5, control=control)
+    got = jc.simulate(model, q, v, TIMES, control, "rkmk4", dt=0.01)
+    np.testing.assert_allclose(got.q, expected.q, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(got.v, expected.v, rtol=0, atol=1e-10)
+
+
+def test_stops_of_a_control_act_in_a_simulation():
+    builder = jc.ModelBuilder()
+    builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1, com=(0, 0, -1), upper=0.3)
+    model, control = builder.build(), jc.Control(stops=True)
+    expected = jc.rollout(model, [0.2], [2.0], np.zeros((40, 1)), 5e-3, every=10, control=control)
+    got = jc.simulate(model, [0.2], [2.0], TIMES, control, "rkmk4", dt=5e-3)
+    np.testing.assert_allclose(got.q, expected.q, rtol=0, atol=1e-13)
+    assert got.q.max() > 0.3
+
+
+def test_references_in_rows_belong_to_the_times():
+    """A stiff servo follows a line between two references."""
+    builder = jc.ModelBuilder(gravity=(0, 0, 0))
+    model = builder.add_body("m", joint="prismatic", axis=(1, 0, 0), mass=1.0).build()
+    ref = np.array([[0.0], [0.1], [0.2], [0.3], [0.4]])
+    control = jc.Control(kp=1e4, kd=200.0, q_ref=ref, v_ref=[2.0])
+    got = jc.simulate(model, [0.0], [2.0], TIMES, control)
+    np.testing.assert_allclose(got.q, ref, rtol=0, atol=1e-9)
+
+
+def test_servos_have_no_series():
+    model = jc.models.chain(2)
+    with pytest.raises(jc.ArgumentError, match="answers to the state"):
+        jc.simulate(model, [0, 0], [0, 0], TIMES, jc.Control(kd=1.0), "taylor")
+
+
+def test_a_control_that_does_not_fit_is_named():
+    model = jc.models.chain(2)
+    with pytest.raises(jc.ArgumentError, match=r"control.kp needs control.q_ref"):
+        jc.simulate(model, [0, 0], [0, 0], TIMES, jc.Control(kp=1.0))
+    c = jc.Constraints(model, [jc.Coupling({"joint0": 1.0, "joint1": -1.0})])
+    given = jc.Control(prescribed=["joint0"])
+    with pytest.raises(jc.ArgumentError, match="prescribed joints and constraints"):
+        jc.simulate(model, [0, 0], [0, 0], TIMES, given, constraints=c)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_an_interruption_keeps_what_was_computed(method, batch):
+    """The times that some state has reached, marked; events too."""
+    builder = jc.ModelBuilder()
+    builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1, com=(0, 0, -1))
+    model, calls = builder.build(), []
+
+    def control(t, q, v):
+        calls.append(t)
+        if np.max(t) > 1.5:
+            raise KeyboardInterrupt
+        return np.zeros((*np.shape(q)[:-1], 1)) if method == "dop853" else np.zeros((1, 1))
+
+    passes = jc.coordinate_event(model, model.joint_names[0], 0.0)
+    t, q = np.linspace(0.0, 10.0, 101), np.full((*batch, 1), 0.5)
+    got = jc.simulate(model, q, [0.0], t, control, method, events=[passes])
+    assert got.interrupted
+    assert calls
+    assert 5 < len(got) < len(t)
+    alone = jc.simulate(model, [0.5], [0.0], t)[: len(got)]
+    first = got.q[(0,) * len(batch)]
+    assert np.isfinite(first).all()
+    np.testing.assert_allclose(first, alone.q, rtol=0, atol=1e-6)
+    if method == "taylor":
+        assert [event.direction for event in got.events[:1]] == [-1]
+
+
+def test_long_runs_show_a_bar(monkeypatch):
+    console = pytest.importorskip("rich.console").Console(
+        file=io.StringIO(), force_terminal=True, width=80
+    )
+    monkeypatch.setattr(bars, "DELAY", 0.0)
+    with bars.progress(1.0, 3.0, console=console) as report:
+        report(2.5)
+    assert "1.5 of 2 s" in console.file.getvalue()
+
+
+def test_short_runs_and_runs_without_a_terminal_show_nothing(monkeypatch):
+    console = pytest.importorskip("rich.console").Console(file=io.StringIO(), force_terminal=True)
+    with bars.progress(0.0, 1.0, console=console) as report:
+        report(0.5)
+    assert console.file.getvalue() == ""
+    with bars.progress(0.0, 1.0) as report:
+        assert report is bars.silent
+
+
+def test_without_rich_nothing_is_shown(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(bars.importlib, "import_module", missing)
+    with bars.progress(0.0, 1.0, console=object()) as report:
+        assert report is bars.silent

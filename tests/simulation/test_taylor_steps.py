@@ -1,0 +1,128 @@
+"""Taylor steps in rollouts, and their exact derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+ROBOTS = {
+    "mixed": lambda: jc.models.mixed_tree(0),
+    "aerial": jc.models.aerial_manipulator,
+    "arm": lambda: jc.models.chain(3),
+}
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def robot(request):
+    model = ROBOTS[request.param]()
+    rng = np.random.default_rng(4)
+    q, v = jc.random_configuration(model, rng), rng.standard_normal(model.nv)
+    return model, q, v, rng.standard_normal(model.nv), rng
+
+
+@pytest.mark.parametrize("order", [4, 12])
+def test_derivatives_are_those_of_the_very_step(robot, order):
+    """Central differences of the step, extrapolated: their error is h^4 and rounding / h."""
+    model, q, v, tau, rng = robot
+    f_ext = rng.standard_normal((model.n_bodies, 6))
+    dt, n = 0.02, model.nv
+    options = {"method": "taylor", "order": order, "actuated": np.ones(n, bool)}
+    got = jc.linearize_step(model, q, v, tau, dt, f_ext, **options)
+    step = jc.step(model, q, v, tau, dt, f_ext, "taylor", order=order)
+    np.testing.assert_allclose(got.q, step.q, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(got.v, step.v, rtol=0, atol=1e-12)
+    d = rng.standard_normal((3, n))
+
+    def moved(s):
+        start = jc.integrate(model, q, s * d[0]), v + s * d[1], tau + s * d[2]
+        end = jc.step(model, *start, dt, f_ext, "taylor", order=order)
+        return np.concatenate([jc.difference(model, step.q, end.q), end.v - step.v])
+
+    h = 1e-3
+    wide, near = ((moved(s) - moved(-s)) / (2 * s) for s in (2 * h, h))
+    expected = (4 * near - wide) / 3
+    along = got.A @ np.concatenate([d[0], d[1]]) + got.B @ d[2]
+    scale = 1 + np.abs(expected).max()
+    np.testing.assert_allclose(along / scale, expected / scale, rtol=0, atol=1e-9)
+
+
+def test_of_high_order_they_are_those_of_every_exact_method(robot):
+    """Against the analytic derivatives of Runge-Kutta steps, which take another way."""
+    model, q, v, tau, _ = robot
+    got = jc.linearize_step(model, q, v, tau, 2e-3, method="taylor", order=14)
+    other = jc.linearize_step(model, q, v, tau, 2e-3, method="dop853")
+    scale = 1 + np.abs(other.A).max()
+    np.testing.assert_allclose(got.A, other.A, rtol=0, atol=1e-11 * scale)
+    np.testing.assert_allclose(got.B, other.B, rtol=0, atol=1e-11 * (1 + np.abs(other.B).max()))
+
+
+def test_batches_of_linearized_taylor_steps(robot):
+    model, q, v, tau, _ = robot
+    dt = np.array([0.01, 0.02])
+    both = jc.linearize_step(model, q, v, tau, dt, method="taylor", order=6)
+    for k in range(2):
+        alone = jc.linearize_step(model, q, v, tau, dt[k], method="taylor", order=6)
+        np.testing.assert_allclose(both.A[k], alone.A, rtol=0, atol=1e-13)
+    assert jc.linearize_step(model, q[None][:0], v, tau, 0.1, method="taylor").A.shape == (
+        0,
+        2 * model.nv,
+        2 * model.nv,
+    )
+
+
+@pytest.mark.parametrize("hold", ["zero", "first"])
+def test_a_rollout_is_a_row_of_steps(robot, hold):
+    model, q, v, _, rng = robot
+    rows = rng.standard_normal((2, 4 + (hold == "first"), model.nv))
+    f_ext = rng.standard_normal((*rows.shape[1:2], model.n_bodies, 6))
+    got = jc.rollout(model, q, v, rows, 2e-3, f_ext, "taylor", every=2, hold=hold, order=16)
+    fine = jc.rollout(model, q, v, rows, 2e-3, f_ext, "dop853", every=2, hold=hold)
+    assert got.q.shape == (2, 3, model.nq)
+    np.testing.assert_allclose(got.q, fine.q, rtol=0, atol=1e-11)
+    if hold == "zero":
+        now = q, v
+        for k in range(2):
+            now = jc.step(model, *now, rows[0, k], 2e-3, f_ext[k], "taylor", order=16)
+        np.testing.assert_allclose(got.v[0, 1], now[1], rtol=0, atol=1e-13)
+
+
+def test_failures_of_rollouts_are_marked_or_named():
+    model = jc.models.chain(3)
+    rows = np.zeros((2, 5, 3))
+    rows[1, 2] = 1e200
+    start = model, np.zeros(3), np.zeros(3), rows, 0.01
+    marked = jc.rollout(*start, method="taylor", on_failure="mark")
+    assert marked.failed_at.tolist() == [-1, 2]
+    assert np.isnan(marked.q[1, 3:]).all()
+    assert np.isfinite(marked.q[0]).all()
+    assert np.isfinite(marked.q[1, :3]).all()
+    with pytest.raises(jc.DivergenceError, match=r"step 2 of the rollout.*state \[1\]"):
+        jc.rollout(*start, method="taylor")
+    out = np.empty((2, 6, 3)), np.empty((2, 6, 3)), np.empty(2, np.int64)
+    again = jc.rollout(*start, method="taylor", on_failure="mark", out=out)
+    assert again.q is out[0]
+    np.testing.assert_array_equal(out[2], [-1, 2])
+
+
+BAD = {
+    "order": ({"order": 1}, "order must be 2 to 30"),
+    "control": ({"control": jc.Control(kd=1.0)}, "takes no control"),
+    "every": ({"every": 0}, "every must be"),
+    "shape": ({"tau": np.zeros(3)}, "tau must have shape"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_bad_arguments_are_named(mistake):
+    options, message = BAD[mistake]
+    given = {"tau": np.zeros((2, 3)), **options}
+    with pytest.raises(jc.ArgumentError, match=message):
+        jc.rollout(jc.models.chain(3), np.zeros(3), np.zeros(3), dt=0.1, method="taylor", **given)
+
+
+def test_linearized_taylor_steps_take_no_passive_forces():
+    model, zero = jc.models.chain(3), np.zeros(3)
+    with pytest.raises(jc.ArgumentError, match="neither passive"):
+        jc.linearize_step(model, zero, zero, zero, 0.1, method="taylor", passive=True)

@@ -1,0 +1,42 @@
+"""Workers that the tests of sweeps share."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from jounce.sweeps._executors import crew
+
+
+@pytest.fixture(scope="session")
+def dask():
+    """A scheduler and two workers, processes of their own, as a sweep starts them."""
+    config = pytest.importorskip("dask").config
+    pytest.importorskip("distributed")
+    patient = {
+        "distributed.comm.timeouts.connect": "3600s",
+        "distributed.comm.timeouts.tcp": "3600s",
+    }
+    with config.set(patient), crew("dask", 2) as made:
+        yield made.executor._client
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """A pool of two processes."""
+    with crew("processes", 2) as made:
+        yield made.executor
+
+
+@pytest.fixture(scope="session")
+def threads():
+    """A pool of three threads."""
+    with ThreadPoolExecutor(3) as pool:
+        yield pool
+
+
+@pytest.fixture(params=["here", "threads", "processes", "dask"])
+def executor(request):
+    """Each kind of executor."""
+    return None if request.param == "here" else request.getfixturevalue(request.param)

@@ -1,0 +1,240 @@
+"""Sweeps in files: they are continued after a crash, and only by the same sweep."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sweep_work as work
+from sweep_work import ROBOT, STATES, inputs
+
+import jounce as jc
+from jounce.errors import ArgumentError
+from jounce.sweeps._digest import fingerprint
+
+Q, V, _ = inputs()
+HERE = Path(__file__).parent
+HANGS = 3600
+
+
+@pytest.fixture(params=["npy", "zarr"])
+def file(request, tmp_path):
+    """A path of each kind."""
+    if request.param == "zarr":
+        pytest.importorskip("zarr")
+    return tmp_path / f"result.{request.param}"
+
+
+def test_a_file_holds_the_result(file, threads):
+    found = jc.sweep(jc.gravity_forces, ROBOT, Q, threads, file=file, block=256)
+    expected = jc.gravity_forces(ROBOT, Q)
+    assert np.asarray(found[:]).tobytes() == expected.tobytes()
+    if file.suffix == ".npy":
+        assert isinstance(found, np.memmap)
+        assert np.load(file).tobytes() == expected.tobytes()
+    again = jc.sweep(jc.gravity_forces, ROBOT, Q, file=file, block=256)
+    assert np.asarray(again[:]).tobytes() == expected.tobytes()
+
+
+def test_several_results_have_files_of_their_own(file):
+    for _ in range(2):  # the second finds everything in the file
+        found = jc.sweep(work.energies, ROBOT, (Q, V), file=file, block=512)
+        assert isinstance(found, work.Energies)
+        for mine, expected in zip(found, work.energies(ROBOT, Q, V), strict=True):
+            assert np.asarray(mine[:]).tobytes() == expected.tobytes()
+    if file.suffix == ".npy":
+        assert file.with_suffix(".kinetic.npy").exists()
+
+
+CRASH = """
+import sys
+import sweep_work as work
+import jounce as jc
+from jounce.sweeps import _chunks, _store
+
+_store.CHECKPOINT_SECONDS = 0.0
+_chunks.TASK_SECONDS = 0.0
+q = work.inputs()[0]
+constants = {"state": q[2000, -1], "mark": sys.argv[2]}
+jc.sweep(work.ends_its_process, work.ROBOT, q, file=sys.argv[1], constants=constants, block=64)
+"""
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory):
+    """Files of runs that were killed, and the mark that says so, by suffix; made once."""
+    made = {}
+
+    def crash(suffix):
+        if suffix not in made:
+            folder = tmp_path_factory.mktemp("crashed")
+            file, mark = folder / f"result{suffix}", str(folder / "killed")
+            command = [sys.executable, "-c", CRASH, str(file), mark]
+            done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=HANGS)
+            assert done.returncode == -9, done.stderr
+            made[suffix] = folder, mark
+        return made[suffix]
+
+    return crash
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".zarr"])
+def test_a_run_that_was_killed_is_continued(suffix, tmp_path, executor, crashed):
+    if suffix == ".zarr":
+        pytest.importorskip("zarr")
+    folder, mark = crashed(suffix)
+    shutil.copytree(folder, tmp_path / "copy")
+    file, constants = tmp_path / "copy" / f"result{suffix}", {"state": Q[2000, -1], "mark": mark}
+    told = []
+    found = jc.sweep(
+        work.ends_its_process,
+        ROBOT,
+        Q,
+        executor,
+        file=file,
+        block=64,
+        constants=constants,
+        progress=lambda done, states: told.append(done),
+    )
+    assert told[0] >= 1984  # 31 blocks were there
+    assert told[-1] == STATES
+    assert np.asarray(found[:]).tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
+
+
+def test_failures_are_remembered(file):
+    bad = Q.copy()
+    bad[[5, 2500], -1] = 1e9
+    for _ in range(2):
+        found = jc.sweep(work.refuses, ROBOT, bad, file=file, on_failure="mark", block=512)
+        assert found.failed.tolist() == [5, 2500]
+        assert found.messages == ("ValueError: too far",) * 2
+        assert np.isnan(found.result["tau"][5]).all()
+    with pytest.raises(jc.SweepError, match="state 5"):
+        jc.sweep(work.refuses, ROBOT, bad, file=file, block=512)
+
+
+def test_what_was_done_before_a_failure_is_kept(file):
+    bad = Q.copy()
+    bad[2500, -1] = 1e9
+    with pytest.raises(jc.SweepError, match="state 2500"):
+        jc.sweep(work.refuses, ROBOT, bad, file=file, block=256)
+    told = []
+    jc.sweep(
+        work.refuses,
+        ROBOT,
+        bad,
+        file=file,
+        on_failure="mark",
+        block=256,
+        progress=lambda done, states: told.append(done),
+    )
+    assert told[0] > 256
+
+
+def other(model, q):
+    return jc.gravity_forces(model, q) + 1
+
+
+OTHERS = {
+    "the function": {"function": other},
+    "the model": {"model": ROBOT.replace(gravity=(0.0, 0.0, -1.62))},
+    "the arrays": {"arrays": np.concatenate([Q[:-1], Q[:1]])},
+    "the constants": {"constants": {"f_ext": None}},
+    "the number of states": {"arrays": Q[:-1]},
+    "the size of blocks": {"block": 32},
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_another_sweep_is_refused(what, tmp_path):
+    call = {"function": jc.gravity_forces, "model": ROBOT, "arrays": Q, "file": tmp_path / "a.npy"}
+    jc.sweep(**call)
+    before = np.load(call["file"])
+    with pytest.raises(ArgumentError, match=f"another sweep: .*{what}"):
+        jc.sweep(**{**call, **OTHERS[what]})
+    assert np.load(call["file"]).tobytes() == before.tobytes()
+    if what == "the model":
+        found = jc.sweep(**{**call, **OTHERS[what]}, overwrite=True)
+        assert found.tobytes() != before.tobytes()
+
+
+def test_a_file_of_something_else_is_not_touched(file):
+    file.write_text("mine")
+    with pytest.raises(ArgumentError, match="not begun by a sweep"):
+        jc.sweep(jc.gravity_forces, ROBOT, Q, file=file)
+    assert file.read_text() == "mine"
+
+
+def test_fingerprints_tell_values_apart():
+    array = np.arange(6.0)
+    k = 2.0
+
+    def scaled(x, by=1.0):
+        return k * x * by
+
+    def rescaled(x, by=2.0):
+        return k * x * by
+
+    values = [
+        None,
+        True,
+        1,
+        1.0,
+        -0.0,
+        0.0,
+        "1",
+        b"1",
+        array,
+        array.astype(np.float32),
+        array.reshape(2, 3),
+        [array],
+        {"a": array},
+        {"a": array, "b": 1},
+        jc.mass_matrix,
+        jc.gravity_forces,
+        scaled,
+        rescaled,
+        functools.partial(scaled, by=1.0),
+        functools.partial(scaled, by=3.0),
+        other,
+        ROBOT,
+        jc.models.chain(2),
+        {1, 2},
+        np,
+        work.Energies,
+        np.float64(2.0),
+    ]
+    assert len({fingerprint(x) for x in values}) == len(values)
+    cycle = []
+    cycle.append(cycle)
+    assert fingerprint(cycle) == fingerprint(cycle)
+
+
+def test_fingerprints_are_the_same_in_every_process(python):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import sweep_work as w\n"
+        "from jounce.sweeps._digest import fingerprint as f\n"
+        "print(f(w.ROBOT), f(w.drawn), f(w.inputs()), f({'b', 'a', 'c'}))"
+    )
+    mine = (ROBOT, work.drawn, inputs(), {"b", "a", "c"})
+    assert python(code, str(HERE)).split() == list(map(fingerprint, mine))
+    assert fingerprint(pickle.loads(pickle.dumps(ROBOT))) == fingerprint(ROBOT)
+
+
+def test_a_function_changes_with_what_it_uses():
+    def named(text):
+        space = {"__name__": "somewhere"}
+        exec(text, space)
+        return fingerprint(space["f"])
+
+    base = "C = 1\ndef g(x): return x + 1\ndef f(x): return g(x) + C"
+    assert named(base) == named("\n" + base)
+    assert named(base) != named(base.replace("x + 1", "x + 2"))
+    assert named(base) != named(base.replace("C = 1", "C = 2"))
+    assert named(base) != named(base.replace("g(x) + C", "g(x) - C"))
