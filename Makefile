@@ -1,5 +1,5 @@
 # make demo | test | examples | bench | native-bench | lint: each sets up what it needs in .venv and build/.
-# make torch: tests of the front end for PyTorch, which is large. TORCH says what to install.
+# make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
 PYTHON ?= python3
@@ -56,7 +56,7 @@ demo: build
 test: $(VENV)/.test-$(ISA)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-TORCH ?= torch --index-url https://download.pytorch.org/whl/cpu
+TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py

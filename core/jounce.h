@@ -3,7 +3,7 @@
  * A kernel has named inputs and outputs, arrays of doubles whose trailing dimensions are contiguous,
  * and runs over a batch of states. The list tells what there is; shapes follow from a model and the
  * order r of a series. Nothing here raises or prints: a call returns a status, and what failed. Motions
- * of many steps (rollouts) and functions without a model (exponentials, quaternions) are not listed.
+ * of many steps (rollouts), constraints, and functions without a model (exponentials) are not listed.
  *
  *   const jounce_kernel* id = jounce_find_kernel("inverse_dynamics");
  *   jounce_call call = {0};

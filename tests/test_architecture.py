@@ -341,7 +341,10 @@ def test_every_module_lists_names_that_exist():
         except ImportError:  # of an extra that is not installed
             continue
         for public in getattr(module, "__all__", ()):
-            assert hasattr(module, public), f"{name}.{public}"
+            try:
+                assert hasattr(module, public), f"{name}.{public}"
+            except jc.MissingExtraError:  # a module of a package that is not installed
+                assert name == "jounce.interop"
 
 
 def importable():
