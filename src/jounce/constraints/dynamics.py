@@ -121,7 +121,7 @@ def constrained_dynamics(
     if not c.size:
         return _unconstrained(model, (q, v, tau, f_ext), out, threads)
     w = c._accelerations  # type: ignore[attr-defined]
-    given = (model, q, v, tau, w, c.table, f_ext)
+    given: tuple[Any, ...] = (model, q, v, tau, w, c.table, f_ext)
     if out is None:
         if c.size > _FEW_ROWS:
             a, force, rank = _local(*given, threads=threads)

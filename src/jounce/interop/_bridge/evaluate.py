@@ -58,9 +58,9 @@ def partials(own: Operation, arrays: Sequence[Array], by: str) -> list[Array]:
         for array, own_x in zip(arrays, own.inputs, strict=True)
     ]
     changes = evaluate(along, [*lifted, axes])[skipped:]
-    found = []
+    results = []
     for change, y in zip(changes, own.outputs, strict=True):
         lead = change.shape[: change.ndim - 1 - len(y.tangent)]
         last = np.moveaxis(change, len(lead), -1)
-        found.append(last.reshape((*lead, *y.tangent, *x.tangent)))
-    return found
+        results.append(last.reshape((*lead, *y.tangent, *x.tangent)))
+    return results
