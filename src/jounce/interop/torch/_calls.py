@@ -54,7 +54,7 @@ def _refuse_nested_forward_mode(own: Operation) -> None:
     """PyTorch lets the rule of a function see one forward mode, and drops terms of an outer one."""
     stack = torch._C._functorch.get_interpreter_stack() or []
     if sum(level.key() == torch._C._functorch.TransformType.Jvp for level in stack) > 1:
-        raise NotImplementedError(
+        raise ArgumentError(
             f"{own.function}(): PyTorch does not nest forward mode in forward mode through such "
             "functions; use torch.func.hessian, jacfwd of jacrev, or jacrev of either"
         )
@@ -225,7 +225,7 @@ def _compiled_run(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]
 def _refuse_forward_mode(number: int) -> None:
     """PyTorch takes the derivative of such a node for zero in forward mode, and says nothing."""
     if forward_ad._current_level >= 0:
-        raise NotImplementedError(
+        raise ArgumentError(
             f"{_operations[number].function}() has no forward-mode derivative inside "
             "torch.compile: use reverse mode, or call it outside"
         )
