@@ -34,16 +34,11 @@ except ImportError:
         "jounce.interop.torch needs PyTorch: pip install 'jounce[torch]'"
     ) from None
 
-from jounce.interop._bridge.functions import Function, Operation, dressed, functions
+from jounce.interop._bridge.functions import Function, dressed, functions
 from jounce.interop.torch._calls import call, check_device, numbered
 
 _NOTE = """For tensors of PyTorch; the rest is as in the function of `jounce` of this name.
 `threads` is the number of threads for a batch, 0 uses all cores. There is no `out`."""
-
-
-def _prepared(name: str, model: Any, shapes: Any, options: Any, threads: int) -> Operation:
-    """The operation of a call, with a number."""
-    return numbered(functions()[name].operation(model, shapes, options, threads))
 
 
 def _bridged(function: Function) -> Callable[..., Any]:
@@ -53,7 +48,7 @@ def _bridged(function: Function) -> Callable[..., Any]:
         given, options = function.split(model, args, kwargs)
         arrays = _as_tensors(function.name, given)
         shapes = {name: tuple(x.shape) for name, x in arrays.items()}
-        own = _prepared(function.name, model, shapes, options, threads)
+        own = numbered(function.operation(model, shapes, options, threads))
         most = max(arrays[x.name].ndim - len(x.shape) for x in own.inputs)
         lifted = []
         for x in own.inputs:
