@@ -229,22 +229,15 @@ def linearize_step(
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
-    chosen: Method | int
-    if isinstance(method, str) and method == TAYLOR:
-        chosen = _taylor_order(order, passive, weights, constraints)
-    else:
-        chosen = find_method(method)
+    taylor = isinstance(method, str) and method == TAYLOR
+    if taylor:
+        order = _taylor_order(order, passive, weights, constraints)
+    chosen = order if taylor else find_method(method)
     step = time_step(dt, forward=False)
     if constraints is not None:
-        assert isinstance(chosen, Method)
-        if weights is not None:
-            raise ArgumentError("second derivatives of steps under constraints are not there")
-        if out is not None:
-            raise ArgumentError(
-                "linearize_step has no out under constraints, whose rank sets the sizes"
-            )
+        _refuse_under_constraints(weights, out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
-        return _constrained(c, state, step, inputs, chosen, passive, threads)
+        return _constrained(c, state, step, inputs, find_method(method), passive, threads)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -271,6 +264,15 @@ def linearize_step(
 
     given = _Given("linearize_step", model, threads, **arrays)
     return deliver_all(compute, out, tuple(shapes), given)
+
+
+def _refuse_under_constraints(weights: ArrayLike | None, out: tuple[Array, ...] | None) -> None:
+    if weights is not None:
+        raise ArgumentError("second derivatives of steps under constraints are not there")
+    if out is not None:
+        raise ArgumentError(
+            "linearize_step has no out under constraints, whose rank sets the sizes"
+        )
 
 
 def _constrained(

@@ -8,13 +8,16 @@ second one (``<kernel>_second``).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from jounce.errors import ArgumentError
 from jounce.interop._bridge import entry
-from jounce.interop._bridge.functions import Operation, operation
+from jounce.interop._bridge.functions import Argument, Operation, operation
 
-__all__ = ["Closed", "closed_forms", "directional"]
+__all__ = ["Closed", "Partials", "closed_forms", "directional"]
 
 _CLOSED = {
     "jacobian": "jacobian_first_derivatives",
@@ -102,3 +105,60 @@ def directional(own: Operation, name: str) -> tuple[Operation, int]:
             f"differentiated by {name}"
         )
     return operation(own.function, kernel, own.model, (*names, change), own.options), skipped
+
+
+class Partials:
+    """Partial derivatives at some inputs, as arrays of a library like NumPy.
+
+    What gives several of them is computed once. All inputs have the same number of leading axes.
+
+    Args:
+        library: the module with `zeros`, `eye` and `moveaxis`.
+        call: computes an operation from its inputs.
+        own: what is differentiated.
+        arrays: its inputs.
+    """
+
+    def __init__(
+        self,
+        library: Any,
+        call: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]],
+        own: Operation,
+        arrays: tuple[Any, ...],
+    ) -> None:
+        self.library, self.call, self.own, self.arrays = library, call, own, arrays
+        self.lead = arrays[0].ndim - len(own.inputs[0].shape)
+        self.known: dict[int, tuple[Any, ...]] = {}
+
+    def by(self, x: Argument) -> list[Any]:
+        """Derivatives of all results by one input: the axes of its tangents come last."""
+        closed = closed_forms(self.own).get(x.name)
+        if closed is None:
+            return self._along_axes(x)
+        found = self.known.get(id(closed.operation))
+        if found is None:
+            given = {a.name: array for a, array in zip(self.own.inputs, self.arrays, strict=True)}
+            every = (
+                given[a.name] if a.name in given else self._zeros(a.shape)
+                for a in closed.operation.inputs
+            )
+            found = self.known[id(closed.operation)] = self.call(closed.operation, tuple(every))
+        return [found[at] for at in closed.blocks]
+
+    def _zeros(self, shape: tuple[int, ...]) -> Any:
+        return self.library.zeros((*(1,) * self.lead, *shape), dtype=self.arrays[0].dtype)
+
+    def _along_axes(self, x: Argument) -> list[Any]:
+        """The directional derivative along each axis of the tangents, as one batch."""
+        along, skipped = directional(self.own, x.name)
+        lead, count = self.lead, int(np.prod(x.tangent, dtype=int))
+        axes = self.library.eye(count, dtype=self.arrays[0].dtype)
+        given = [array[(slice(None),) * lead + (None,)] for array in self.arrays]
+        given.append(axes.reshape((*(1,) * lead, count, *x.tangent)))
+        changes = self.call(along, tuple(given))[skipped:]
+        return [
+            self.library.moveaxis(change, lead, -1).reshape(
+                (*change.shape[:lead], *change.shape[lead + 1 :], *x.tangent)
+            )
+            for change in changes
+        ]

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jounce.interop._bridge.functions import Argument, Operation
-from jounce.interop._bridge.partials import closed_forms, directional
+from jounce.interop._bridge.functions import Operation
+from jounce.interop._bridge.partials import Partials
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 from jounce.interop.jax._handler import TARGET, registered
 
@@ -57,7 +57,7 @@ def _moved(own: Operation, primals: Arrays, tangents: tuple[Any, ...]) -> tuple[
     results = call(own, primals)
     pieces = layout(own.model)
     changes: list[Any] = [None] * len(results)
-    partials = _Partials(own, primals)
+    partials = Partials(jnp, call, own, primals)
     for x, primal, tangent in zip(own.inputs, primals, tangents, strict=True):
         if isinstance(tangent, jax.custom_derivatives.SymbolicZero):
             continue
@@ -86,44 +86,3 @@ def _contracted(partial: jax.Array, tangent: jax.Array, rows: int, columns: int)
 
 def _size(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=int))
-
-
-class _Partials:
-    """Partial derivatives at some inputs; what gives several of them is computed once."""
-
-    def __init__(self, own: Operation, arrays: Arrays) -> None:
-        self.own, self.arrays = own, arrays
-        self.known: dict[int, Arrays] = {}
-
-    def by(self, x: Argument) -> list[jax.Array]:
-        """Derivatives of all results by one input: the axes of its tangents come last."""
-        closed = closed_forms(self.own).get(x.name)
-        if closed is None:
-            return self._along_axes(x)
-        found = self.known.get(id(closed.operation))
-        if found is None:
-            given = {a.name: array for a, array in zip(self.own.inputs, self.arrays, strict=True)}
-            lead = (1,) * (self.arrays[0].ndim - len(self.own.inputs[0].shape))
-            dtype = self.arrays[0].dtype
-            every = (
-                given[a.name] if a.name in given else jnp.zeros((*lead, *a.shape), dtype)
-                for a in closed.operation.inputs
-            )
-            found = self.known[id(closed.operation)] = call(closed.operation, tuple(every))
-        return [found[at] for at in closed.blocks]
-
-    def _along_axes(self, x: Argument) -> list[jax.Array]:
-        """The directional derivative along each axis of the tangents, as one batch."""
-        own, (along, skipped) = self.own, directional(self.own, x.name)
-        lead = self.arrays[0].ndim - len(own.inputs[0].shape)
-        count = _size(x.tangent)
-        axes = jnp.eye(count, dtype=self.arrays[0].dtype)
-        given = [jnp.expand_dims(array, lead) for array in self.arrays]
-        given.append(axes.reshape((*(1,) * lead, count, *x.tangent)))
-        changes = call(along, tuple(given))[skipped:]
-        return [
-            jnp.moveaxis(change, lead, -1).reshape(
-                (*change.shape[:lead], *change.shape[lead + 1 :], *x.tangent)
-            )
-            for change in changes
-        ]

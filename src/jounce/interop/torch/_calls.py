@@ -10,8 +10,8 @@ from torch.autograd import forward_ad
 
 from jounce.errors import ArgumentError
 from jounce.interop._bridge.evaluate import evaluate
-from jounce.interop._bridge.functions import Argument, Operation
-from jounce.interop._bridge.partials import closed_forms, directional
+from jounce.interop._bridge.functions import Operation
+from jounce.interop._bridge.partials import Partials
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 
 __all__ = ["call", "check_device", "numbered"]
@@ -121,7 +121,7 @@ def _pulled(
     own: Operation, arrays: Tensors, results: Tensors, weights: tuple[Any, ...], needed: Any
 ) -> list[torch.Tensor | None]:
     """Gradients by the inputs of the weighted results."""
-    pieces, partials = layout(own.model), _Partials(own, arrays)
+    pieces, partials = layout(own.model), Partials(torch, call, own, arrays)
     mine = [
         w if w is None or not y.is_configuration else _transposed(from_tangent, pieces, result, w)
         for y, result, w in zip(own.outputs, results, weights, strict=True)
@@ -153,7 +153,7 @@ def _transposed(mapping: Any, pieces: Any, q: torch.Tensor, w: torch.Tensor) -> 
 
 def _pushed(own: Operation, arrays: Tensors, results: Tensors, tangents: Any) -> Tensors:
     """Changes of the results along changes of the inputs."""
-    pieces, partials = layout(own.model), _Partials(own, arrays)
+    pieces, partials = layout(own.model), Partials(torch, call, own, arrays)
     changes: list[Any] = [torch.zeros_like(result) for result in results]
     begun = [False] * len(results)
     for x, array, tangent in zip(own.inputs, arrays, tangents, strict=True):
@@ -172,47 +172,6 @@ def _pushed(own: Operation, arrays: Tensors, results: Tensors, tangents: Any) ->
         if y.is_configuration and begun[k]:
             changes[k] = from_tangent(torch, pieces, result, changes[k])
     return tuple(changes)
-
-
-class _Partials:
-    """Partial derivatives at some inputs; what gives several of them is computed once."""
-
-    def __init__(self, own: Operation, arrays: Tensors) -> None:
-        self.own, self.arrays = own, arrays
-        self.known: dict[int, Tensors] = {}
-
-    def by(self, x: Argument) -> list[torch.Tensor]:
-        """Derivatives of all results by one input: the axes of its tangents come last."""
-        closed = closed_forms(self.own).get(x.name)
-        if closed is None:
-            return self._along_axes(x)
-        found = self.known.get(id(closed.operation))
-        if found is None:
-            given = {a.name: array for a, array in zip(self.own.inputs, self.arrays, strict=True)}
-            lead = (1,) * (self.arrays[0].ndim - len(self.own.inputs[0].shape))
-            kind = self.arrays[0].dtype
-            every = (
-                given[a.name] if a.name in given else torch.zeros((*lead, *a.shape), dtype=kind)
-                for a in closed.operation.inputs
-            )
-            found = self.known[id(closed.operation)] = call(closed.operation, tuple(every))
-        return [found[at] for at in closed.blocks]
-
-    def _along_axes(self, x: Argument) -> list[torch.Tensor]:
-        """The directional derivative along each axis of the tangents, as one batch."""
-        own, (along, skipped) = self.own, directional(self.own, x.name)
-        lead = self.arrays[0].ndim - len(own.inputs[0].shape)
-        count = int(np.prod(x.tangent, dtype=int))
-        axes = torch.eye(count, dtype=self.arrays[0].dtype)
-        given = [array.unsqueeze(lead) for array in self.arrays]
-        given.append(axes.reshape((*(1,) * lead, count, *x.tangent)))
-        changes = call(along, tuple(given))[skipped:]
-        return [
-            change.movedim(lead, -1).reshape(
-                (*change.shape[:lead], *change.shape[lead + 1 :], *x.tangent)
-            )
-            for change in changes
-        ]
 
 
 @torch.library.custom_op("jounce::run", mutates_args=())
