@@ -113,10 +113,15 @@ struct BodyMotion {
       return;
     }
     const Pose<P>& body = node.alignment;  // of the node in the body's frame
-    const Vec3<S> at = Vec3<S>::zero() - transposed(body.R, body.p);  // of the body, seen from the node
-    w = body.R * row.w, alpha = body.R * row.alpha, a = body.R * (row.a + row.B * at);
+    w = body.R * row.w, alpha = body.R * row.alpha, a = row.a;
+    R = in_root.R * transpose(body.R), origin = in_root.p;
+    if (!is_zero(body.p.x) || !is_zero(body.p.y) || !is_zero(body.p.z)) {
+      const Vec3<S> at = Vec3<S>::zero() - transposed(body.R, body.p);  // of the body, seen from the node
+      a += row.B * at;
+      origin += in_root.R * at;
+    }
+    a = body.R * a;
     B = acceleration_gradient(outer_square(w), alpha);
-    R = in_root.R * transpose(body.R), origin = in_root.p + in_root.R * at;
   }
 
   // The sum of the squares of what the results are products of; B bounds w and alpha.
