@@ -30,8 +30,8 @@ def all_given(arrays: Mapping[str, ArrayLike | None]) -> dict[str, ArrayLike]:
     given = {name: value for name, value in arrays.items() if value is not None}
     if len(given) < len(arrays):
         raise ArgumentTypeError(
-            f"expected the arguments (q, {', '.join(arrays)}): the axes of rates and forces may turn "
-            "with q, so they are converted at a configuration"
+            f"expected the arguments (q, {', '.join(arrays)}): the axes of rates and forces may "
+            "turn with q, so they are converted at a configuration"
         )
     return given
 

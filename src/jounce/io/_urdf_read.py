@@ -231,8 +231,8 @@ def _check_range(
     unbounded = "lower" not in values and "upper" not in values
     if unbounded:
         message = (
-            "neither 'lower' nor 'upper' is given; URDF takes both for 0, a joint that cannot move, "
-            "jounce for a joint without limits"
+            "neither 'lower' nor 'upper' is given; URDF takes both for 0, a joint that cannot "
+            "move, jounce for a joint without limits"
         )
         doc.doubt("style", limit, message)
     for name in ("effort", "velocity") if unbounded else ("lower", "upper", "effort", "velocity"):
