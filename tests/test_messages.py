@@ -48,7 +48,7 @@ def test_a_floating_base_where_mjcf_attaches_the_root_says_what_to_do():
     with pytest.raises(jc.ModelError, match=r"none \(among 'arm'\).*<freejoint/>"):
         jc.load_mjcf(MJCF, base="free")
     two = "".join(f'<body name="{x}"><geom size="0.1"/></body>' for x in "ab")
-    with pytest.raises(jc.ModelError, match="2 .*'a', 'b'.*: give the body its joint"):
+    with pytest.raises(jc.ModelError, match=r"2 .*'a', 'b'.*: give the body its joint"):
         jc.load_mjcf(f"<mujoco><worldbody>{two}</worldbody></mujoco>", base="free")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -54,7 +54,7 @@ class _Display(BlockProcessor):
         parent.append(paragraph)
 
 
-@lru_cache(maxsize=None)
+@cache
 def drawing(tex: str, *, inline: bool) -> str:
     """SVG of a formula, as large as the text around it; its TeX is the label for readers by ear."""
     tex = " ".join(tex.split())
@@ -62,7 +62,7 @@ def drawing(tex: str, *, inline: bool) -> str:
     svg = drawn.svgxml()
     svg.set("width", f"{float(svg.get('width', 0)) / EM:.3f}em")
     svg.set("height", f"{float(svg.get('height', 0)) / EM:.3f}em")
-    left, top, wide, high = (float(x) for x in svg.get("viewBox", "0 0 0 0").split())
+    _, top, _, high = (float(x) for x in svg.get("viewBox", "0 0 0 0").split())
     svg.set("style", f"vertical-align: {-(top + high) / EM:.3f}em")
     svg.set("class", "math")
     svg.set("role", "img")
