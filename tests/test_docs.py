@@ -6,7 +6,6 @@ import doctest
 import importlib.util
 import re
 import runpy
-import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,13 +60,12 @@ def run_session(snippet: Snippet, page: Path, namespace: dict[str, Any]) -> None
 
 
 @pytest.fixture
-def beside_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a directory with a robot.urdf, as the documentation does."""
-    shutil.copy(ROOT / "tests" / "io" / "models" / "arm.urdf", tmp_path / "robot.urdf")
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty directory: blocks and scripts have no file that they did not make."""
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.usefixtures("beside_a_robot")
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run(page: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "snippets"}
@@ -95,6 +93,7 @@ def test_the_cookbook_has_its_jobs() -> None:
     assert [case.values[1] for case in COOKBOOK if f"[{case.values[1]}](" not in index] == []
 
 
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize(("page", "title"), COOKBOOK)
 def test_each_job_of_the_cookbook_is_one_short_block_that_stands_alone(
     page: Path, title: str
@@ -117,7 +116,7 @@ def line_of_section(text: str, line: int) -> int:
     return max(match.start() for match in re.finditer(r"^## ", before, re.MULTILINE))
 
 
-@pytest.mark.usefixtures("beside_a_robot")
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
 def test_examples_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with np.printoptions():
