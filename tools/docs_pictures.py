@@ -1,4 +1,4 @@
-"""Draw what torque rates are for, a picture of the start page: ``python tools/docs_pictures.py``."""
+"""Draw what torque rates are for, for the start page: ``python tools/docs_pictures.py``."""
 
 from __future__ import annotations
 

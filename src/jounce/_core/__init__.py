@@ -396,9 +396,10 @@ def clear_cache(*, limit: int | None = None) -> None:
     Raises:
         ArgumentError: the limit is not a number of bytes.
 
-    >>> clear_cache()
-    >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
-    >>> clear_cache(limit=256 * 2**20)
+    Examples:
+        >>> clear_cache()
+        >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
+        >>> clear_cache(limit=256 * 2**20)
     """
     if limit is not None:
         if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**60:

@@ -303,8 +303,9 @@ AnyConstraint = Weld | Loop | Point | Distance | Coupling | Rolling
 def held_positions(free: Iterable[str]) -> dict[str, bool]:
     """For each direction that is not free, whether holding its rate holds a position.
 
-    >>> held_positions(("rz",))["x"], held_positions(("rz", "x"))["y"]
-    (True, False)
+    Examples:
+        >>> held_positions(("rz",))["x"], held_positions(("rz", "x"))["y"]
+        (True, False)
     """
     free = set(free)
     turns = [name for name in "xyz" if f"r{name}" in free]

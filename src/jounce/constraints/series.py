@@ -105,13 +105,14 @@ def constrained_dynamics_series(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc, numpy as np
-    >>> robot = jc.models.aerial_manipulator()
-    >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
-    >>> tau = np.ones((4, robot.nv))
-    >>> found = jc.constrained_dynamics_series(robot, jc.neutral(robot), zero, tau, c)
-    >>> found.a.shape, found.force.shape
-    ((4, 12), (4, 6))
+    Examples:
+        >>> import jounce as jc, numpy as np
+        >>> robot = jc.models.aerial_manipulator()
+        >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
+        >>> tau = np.ones((4, robot.nv))
+        >>> found = jc.constrained_dynamics_series(robot, jc.neutral(robot), zero, tau, c)
+        >>> found.a.shape, found.force.shape
+        ((4, 12), (4, 6))
     """
     c = constraints_on(model, constraints)
     if not c.size:
@@ -195,16 +196,17 @@ def constrained_hybrid_dynamics_series(
             depend on each other for the rates that are not prescribed.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc, numpy as np
-    >>> robot = jc.models.aerial_manipulator()
-    >>> c, zero = jc.Constraints(robot, [jc.Point("B4")]), np.zeros(robot.nv)
-    >>> given = np.zeros((3, robot.nv))
-    >>> mask = np.arange(robot.nv) < 3
-    >>> found = jc.constrained_hybrid_dynamics_series(
-    ...     robot, jc.neutral(robot), zero, given, given, mask, c
-    ... )
-    >>> found.tau.shape, found.force.shape
-    ((3, 12), (3, 3))
+    Examples:
+        >>> import jounce as jc, numpy as np
+        >>> robot = jc.models.aerial_manipulator()
+        >>> c, zero = jc.Constraints(robot, [jc.Point("B4")]), np.zeros(robot.nv)
+        >>> given = np.zeros((3, robot.nv))
+        >>> mask = np.arange(robot.nv) < 3
+        >>> found = jc.constrained_hybrid_dynamics_series(
+        ...     robot, jc.neutral(robot), zero, given, given, mask, c
+        ... )
+        >>> found.tau.shape, found.force.shape
+        ((3, 12), (3, 3))
     """
     c = constraints_on(model, constraints)
     if not c.size:

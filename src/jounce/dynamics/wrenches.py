@@ -69,14 +69,6 @@ def external_wrenches(
 
     Those at frames of one body add up.
 
-    >>> import jounce as jc
-    >>> model = jc.models.aerial_manipulator()
-    >>> q = jc.neutral(model)
-    >>> push = {"B4_com": [0, 0, 0, 5.0, 0, 0]}  # 5 N along the world's x axis
-    >>> f_ext = jc.external_wrenches(model, q, push)
-    >>> f_ext[model.body_index("B4"), 3:]
-    array([5., 0., 0.])
-
     Args:
         model: the robot.
         q: (..., nq) coordinates.
@@ -99,6 +91,15 @@ def external_wrenches(
 
     Identity: ``inverse_dynamics(model, q, v, a, f_ext)`` is that without `f_ext` less the sum of
     ``jacobian(model, q, frame, twist).T @ wrench``.
+
+    Examples:
+        >>> import jounce as jc
+        >>> model = jc.models.aerial_manipulator()
+        >>> q = jc.neutral(model)
+        >>> push = {"B4_com": [0, 0, 0, 5.0, 0, 0]}  # 5 N along the world's x axis
+        >>> f_ext = jc.external_wrenches(model, q, push)
+        >>> f_ext[model.body_index("B4"), 3:]
+        array([5., 0., 0.])
     """
     require_model(model)
     if not isinstance(wrenches, Mapping):

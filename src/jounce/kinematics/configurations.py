@@ -113,12 +113,6 @@ def configuration(
 ) -> Array:
     """Configuration with the base at a pose and joints at values, (..., nq); the rest is neutral.
 
-    >>> import jounce as jc
-    >>> model = jc.models.aerial_manipulator()
-    >>> q = jc.configuration(model, base=np.eye(4), joints={"q2": 0.3})
-    >>> q[model.q_slice("q2")]
-    array([0.3])
-
     Args:
         model: the robot.
         base: (..., 4, 4) pose of the first body in the world, if it has a free joint.
@@ -134,6 +128,13 @@ def configuration(
             none, or a pose for a base that is not free.
         ArgumentTypeError: `model` is no model.
         UnknownNameError: an unknown joint.
+
+    Examples:
+        >>> import jounce as jc
+        >>> model = jc.models.aerial_manipulator()
+        >>> q = jc.configuration(model, base=np.eye(4), joints={"q2": 0.3})
+        >>> q[model.q_slice("q2")]
+        array([0.3])
     """
     require_model(model)
     if joints is not None and not isinstance(joints, Mapping):

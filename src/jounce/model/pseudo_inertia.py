@@ -148,9 +148,10 @@ def _factor(x: Array) -> Array:
 def from_log_cholesky(coordinates: ArrayLike) -> Array:
     """Return the ten inertial parameters, (..., 10), of log-Cholesky coordinates (..., 10).
 
-    >>> import numpy as np, jounce as jc
-    >>> jc.inertia.from_log_cholesky(np.zeros(10))
-    array([1., 0., 0., 0., 2., 0., 2., 0., 0., 2.])
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> jc.inertia.from_log_cholesky(np.zeros(10))
+        array([1., 0., 0., 0., 2., 0., 2., 0., 0., 2.])
     """
     x = _coordinates(coordinates)
     with np.errstate(over="ignore", invalid="ignore"):

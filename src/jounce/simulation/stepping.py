@@ -97,7 +97,7 @@ def step(
             method, a step that is not positive, or a result that is not finite.
         SingularError: a joint moves no inertia; it is named.
 
-    Example:
+    Examples:
         A ball falls; the acceleration is constant, so the step is exact.
 
         >>> import jounce as jc
