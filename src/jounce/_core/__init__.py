@@ -318,6 +318,10 @@ def model_address(model: Any) -> int:
 
     Raises:
         ArgumentTypeError: it is no model.
+
+    Examples:
+        >>> jc.model_address(jc.models.panda_like()) > 0
+        True
     """
     if not isinstance(model, Tree):
         raise errors.ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
@@ -325,7 +329,13 @@ def model_address(model: Any) -> int:
 
 
 def get_include() -> str:
-    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20."""
+    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> Path(jc.get_include(), "jounce").is_dir()
+        True
+    """
     return str(_root() / "include")
 
 

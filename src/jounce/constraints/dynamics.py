@@ -302,6 +302,15 @@ def impulse(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> v[5] = -1.0  # falls
+        >>> after = jc.impulse(dog, q, v, c)
+        >>> bool(np.abs(c.velocity(q, after.v)).max() < 1e-9)
+        True
     """
     c = constraints_on(model, constraints)
     e = checked_restitution(restitution)
@@ -359,6 +368,14 @@ def project_velocity(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> v = jc.project_velocity(dog, q, np.ones(dog.nv), c)
+        >>> bool(np.abs(c.velocity(q, v)).max() < 1e-9)
+        True
     """
     c = constraints_on(model, constraints)
     given = Given("project_velocity", model, threads, q=q, v=v)

@@ -318,6 +318,15 @@ def constrained_inverse_dynamics_series(
     Raises:
         ArgumentError: a wrong shape, bad numbers, rows that depend on each other, or rates that
             neither an actuator nor a constraint holds.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> motion = np.zeros((3, dog.nv))  # stands still
+        >>> found = jc.constrained_inverse_dynamics_series(dog, q, motion, c, actuated=v == 0)
+        >>> found.tau.shape, found.force.shape
+        ((2, 18), (2, 6))
     """
     c = constraints_on(model, constraints)
     inputs = inputs_of(model, actuated, actuation)

@@ -53,6 +53,14 @@ def joint_wrenches(
 
     Identity: along the screws of the joint it is tau of `inverse_dynamics` less what accelerates
     the rotor (armature times a).
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> rest = np.zeros(7)
+        >>> base = jc.joint_wrenches(arm, q, rest, rest)[0]  # on link 1, in its frame
+        >>> bool(np.isclose(base[5], 9.81 * arm.inertias[:, 0].sum()))
+        True
     """
 
 

@@ -89,6 +89,12 @@ def load_mjcf(
 
     Warns:
         ModelWarning: once per file, naming what is left out.
+
+    Examples:
+        >>> body = '<body name="a"><joint/><geom size="1"/></body>'
+        >>> text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+        >>> jc.load_mjcf(text).nv
+        1
     """
     text = read_source(source, max_bytes)
     return from_source(

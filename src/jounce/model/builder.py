@@ -52,7 +52,8 @@ class ModelBuilder:
     Examples:
         >>> import jounce as jc
         >>> builder = jc.ModelBuilder(name="pendulum")
-        >>> _ = builder.add_body("rod", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5))
+        >>> rod = {"mass": 1.0, "com": (0, 0, -0.5)}
+        >>> _ = builder.add_body("rod", joint="revolute", axis=(0, 1, 0), **rod)
         >>> builder.build().nv
         1
 

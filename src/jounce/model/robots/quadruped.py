@@ -40,7 +40,8 @@ def quadruped() -> Model:
     Examples:
         >>> import jounce as jc
         >>> dog = jc.models.quadruped()
-        >>> dog.nv, float(jc.body_pose(dog, dog.poses["standing"], "rear_left_foot")[2, 3].round(12))
+        >>> foot = jc.body_pose(dog, dog.poses["standing"], "rear_left_foot")
+        >>> dog.nv, float(foot[2, 3].round(12))
         (18, 0.0)
     """
     builder = ModelBuilder(name="quadruped")
