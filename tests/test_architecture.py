@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import jounce as jc
@@ -356,7 +357,8 @@ def test_examples_in_docstrings_run(name):
         module = importlib.import_module(name)
     except ImportError as error:
         pytest.skip(str(error))
-    assert doctest.testmod(module).failed == 0
+    known = {"jc": jc, "np": np}
+    assert doctest.testmod(module, extraglobs=known).failed == 0
 
 
 def test_there_are_examples_in_docstrings():
