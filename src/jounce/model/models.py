@@ -1,4 +1,4 @@
-"""Robots that need no file: those of the papers, and families for tests and benchmarks."""
+"""Robots that need no file: real-looking ones, those of the papers, families for tests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
+from jounce.model.robots import humanoid, panda_like, quadruped
 from jounce.model.roots import Base, root_joint
 
-__all__ = ["aerial_manipulator", "chain", "mixed_tree", "random_tree", "tree"]
+__all__ = [
+    "aerial_manipulator",
+    "chain",
+    "humanoid",
+    "mixed_tree",
+    "panda_like",
+    "quadruped",
+    "random_tree",
+    "tree",
+]
 
 
 def __dir__() -> list[str]:
