@@ -138,12 +138,13 @@ NOTES = {
 def no_such_name(name: str, known: Iterable[str]) -> str:
     """Say that jounce has no such name, and what may be meant.
 
-    >>> no_such_name("rnea", [])
-    "jounce has no 'rnea'; did you mean jc.inverse_dynamics?"
-
     Args:
         name: what was asked for.
         known: all public names, for words that only look like one of them.
+
+    Examples:
+        >>> no_such_name("rnea", [])
+        "jounce has no 'rnea'; did you mean jc.inverse_dynamics?"
     """
     word = name.lower()
     public = [ours for ours in known if not ours.startswith("_")]
