@@ -121,8 +121,11 @@ def run(effort: Effort, step: Steps) -> Report:
     return report
 
 
-def measured(robot: Robot, effort: Effort, pairs: Sequence[Pair] = PAIRS) -> dict[str, Timing]:
+def measured(
+    robot: Robot, effort: Effort, pairs: Sequence[Pair] | None = None
+) -> dict[str, Timing]:
     """Times of both programs by function, after a check that they agree."""
+    pairs = PAIRS if pairs is None else pairs
     state = robots.states(robot, STATES)
     turns, seconds = effort.pick((8, 0.05), (3, 0.02), (1, 0.0))
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +139,7 @@ def measured(robot: Robot, effort: Effort, pairs: Sequence[Pair] = PAIRS) -> dic
 
 
 def check(
-    robot: Robot, state: States, ours: Array, theirs: Array, pairs: Sequence[Pair] = PAIRS
+    robot: Robot, state: States, ours: Array, theirs: Array, pairs: Sequence[Pair] | None = None
 ) -> None:
     """Stop if the programs' results differ by more than `AGREEMENT`, relative to the largest entry.
 
@@ -145,8 +148,9 @@ def check(
         state: the states; results are those of the first ones.
         ours: what our program wrote, function by function.
         theirs: what Pinocchio's wrote.
-        pairs: what they computed.
+        pairs: what they computed, `PAIRS` if not given.
     """
+    pairs = PAIRS if pairs is None else pairs
     our_place = their_place = 0
     for pair in pairs:
         shape = (compiled.CHECKED, pair.results, *[robot.model.nv] * pair.rank)

@@ -401,8 +401,9 @@ MISTAKES = {
 def test_mistakes_are_named(what):
     function, arguments, tangents, message = MISTAKES[what]
     out = np.empty(3) if "pair" in what else None
-    with pytest.raises(jc.Error, match=message):
-        jc.jvp(function, jc.models.chain(3), arguments, tangents, out=out)
+    for _ in range(2):  # the second call knows the function
+        with pytest.raises(jc.Error, match=message):
+            jc.jvp(function, jc.models.chain(3), arguments, tangents, out=out)
 
 
 def test_every_function_of_a_state_is_covered():

@@ -87,8 +87,8 @@ class Plan(NamedTuple):
 
 
 _plans: dict[Any, Plan] = {}
-_quick: dict[Any, tuple[Callable[..., Jvp], int]] = {}
-"""Kernels that take as many arguments and then tangents in their order, and return two arrays."""
+_quick: dict[Any, tuple[Callable[..., Jvp], int, int]] = {}
+"""Kernels that take so many arguments (least, most), then tangents, and return two arrays."""
 _NONE = (None,) * 16
 
 _INSTEAD = {
@@ -150,13 +150,14 @@ def jvp(
     """
     if parameters is None and out is None and threads == 1:
         try:
-            kernel, most = _quick[function]
+            kernel, least, most = _quick[function]
         except (KeyError, TypeError):
             pass
         else:
-            are_tuples = arguments.__class__ is tuple is tangents.__class__
-            if are_tuples and len(arguments) <= most >= len(tangents):
-                return kernel(model, *arguments, *_NONE[len(arguments) : most], *tangents)
+            if type(arguments) is tuple and type(tangents) is tuple:
+                count = len(arguments)
+                if least <= count <= most >= len(tangents):
+                    return kernel(model, *(arguments + _NONE[count:most] + tangents))
     plan = plan_of(function)
     moving = {}
     for name, tangent in plan.by_name("tangents", tangents).items():
@@ -229,7 +230,8 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     result = cast("Callable[..., Any] | None", known.result)
     count, ranks = len(own["outputs"]), own["input_ranks"]
     if count == 1 and not own["options"]:
-        _quick[function] = (_core.raw(f"{known.name}_jvp", known.name, Jvp), len(names))
+        quick = _core.raw(f"{known.name}_jvp", known.name, Jvp)
+        _quick[function] = (quick, len(own["inputs"]), len(names))
     plan = Plan(known.name, names, tangents, kernel, count, result, None, ranks)
     _plans[function] = plan
     return plan

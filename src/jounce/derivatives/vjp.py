@@ -115,38 +115,43 @@ def vjp(
         >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
         True
     """
-    if not callable(function) or function not in _REVERSE:
+    try:
+        compiled, in_python = _COMPILED.get(function), _IN_PYTHON.get(function)
+    except TypeError:
+        compiled = in_python = None
+    if compiled is None and in_python is None:
         name = getattr(function, "__name__", repr(function))
-        known = ", ".join(f.__name__ for f in _REVERSE)
+        known = ", ".join(f.__name__ for f in (*_COMPILED, *_IN_PYTHON))
         raise ArgumentError(
             f"{name} has no reverse derivative in closed form; those that have: {known}"
         )
     plan = plan_of(function)
-    given = plan.by_name("arguments", arguments)
-    missing = [name for name in plan.names if name not in given and name != "f_ext"]
+    x = plan.by_name("arguments", arguments)
+    missing = [name for name in plan.names if name not in x and name != "f_ext"]
     if missing:
         raise ArgumentError(f"{plan.name}() needs the argument {missing[0]!r}")
+    if compiled is not None:
+        own = [x[name] for name in plan.names if name != "f_ext"]
+        return compiled(model, *own, weights, x.get("f_ext"), threads=threads)
+    assert in_python is not None
+    return _finite(in_python, model, x, weights, threads)
+
+
+def _finite(
+    function: Callable[..., Any],
+    model: Model,
+    x: Mapping[str, Any],
+    weights: ArrayLike,
+    threads: int,
+) -> Any:
+    """What a function in Python returns, if it is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        gradients = _REVERSE[function](model, given, weights, threads)
-    if not all(np.isfinite(x).all() for x in gradients):
+        gradients = function(model, x, weights, threads)
+    if not all(np.isfinite(part).all() for part in gradients):
         raise ArgumentError(
             "the result of vjp() is not finite: weights or arguments are too large for doubles"
         )
     return gradients
-
-
-_inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp")
-_forward_vjp = _core.raw("forward_dynamics_vjp", "vjp")
-
-
-def _inverse(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    own = (x["q"], x["v"], x["a"], weights, x.get("f_ext"))
-    return InverseDynamicsVjp(*_inverse_vjp(model, *own, threads=threads))
-
-
-def _forward(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    own = (x["q"], x["v"], x["tau"], weights, x.get("f_ext"))
-    return ForwardDynamicsVjp(*_forward_vjp(model, *own, threads=threads))
 
 
 def _weights(weights: ArrayLike, lead: tuple[int, ...]) -> Array:
@@ -177,9 +182,11 @@ def _potential(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: 
     return PotentialEnergyVjp(_weights(weights, by_q.shape[:-1]) * by_q)
 
 
-_REVERSE: dict[Any, Callable[..., Any]] = {
-    inverse_dynamics: _inverse,
-    forward_dynamics: _forward,
+_COMPILED: dict[Any, Callable[..., Any]] = {
+    inverse_dynamics: _core.raw("inverse_dynamics_vjp", "vjp", InverseDynamicsVjp),
+    forward_dynamics: _core.raw("forward_dynamics_vjp", "vjp", ForwardDynamicsVjp),
+}
+_IN_PYTHON: dict[Any, Callable[..., Any]] = {
     kinetic_energy: _kinetic,
     potential_energy: _potential,
 }
