@@ -1,4 +1,4 @@
-"""A Markdown extension: the simple tables of reStructuredText, which docstrings have, become tables.
+"""A Markdown extension: simple tables of reStructuredText, which docstrings have, become tables.
 
 A line of equal signs in columns begins the head, another one the rows, a third one ends them. A row
 whose first cell is empty goes on with the row above it.
@@ -34,16 +34,18 @@ class _Tables(Preprocessor):
                 out.append(lines[k])
                 k += 1
                 continue
-            out += ["", *_table(lines[k], lines[k + 1 : rules[1]], lines[rules[1] + 1 : rules[2]]), ""]
-            k = rules[2] + 1
+            _, head_end, end = rules
+            rows = lines[k + 1 : head_end] + lines[head_end + 1 : end]
+            out += ["", *_table(lines[k], rows), ""]
+            k = end + 1
         return out
 
 
-def _table(rule: str, head: list[str], body: list[str]) -> list[str]:
+def _table(rule: str, lines: list[str]) -> list[str]:
     starts = [match.start() for match in re.finditer("=+", rule)]
     spans = list(zip(starts, [*starts[1:], None], strict=True))
     rows: list[list[str]] = []
-    for line in [*head, *body]:
+    for line in lines:
         cells = [line[a:b].strip().replace("|", "\\|") for a, b in spans]
         if rows and not cells[0] and line.strip():
             rows[-1] = [f"{old} {new}".strip() for old, new in zip(rows[-1], cells, strict=True)]
