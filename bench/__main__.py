@@ -56,6 +56,7 @@ NAMES = (
     "simulation",
     "rollouts",
     "sweeps",
+    "bridges",
     "constraints",
     "kernels",
 )
