@@ -1,7 +1,7 @@
 """A Markdown extension: simple tables of reStructuredText, which docstrings have, become tables.
 
 A line of equal signs in columns begins the head, another one the rows, a third one ends them. A row
-whose first cell is empty goes on with the row above it.
+whose first cell is empty goes on with the row above it, as does one after a comma.
 """
 
 from __future__ import annotations
@@ -43,16 +43,27 @@ class _Tables(Preprocessor):
 
 def _table(rule: str, lines: list[str]) -> list[str]:
     starts = [match.start() for match in re.finditer("=+", rule)]
-    spans = list(zip(starts, [*starts[1:], None], strict=True))
     rows: list[list[str]] = []
-    for line in lines:
-        cells = [line[a:b].strip().replace("|", "\\|") for a, b in spans]
-        if rows and not cells[0] and line.strip():
+    for line in filter(str.strip, lines):
+        cells = _cells(line, starts)
+        if rows and (not cells[0] or rows[-1][0].endswith(",")):
             rows[-1] = [f"{old} {new}".strip() for old, new in zip(rows[-1], cells, strict=True)]
-        elif line.strip():
+        else:
             rows.append(cells)
-    rows.insert(1, ["---"] * len(spans))
+    rows.insert(1, ["---"] * len(starts))
     return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _cells(line: str, starts: list[int]) -> list[str]:
+    """Cut a line into columns; text that runs over the gap before a column stays whole."""
+    cells = []
+    for a, b in zip(starts, [*starts[1:], None], strict=True):
+        if cells and line[a - 2 : a].strip():
+            cells[-1] += line[a - 2 : b]
+            cells.append("")
+        else:
+            cells.append(line[a : None if b is None else b - 2])
+    return [cell.strip().replace("|", "\\|") for cell in cells]
 
 
 def makeExtension(**options: Any) -> TableExtension:  # the name that Markdown asks for
