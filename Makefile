@@ -59,10 +59,12 @@ test: $(VENV)/.test-$(ISA)
 TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py tests/test_examples_bridges.py
 
 examples: $(VENV)/.test-$(ISA)
-	set -e; for script in examples/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+	set -e; for script in examples/*.py; do echo "$$script"; case "$$script" in *_torch.py) \
+	  $(BIN)/python -c "import torch" 2>/dev/null || { echo "skipped: needs PyTorch"; continue; };; esac; \
+	  $(BIN)/python "$$script"; done
 
 # All instruction sets, for the rows of the narrower ones.
 bench:

@@ -1,6 +1,7 @@
 #include "inputs.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "copies.hpp"
@@ -115,6 +116,13 @@ PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
   PyObject* any = PyArray_FROM_O(object);
   if (!any) {
     name_argument(name, object, "an array of real numbers");
+    return nullptr;
+  }
+  if (PyDict_Check(object) && std::strcmp(name, "f_ext") == 0) {
+    raise(kArgumentError,
+          "f_ext must be an array (..., n_bodies, 6), got a dict; jc.external_wrenches(model, q, {frame: "
+          "wrench}) makes one of wrenches by name");
+    Py_DECREF(any);
     return nullptr;
   }
   if (!is_real(reinterpret_cast<PyArrayObject*>(any))) {

@@ -318,6 +318,10 @@ def model_address(model: Any) -> int:
 
     Raises:
         ArgumentTypeError: it is no model.
+
+    Examples:
+        >>> jc.model_address(jc.models.panda_like()) > 0
+        True
     """
     if not isinstance(model, Tree):
         raise errors.ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
@@ -325,7 +329,13 @@ def model_address(model: Any) -> int:
 
 
 def get_include() -> str:
-    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20."""
+    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> Path(jc.get_include(), "jounce").is_dir()
+        True
+    """
     return str(_root() / "include")
 
 
@@ -396,9 +406,10 @@ def clear_cache(*, limit: int | None = None) -> None:
     Raises:
         ArgumentError: the limit is not a number of bytes.
 
-    >>> clear_cache()
-    >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
-    >>> clear_cache(limit=256 * 2**20)
+    Examples:
+        >>> clear_cache()
+        >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
+        >>> clear_cache(limit=256 * 2**20)
     """
     if limit is not None:
         if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**60:

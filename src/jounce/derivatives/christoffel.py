@@ -62,6 +62,12 @@ def christoffel_symbols(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> bool(np.allclose(jc.christoffel_symbols(arm, q) @ v, jc.coriolis_matrix(arm, q, v)))
+        True
     """
 
 
@@ -89,6 +95,11 @@ def mass_matrix_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.mass_matrix_derivatives(arm, arm.poses["home"]).shape
+        (7, 7, 7)
     """
 
 
@@ -112,6 +123,11 @@ def inverse_mass_matrix_derivatives(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.inverse_mass_matrix_derivatives(arm, arm.poses["home"]).shape
+        (7, 7, 7)
     """
 
 
@@ -147,6 +163,13 @@ def kinetic_energy_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.kinetic_energy_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.mass_matrix(arm, q) @ v))
+        True
     """
     require_model(model)
     own, given = (model.nv,), Given("kinetic_energy_derivatives", model, threads, q=q, v=v)

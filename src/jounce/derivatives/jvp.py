@@ -126,12 +126,13 @@ def jvp(
             shape or is not finite.
         ArgumentTypeError: there are more arguments than the function takes, or fewer than it needs.
 
-    >>> import numpy as np, jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> q, v, a = np.ones((3, 3))
-    >>> by_q = jc.jvp(jc.inverse_dynamics, arm, (q, v, a), (np.eye(3), None, None)).derivative
-    >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
-    True
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> q, v, a = np.ones((3, 3))
+        >>> by_q = jc.jvp(jc.inverse_dynamics, arm, (q, v, a), (np.eye(3), None, None)).derivative
+        >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
+        True
     """
     plan = plan_of(function)
     moving = {}

@@ -60,12 +60,13 @@ def parameter_derivatives(
     Raises:
         ArgumentError: as `jvp` does; or the parameters belong to another model.
 
-    >>> import numpy as np, jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> q, v, tau = np.ones((3, 3))
-    >>> p = jc.parameters(arm, "mass") + jc.parameters(arm, "placement", ["joint1"])
-    >>> jc.parameter_derivatives(jc.forward_dynamics, arm, (q, v, tau), p).shape
-    (3, 9)
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> q, v, tau = np.ones((3, 3))
+        >>> p = jc.parameters(arm, "mass") + jc.parameters(arm, "placement", ["joint1"])
+        >>> jc.parameter_derivatives(jc.forward_dynamics, arm, (q, v, tau), p).shape
+        (3, 9)
     """
     if not isinstance(parameters, Parameters):
         raise ArgumentTypeError(

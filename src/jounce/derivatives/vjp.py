@@ -107,12 +107,13 @@ def vjp(
             not finite.
         SingularError: forward dynamics where a joint moves no inertia.
 
-    >>> import numpy as np, jounce as jc
-    >>> arm = jc.models.chain(2)
-    >>> q, v, a = np.ones((3, 2))
-    >>> gradient = jc.vjp(jc.inverse_dynamics, arm, (q, v, a), [1.0, 0.0])
-    >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
-    True
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> gradient = jc.vjp(jc.inverse_dynamics, arm, (q, v, a), [1.0, 0.0])
+        >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
+        True
     """
     if not callable(function) or function not in _REVERSE:
         name = getattr(function, "__name__", repr(function))

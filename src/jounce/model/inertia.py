@@ -84,6 +84,10 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
     """Build the ten parameters from mass (kg), center of mass (m) and inertia about it (3x3).
 
     Identity: ``rotational(from_com(m, c, I)) == I - m hat(c) hat(c)`` (Huygens-Steiner).
+
+    Examples:
+        >>> jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 3.0]))
+        array([2.  , 0.2 , 0.  , 0.  , 1.  , 0.  , 2.02, 0.  , 0.  , 3.02])
     """
     m, c, i = real("mass", mass), real("com", com, 3), real("inertia", inertia, 3, 3)
     _require_leads(mass=(m, 0), com=(c, 1), inertia=(i, 2))

@@ -193,10 +193,11 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
         ArgumentError: an unknown kind, or one that a named joint does not have.
         UnknownNameError: an unknown name.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> jc.parameters(arm, "mass") + jc.parameters(arm, "gravity")
-    Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> jc.parameters(arm, "mass") + jc.parameters(arm, "gravity")
+        Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
     """
     require_model(model)
     if not isinstance(kind, str) or kind not in KINDS:

@@ -67,6 +67,10 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
 
     ``[[S, m c], [m c^T, m]]`` with ``S = trace(I)/2 - I`` the second moments of mass
     (Binet's inertia of mueller, eq. 87).
+
+    Examples:
+        >>> jc.inertia.pseudo_inertia(jc.models.panda_like().inertias[0]).shape
+        (4, 4)
     """
     p = real("parameters", parameters, 10)
     rot = rotational(p)
@@ -92,6 +96,10 @@ def is_possible(parameters: ArrayLike) -> Mask:
 
     That is, whether the pseudo inertia is positive definite, without any tolerance; see `violation`
     for one that model files pass.
+
+    Examples:
+        >>> bool(jc.inertia.is_possible(jc.models.panda_like().inertias[0]))
+        True
     """
     return np.linalg.eigvalsh(pseudo_inertia(parameters))[..., 0] > 0.0
 
@@ -121,6 +129,13 @@ def nearest(parameters: ArrayLike) -> Array:
     """Return the parameters, (..., 10), of the body nearest to these, see `distance`.
 
     The pseudo inertia without its negative part.
+
+    Examples:
+        >>> wrong = jc.inertia.from_com(1.0, (0, 0, 0), np.diag([1.0, 1.0, 5.0]))
+        >>> float(jc.inertia.distance(wrong)) > 0  # no body has these moments
+        True
+        >>> float(jc.inertia.distance(jc.inertia.nearest(wrong))) < 1e-12
+        True
     """
     J, negative = _negative_part(parameters)
     return from_pseudo_inertia(J - negative)
@@ -148,9 +163,10 @@ def _factor(x: Array) -> Array:
 def from_log_cholesky(coordinates: ArrayLike) -> Array:
     """Return the ten inertial parameters, (..., 10), of log-Cholesky coordinates (..., 10).
 
-    >>> import numpy as np, jounce as jc
-    >>> jc.inertia.from_log_cholesky(np.zeros(10))
-    array([1., 0., 0., 0., 2., 0., 2., 0., 0., 2.])
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> jc.inertia.from_log_cholesky(np.zeros(10))
+        array([1., 0., 0., 0., 2., 0., 2., 0., 0., 2.])
     """
     x = _coordinates(coordinates)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -167,6 +183,11 @@ def log_cholesky(parameters: ArrayLike) -> Array:
     Raises:
         ArgumentError: the pseudo inertia is not positive definite: no body of finite extent in all
             directions has these parameters.
+
+    Examples:
+        >>> ten = jc.models.panda_like().inertias[0]
+        >>> bool(np.allclose(jc.inertia.from_log_cholesky(jc.inertia.log_cholesky(ten)), ten))
+        True
     """
     J = pseudo_inertia(parameters)
     try:

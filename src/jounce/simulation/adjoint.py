@@ -92,7 +92,7 @@ def rollout_vjp(
         DivergenceError: a state became infinite; the step and the state of the batch are named.
         SingularError: a joint moves no inertia; it is named.
 
-    Example:
+    Examples:
         A mass that is pushed for three steps: an early push moves it farther.
 
         >>> import jounce as jc

@@ -226,6 +226,13 @@ def linearize_step(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> step = jc.linearize_step(arm, q, np.zeros(7), np.zeros(7), 0.01)
+        >>> step.A.shape, step.B.shape
+        ((14, 14), (14, 7))
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)

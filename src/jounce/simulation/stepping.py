@@ -97,7 +97,7 @@ def step(
             method, a step that is not positive, or a result that is not finite.
         SingularError: a joint moves no inertia; it is named.
 
-    Example:
+    Examples:
         A ball falls; the acceleration is constant, so the step is exact.
 
         >>> import jounce as jc
@@ -191,6 +191,14 @@ def rollout(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``rollout(...).q[..., k + 1, :]`` is `step` from ``rollout(...).q[..., k, :]``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> tau = np.tile(jc.gravity_forces(arm, q), (100, 1))  # holds still
+        >>> motion = jc.rollout(arm, q, np.zeros(7), tau, dt=0.01)
+        >>> motion.q.shape, bool(np.allclose(motion.q[-1], q))
+        ((101, 7), True)
     """
     check_choice("on_failure", on_failure, ("raise", "mark"))
     marks = on_failure == "mark"

@@ -167,6 +167,11 @@ class Constant(Curve):
 
     Args:
         value: number or (n,).
+
+    Examples:
+        >>> jc.trajectories.Constant([1.0, 2.0]).series(0.0, 1)
+        array([[1., 2.],
+               [0., 0.]])
     """
 
     value: Array

@@ -71,6 +71,11 @@ def geodesic(initial: ArrayLike, final: ArrayLike, law: Curve | float) -> PoseCu
         initial: (4, 4) pose or (3, 3) rotation, at s = 0.
         final: likewise, at s = 1; the turn between them is the shorter one.
         law: scalar curve s(t), or the duration in s of a quintic from rest to rest.
+
+    Examples:
+        >>> curve = jc.trajectories.geodesic(np.eye(4), jc.lie.exp([0, 0, 1, 1, 0, 0]), 2.0)
+        >>> bool(np.allclose(curve.pose(2.0), jc.lie.exp([0, 0, 1, 1, 0, 0])))
+        True
     """
     T0, T1 = _checks.poses("initial", initial, 2), _checks.poses("final", final, 2)
     if not isinstance(law, Curve):
@@ -107,6 +112,12 @@ def interpolate_poses(
         degree: of the scalar splines.
         ends: "rest" or "free", see `BSpline.through`.
         extend: "error" (default), "hold" or "formula", see `Segment`.
+
+    Examples:
+        >>> poses = jc.lie.exp(np.eye(6)[:3])
+        >>> curve = jc.trajectories.interpolate_poses([0, 1, 2], poses, degree=5)
+        >>> bool(np.allclose(curve.pose(1.0), poses[1]))
+        True
     """
     T = _checks.poses("poses", poses, 3)
     if len(T) < 2 or len(T) != _checks.numbers("times", times).size:
@@ -167,6 +178,10 @@ def circle_with_yaw(
         yaw_amplitude: rad.
         yaw_rate: rad/s.
         center: (3,), m.
+
+    Examples:
+        >>> jc.trajectories.circle_with_yaw(radius=1.0).twist_series(0.0, 2).shape
+        (3, 6)
     """
     yaw = Sinusoid(_checks.number("yaw_amplitude", yaw_amplitude), yaw_rate)
     return Translation(Circle(radius, rate, center=center)) @ axis_angle((0, 0, 1), yaw)

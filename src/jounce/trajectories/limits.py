@@ -147,10 +147,11 @@ def s_curve(
     Returns:
         The curve; ``curve.interval`` tells how long it takes.
 
-    >>> from jounce import trajectories
-    >>> curve = trajectories.s_curve(0.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0)
-    >>> curve.interval
-    (0.0, 1.75)
+    Examples:
+        >>> from jounce import trajectories
+        >>> curve = trajectories.s_curve(0.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0)
+        >>> curve.interval
+        (0.0, 1.75)
     """
     ends = np.array(_checks.vectors(initial=initial, final=final))
     return through_waypoints(ends, velocity, acceleration, jerk, jounce, start=start, extend=extend)

@@ -73,6 +73,14 @@ def path_dynamics(model: Model, path: RobotTrajectory, s: ArrayLike) -> PathDyna
         ArgumentTypeError: `model` is no model or `path` is no trajectory.
 
     Identity: ``path_dynamics(model, path, t).forces(1.0, 0.0)`` is inverse dynamics along the path.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = [arm.poses["home"], arm.poses["home"] + 0.5]
+        >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], q)
+        >>> d = jc.path_dynamics(arm, path, np.linspace(0, 1, 11))
+        >>> d.m.shape, d.dg.shape
+        ((11, 7), (11, 7))
     """
     require_model(model)
     if not isinstance(path, RobotTrajectory):

@@ -50,10 +50,11 @@ def panda_like(fingers: bool = False) -> Model:
         fingers: whether there is a hand on the flange with two fingers that slide,
             "left_finger_joint" and "right_finger_joint", 4 cm each; "tool" is between their tips.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.panda_like()
-    >>> arm.nv, list(arm.poses)
-    (7, ['home'])
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.panda_like()
+        >>> arm.nv, list(arm.poses)
+        (7, ['home'])
     """
     if not isinstance(fingers, (bool, np.bool_)):
         raise ArgumentTypeError(f"fingers must be True or False, got {fingers!r}")

@@ -70,10 +70,11 @@ def humanoid() -> Model:
     "standing", in which the knees are bent and the soles level; "left_palm" and "right_palm" are in
     the hands, "eyes" in the head.
 
-    >>> import jounce as jc
-    >>> person = jc.models.humanoid()
-    >>> person.nv, round(jc.total_mass(person), 9)
-    (36, 70.0)
+    Examples:
+        >>> import jounce as jc
+        >>> person = jc.models.humanoid()
+        >>> person.nv, round(jc.total_mass(person), 9)
+        (36, 70.0)
     """
     builder = ModelBuilder(name="humanoid")
     add_link(

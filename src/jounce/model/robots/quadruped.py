@@ -37,10 +37,12 @@ def quadruped() -> Model:
     the legs are straight down. Frames "front_left_foot" and so on are where the feet touch the
     ground, z = 0, in the pose "standing", in which they are parallel to the world.
 
-    >>> import jounce as jc
-    >>> dog = jc.models.quadruped()
-    >>> dog.nv, float(jc.body_pose(dog, dog.poses["standing"], "rear_left_foot")[2, 3].round(12))
-    (18, 0.0)
+    Examples:
+        >>> import jounce as jc
+        >>> dog = jc.models.quadruped()
+        >>> foot = jc.body_pose(dog, dog.poses["standing"], "rear_left_foot")
+        >>> dog.nv, float(foot[2, 3].round(12))
+        (18, 0.0)
     """
     builder = ModelBuilder(name="quadruped")
     add_link(
