@@ -338,10 +338,24 @@ def test_mat_files_and_the_viewer_name_their_extras(monkeypatch, tmp_path, capsy
     assert cli.main(["id", ROBOT, "--out", str(tmp_path / "x.mat")]) == 2
     assert "pip install 'jounce[scipy]'" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
-    monkeypatch.setitem(sys.modules, "jounce.viewer", None)
-    monkeypatch.delattr(jc, "viewer", raising=False)
+    monkeypatch.setitem(sys.modules, "viser", None)
     assert cli.main(["view", ROBOT]) == 2
     assert "pip install 'jounce[view]'" in capsys.readouterr().err
+
+
+def test_a_robot_as_one_page(tmp_path, capsys):
+    pytest.importorskip("viser")
+    assert cli.main(["view", ROBOT, "--html", str(tmp_path / "robot.html")]) == 0
+    assert capsys.readouterr().out == f"wrote {tmp_path / 'robot.html'}\n"
+    assert "__VISER_EMBED_DATA__" in (tmp_path / "robot.html").read_text()
+
+
+def test_the_viewer_says_where_it_is(monkeypatch, capsys):
+    pytest.importorskip("viser")
+
+    monkeypatch.setattr(jc.Viewer, "wait", jc.Viewer.close)
+    assert cli.main(["view", ROBOT, "--port", "0"]) == 0
+    assert "jounce viewer: http://127.0.0.1:" in capsys.readouterr().out
 
 
 def run_in_terminal(arguments: list[str]) -> tuple[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import jounce
 from jounce.cli import _bench
 from jounce.cli._common import OK, WRONG, Commands, add_robot, load_robot
 from jounce.cli._output import Table, add_output, print_json, print_tables
-from jounce.errors import ArgumentError, MissingExtraError, MissingFileError
+from jounce.errors import ArgumentError, MissingFileError
 from jounce.lie.twists import REPRESENTATIONS
 
 __all__ = ["add_commands"]
@@ -90,12 +89,13 @@ def _demo(options: argparse.Namespace) -> int:
 def _view(options: argparse.Namespace) -> int:
     model = load_robot(options.robot, options.base)
     shown = model if options.motion is None else _motion(model, options.motion)
-    try:
-        viewer = importlib.import_module("jounce.viewer")
-    except ImportError:
-        raise MissingExtraError("the viewer needs viser: pip install 'jounce[view]'") from None
+    if options.html is not None:
+        print(f"wrote {jounce.viewer.export(shown, options.html)}")
+        return OK
     given = {"host": options.host, "port": options.port}
-    viewer.view(shown, **{name: x for name, x in given.items() if x is not None})
+    viewer = jounce.view(shown, **{name: x for name, x in given.items() if x is not None})
+    print("Ctrl-C ends it", flush=True)
+    viewer.wait()
     return OK
 
 
