@@ -51,6 +51,8 @@ struct SecondPartialsWork {
   S *dq, *dv, *M;
   SixRows<S> Y, Ye, e;  // of equations (2) and (3), arrays over the rates; Y: xx, yy, zz, yz, xz, xy
   Inner* inner;
+  S size;           // the sum of squares of what is multiplied with each other
+  bool is_bounded;  // that the results are finite is certain
 
   template <class P>
   SecondPartialsWork(const Tree<P>& tree, Arena& arena) : first(tree, arena) {
@@ -76,13 +78,23 @@ JOUNCE_INLINE void store_symmetric(const Sym3<S>& Y, const SixRows<S>& rows, int
   rows.set_linear(c, {Y.yz, Y.xz, Y.xy});
 }
 
+// The sum of squares of vectors.
+template <class... V>
+JOUNCE_INLINE auto squares(const V&... x) {
+  return (dot(x, x) + ...);
+}
+
 // Y_c, e_c and Y_e of all rates, from the sums of subtrees.
 template <class S, class P>
 JOUNCE_INLINE void second_rates(const Tree<P>& tree, SecondPartialsWork<S>& work) {
+  work.size = S(0.0);
   for (int i = 0; i < tree.n; ++i) {
     const auto& me = work.first.row[i];
+    work.size += squares(work.first.base.in_root[i].p);
     for (int c = tree.nodes[i].v; c < tree.nodes[i].v + tree.nodes[i].nv; ++c) {
       const auto& rate = work.first.rate[c];
+      work.size += squares(rate.s.w, rate.s.v, rate.psi.w, rate.psi.v, rate.psi2.w, rate.psi2.v, rate.sum.w,
+                           rate.sum.v);
       store_symmetric(rotational_rate(me.I, rate.s), work.Y, c);
       Force<S> e = dual_bracket(rate.s, me.momentum);
       e += me.I * rate.psi;
@@ -91,6 +103,18 @@ JOUNCE_INLINE void second_rates(const Tree<P>& tree, SecondPartialsWork<S>& work
       Y += rotational_rate(me.I, rate.psi);
       store_symmetric(Y, work.Ye, c);
     }
+  }
+}
+
+// Of all lanes.
+template <class S, class V>
+JOUNCE_INLINE S total(const V& x) {
+  if constexpr (std::is_same_v<V, S>) {
+    return x;
+  } else {
+    S sum(0.0);
+    for (int i = 0; i < lanes<V>; ++i) sum += lane(x, i);
+    return sum;
   }
 }
 
@@ -158,6 +182,11 @@ struct Outer {
     eta = twice_B(Ye, e, psi.w) + D(psi2) + dual_bracket(s, F3);
     theta = D_psi + psi_t1 + dual_bracket(s, F2);
     zeta = twice_B(Ye, e, s.w) + D(spread<V>(rate.sum));
+  }
+
+  JOUNCE_INLINE V size() const {
+    return squares(delta.n, delta.f, mu.n, mu.f, eta.n, eta.f, theta.n, theta.f) +
+           squares(zeta.n, zeta.f, eps, kappa);
   }
 };
 
@@ -253,12 +282,14 @@ JOUNCE_INLINE void middle_triples(const Tree<P>& tree, int i, const SecondPartia
   for (int b = node.v; b < own_end; ++b) {
     for (int c = node.v; c < own_end; ++c) {
       const Outer<S> y(work, b, p, Columns<S, S>{c});
+      work.size += y.size();
       const Force<S> turned = work.first.row[i].I * bracket(work.first.rate[c].s, work.first.rate[b].s);
       for (int k = 0; k < count.inward; ++k) store_outer_pair(out, work.inner[k], b, c, turned, y);
       for (int k = count.inward; k < count.all; ++k) store_own(out, work.inner[k], b, c, y);
     }
     for_columns<S>(own_end, node.v_end, [&](auto c) {
       const Outer<typename decltype(c)::Value> y(work, b, p, c);
+      work.size += total<S>(y.size());
       for (int k = 0; k < count.inward; ++k) store_triple(out, work.inner[k], b, c, y);
       for (int k = count.inward; k < count.all; ++k) store_inner_pair(out, work.inner[k], b, c, y);
     });
@@ -297,6 +328,8 @@ void inverse_dynamics_second_partials(const Tree<P>& tree, const S* q, const S* 
       add_second_bracket(tree, x, y, l, sign, work.dq, out.qq);
     });
   }
+  // so that products of three of them are finite: places move what is multiplied
+  work.is_bounded = all(value(work.size) < value(S(0x1p600)));
 }
 
 }  // namespace jounce

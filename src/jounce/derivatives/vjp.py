@@ -1,4 +1,4 @@
-"""Gradients of weighted results: reverse derivatives, in closed form."""
+"""Gradients of weighted results: reverse derivatives in closed form, without forming a matrix."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce import _core
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import kinetic_energy_derivatives
-from jounce.derivatives.dynamics import inverse_dynamics_derivatives
 from jounce.derivatives.jvp import plan_of
 from jounce.dynamics import (
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
-    inverse_mass_matrix,
     kinetic_energy,
     potential_energy,
 )
 from jounce.errors import ArgumentError
-from jounce.kinematics import body_twists
 from jounce.model import Model
 
 __all__ = [
@@ -87,9 +85,11 @@ def vjp(
     With mu the weights (inverse dynamics) or ``-M^-1 weights`` (forward dynamics), and tau the
     inverse dynamics at the acceleration of the state,
 
-        q: mu . dtau/dq,  v: mu . dtau/dv,  a: M mu,  f_ext: minus the bodies' twists at rates mu,
+        q: mu . dtau/dq,  v: mu . dtau/dv,  a: M mu,  f_ext: minus the bodies' twists at rates mu.
 
-    so that the partial derivatives of inverse dynamics serve both.
+    mu . tau is the work of the bodies' wrenches on the twists that the rates mu would give them, so
+    that its gradient takes O(n) operations: one pass outward and one inward, and for forward
+    dynamics its own passes before.
 
     Args:
         function: `inverse_dynamics`, `forward_dynamics`, `kinetic_energy` or `potential_energy`.
@@ -135,70 +135,46 @@ def vjp(
     return gradients
 
 
-def _weights(weights: ArrayLike, trailing: tuple[int, ...], lead: tuple[int, ...]) -> Array:
-    w = np.asarray(weights)
-    shape = ", ".join(["...", *map(str, trailing)])
-    if (
-        w.dtype.kind not in "fiub"
-        or w.shape[w.ndim - len(trailing) :] != trailing
-        or w.ndim < len(trailing)
-    ):
-        raise ArgumentError(
-            f"weights must be real numbers of shape ({shape}), got {w.dtype} of shape {w.shape}"
-        )
-    if not np.isfinite(w).all():
-        raise ArgumentError("weights must be finite")
-    try:
-        np.broadcast_shapes(w.shape[: w.ndim - len(trailing)], lead)
-    except ValueError:
-        raise ArgumentError(
-            f"the leading (batch) axes of weights, {w.shape[: w.ndim - len(trailing)]}, do not "
-            f"broadcast with {lead} of the arguments"
-        ) from None
-    return w.astype(float)
-
-
-def _contracted(mu: Array, matrix: Array) -> Array:
-    """The row vector times the matrix."""
-    product: Array = np.einsum("...i,...ij->...j", mu, matrix)
-    return product
+_inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp")
+_forward_vjp = _core.raw("forward_dynamics_vjp", "vjp")
 
 
 def _inverse(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    f_ext = x.get("f_ext")
-    by = inverse_dynamics_derivatives(model, x["q"], x["v"], x["a"], f_ext, threads=threads)
-    mu = _weights(weights, (model.nv,), by.dq.shape[:-2])
-    return InverseDynamicsVjp(
-        _contracted(mu, by.dq),
-        _contracted(mu, by.dv),
-        _contracted(mu, by.da),
-        -body_twists(model, x["q"], mu, threads=threads),
-    )
+    own = (x["q"], x["v"], x["a"], weights, x.get("f_ext"))
+    return InverseDynamicsVjp(*_inverse_vjp(model, *own, threads=threads))
 
 
 def _forward(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    q, v, f_ext = x["q"], x["v"], x.get("f_ext")
-    a = forward_dynamics(model, q, v, x["tau"], f_ext, threads=threads)
-    w = _weights(weights, (model.nv,), a.shape[:-1])
-    mu = -_contracted(w, inverse_mass_matrix(model, q, threads=threads))
-    by = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
-    return ForwardDynamicsVjp(
-        _contracted(mu, by.dq),
-        _contracted(mu, by.dv),
-        np.broadcast_to(-mu, np.broadcast_shapes(mu.shape, a.shape)).copy(),
-        -body_twists(model, q, mu, threads=threads),
-    )
+    own = (x["q"], x["v"], x["tau"], weights, x.get("f_ext"))
+    return ForwardDynamicsVjp(*_forward_vjp(model, *own, threads=threads))
+
+
+def _weights(weights: ArrayLike, lead: tuple[int, ...]) -> Array:
+    """Those of energies, which are numbers."""
+    w = np.asarray(weights)
+    if w.dtype.kind not in "fiub":
+        raise ArgumentError(f"weights must be real numbers of shape (...), got {w.dtype}")
+    if not np.isfinite(w).all():
+        raise ArgumentError("weights must be finite")
+    try:
+        np.broadcast_shapes(w.shape, lead)
+    except ValueError:
+        raise ArgumentError(
+            f"the leading (batch) axes of weights, {w.shape}, do not broadcast with {lead} of the "
+            "arguments"
+        ) from None
+    return w.astype(float)[..., None]
 
 
 def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
     by = kinetic_energy_derivatives(model, x["q"], x["v"], threads=threads)
-    w = _weights(weights, (), by.dq.shape[:-1])[..., None]
+    w = _weights(weights, by.dq.shape[:-1])
     return KineticEnergyVjp(w * by.dq, w * by.dv)
 
 
 def _potential(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
     by_q = gravity_forces(model, x["q"], threads=threads)
-    return PotentialEnergyVjp(_weights(weights, (), by_q.shape[:-1])[..., None] * by_q)
+    return PotentialEnergyVjp(_weights(weights, by_q.shape[:-1]) * by_q)
 
 
 _REVERSE: dict[Any, Callable[..., Any]] = {
