@@ -60,6 +60,7 @@ TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py tests/test_examples_bridges.py
+	$(BIN)/python -m pytest tests/test_docs.py -k PyTorch
 
 examples: $(VENV)/.test-$(ISA)
 	set -e; for script in examples/*.py; do echo "$$script"; case "$$script" in *_torch.py) \
