@@ -34,7 +34,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --no-build-isolation $(ISA_SETTIN
 
 # The compiled core and what the command line needs; .test adds what tests and benchmarks need.
 $(VENV)/.built-$(ISA): $(SOURCES) | $(VENV)/.tools
-	$(INSTALL) ".[cli]"
+	$(INSTALL) ".[cli,view]"
 	@rm -f $(VENV)/.built-*
 	@touch $@
 
@@ -44,7 +44,7 @@ $(VENV)/.jax: | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test-$(ISA): $(SOURCES) | $(VENV)/.tools $(VENV)/.jax
-	$(INSTALL) ".[cli,test,bench,docs]"
+	$(INSTALL) ".[cli,view,test,bench,docs]"
 	@rm -f $(VENV)/.test-* $(VENV)/.built-*
 	@touch $@ $(VENV)/.built-$(ISA)
 
