@@ -34,7 +34,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --no-build-isolation $(ISA_SETTIN
 
 # The compiled core and what the command line needs; .test adds what tests and benchmarks need.
 $(VENV)/.built-$(ISA): $(SOURCES) | $(VENV)/.tools
-	$(INSTALL) ".[cli]"
+	$(INSTALL) ".[cli,view]"
 	@rm -f $(VENV)/.built-*
 	@touch $@
 
@@ -44,7 +44,7 @@ $(VENV)/.jax: | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test-$(ISA): $(SOURCES) | $(VENV)/.tools $(VENV)/.jax
-	$(INSTALL) ".[cli,test,bench,docs]"
+	$(INSTALL) ".[cli,view,test,bench,docs]"
 	@rm -f $(VENV)/.test-* $(VENV)/.built-*
 	@touch $@ $(VENV)/.built-$(ISA)
 
@@ -60,6 +60,7 @@ TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py tests/test_examples_bridges.py
+	$(BIN)/python -m pytest tests/test_docs.py -k PyTorch
 
 examples: $(VENV)/.test-$(ISA)
 	set -e; for script in examples/*.py; do echo "$$script"; case "$$script" in *_torch.py) \

@@ -57,7 +57,7 @@ def _add_demo(commands: Commands) -> None:
         help="fly the aerial manipulator of the paper: tables and figures",
         description="Reproduce Sec. 7 of Ali, Gabellieri, Franchi (2026): forces and their time "
         "derivatives along a trajectory, the motion recovered from them, and how the time per "
-        "call grows. Prints tables, writes figures; takes about ten seconds. Needs the extra "
+        "call grows. Prints tables, writes figures; takes about half a minute. Needs the extra "
         "'cli'.",
     )
     demo.add_argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +10,15 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.io.geometry import Capsule, Mesh, Visual
 from jounce.kinematics import body_poses, center_of_mass
 from jounce.model import Model
-from jounce.model.joints import frames_along
 from jounce.viewer.layers import LAYERS, Arrows, State, layer_arrows
-from jounce.viewer.meshes import Piece, inertia_ellipsoid, mesh_file, pieces_of_file, triangles
+from jounce.viewer.meshes import inertia_ellipsoid
+from jounce.viewer.parts import Color, Part, parts_of
 
 __all__ = ["NODES", "Drawing", "Overlays"]
 
-Color = tuple[float, float, float, float]
-
-_PLAIN: Color = (0.72, 0.75, 0.80, 1.0)
-_COLLISION: Color = (0.95, 0.65, 0.10, 0.45)
 _ELLIPSOID: Color = (0.25, 0.55, 0.95, 0.45)
-_STICK: Color = (0.35, 0.38, 0.43, 1.0)
 _THROUGH = 0.3
 
 
@@ -72,41 +66,17 @@ class Drawing:
         self._last = poses
 
     def _add_shapes(self) -> None:
-        visible = [shape for shape in self.model.visuals if not shape.collision]
-        hidden = [shape for shape in self.model.visuals if shape.collision]
-        bare: set[int] = set()
-        for visual in visible or hidden:
-            bare |= self._add_visual(visual, visual.color)
-        if not visible and not hidden:
-            bare = set(range(self.model.n_bodies))
-            self._add_sticks()
-        for k in sorted(bare):
-            self._add_ellipsoid(k)
-        if visible and self.ghost is None:
-            for visual in hidden:
-                self._add_visual(visual, _COLLISION, self.collisions)
-
-    def _add_visual(
-        self, visual: Visual, color: Color | None, collect: list[Any] | None = None
-    ) -> set[int]:
-        """Draw a shape; the body that it is on, if it is a mesh that cannot be read."""
-        frame = self.model.frames[visual.frame]
-        pose = frame.placement @ visual.placement
-        pieces = _pieces(visual.shape, self.search)
-        if not pieces:
-            return {frame.body} if frame.body >= 0 else set()
-        for piece in pieces:
-            # white over a mesh that has colors of its own says that there are no others
-            own = piece.color if color is None or color[:3] == (1.0, 1.0, 1.0) else None
-            handle = self._add_piece(frame.body, pose, piece, own or color or _PLAIN)
-            if collect is not None:
+        for part in parts_of(self.model, self.search):
+            if part.collision and self.ghost is not None:
+                continue
+            handle = self._add_piece(part)
+            if part.collision:
                 handle.visible = False
-                collect.append(handle)
-        return set()
+                self.collisions.append(handle)
 
-    def _add_piece(self, body: int, pose: Array, piece: Piece, color: Color) -> Any:
-        color = self.ghost or color
-        parent = self.bodies[body] if body >= 0 else self.world
+    def _add_piece(self, part: Part) -> Any:
+        piece, color = part.piece, self.ghost or part.color
+        parent = self.bodies[part.body] if part.body >= 0 else self.world
         opacity = None if color[3] >= 1 else color[3]
         handle = self.scene.add_mesh_simple(
             f"{parent.name}/shape{len(self._shapes)}",
@@ -118,7 +88,7 @@ class Drawing:
             side="double",
             cast_shadow=self.ghost is None,
             receive_shadow=self.ghost is None,
-            **_place(pose),
+            **_place(part.pose),
         )
         self._shapes.append((handle, opacity))
         return handle
@@ -128,40 +98,9 @@ class Drawing:
         for handle, opacity in self._shapes:
             handle.opacity = _THROUGH if through else opacity
 
-    def _add_ellipsoid(self, body: int) -> None:
-        """What stands for a body without a shape."""
-        parameters = self.model.inertias[body]
-        if parameters[0] > 0:
-            pose, radii = inertia_ellipsoid(parameters)
-            self._add_piece(body, pose, _ball(radii), _PLAIN)
-
-    def _add_sticks(self) -> None:
-        """Bars from each body's joint to those of its children, for a robot without shapes."""
-        for body in self.model.bodies:
-            end = body.placement[:3, 3]
-            length = float(np.linalg.norm(end))
-            if length > 1e-6:
-                pose = frames_along(end / length, end / 2)[0]
-                bar = triangles(Capsule(0.02 * min(length, 0.5) + 0.003, length))
-                self._add_piece(body.parent, pose, bar, _STICK)
-
     def remove(self) -> None:
         """Take it away."""
         self.node.remove()
-
-
-def _pieces(shape: Any, search: Sequence[str | Path]) -> list[Piece]:
-    if not isinstance(shape, Mesh):
-        return [triangles(shape)]
-    path = mesh_file(shape, search)
-    return [] if path is None else pieces_of_file(path, tuple(shape.scale))
-
-
-def _ball(radii: Array) -> Piece:
-    from jounce.io.geometry import Ellipsoid
-
-    x, y, z = radii.tolist()
-    return triangles(Ellipsoid((x, y, z)))
 
 
 def _bytes(color: Color) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from jounce.model._checks import numbers
 from jounce.simulation import SimulatedMotion
 from jounce.trajectories import RobotTrajectory
 
-__all__ = ["Shown", "at_rate", "shown"]
+__all__ = ["Shown", "at_rate", "reference", "shown"]
 
 _FRAMES_PER_SECOND = 60.0
 _LONGEST = 10.0
@@ -60,10 +60,15 @@ def shown(what: object, q: ArrayLike | None, v: ArrayLike | None, t: ArrayLike |
     return _of_trajectory(what, t)
 
 
+def reference(model: Model) -> Array:
+    """The configuration that a robot is shown in: its reference pose, else the neutral one."""
+    named = (model.poses[name] for name in _LIKED_POSES if name in model.poses)
+    return next(named, neutral(model))
+
+
 def _of_model(model: Model, q: ArrayLike | None, v: ArrayLike | None, t: ArrayLike | None) -> Shown:
     if q is None:
-        q = next((model.poses[name] for name in _LIKED_POSES if name in model.poses), None)
-        q = neutral(model) if q is None else q
+        q = reference(model)
     rows = np.asarray(q, float)
     if rows.ndim > 1:
         return _of_arrays(model, rows, v, t)
