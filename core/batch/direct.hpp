@@ -16,7 +16,7 @@ struct DirectLayout {
   typename K::template Work<Wide> work;
 
   DirectLayout(const Tree<double>& tree, Extent extent, Arena& arena)
-      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<K, Wide>(tree, extent, arena)) {}
+      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<decltype(work)>(tree, extent, arena)) {}
 };
 
 template <class K>
