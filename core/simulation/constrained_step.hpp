@@ -112,7 +112,7 @@ struct ConstrainedStepper : ExplicitStepper {
       const S before = worst;
       worst = residuals(tree, q, work);
       going = select(worst < before, going, zero);  // also where it is NaN
-      going = select(worst > size * kEps, going, zero);
+      going = select(worst > size * (8.0 * kEps), going, zero);  // that much is rounding
       if (is_zero(going) || pass == kMostProjections) break;
       for (int i = 0; i < motion.rows; ++i) work.w[i] = zero - work.residual[i];
       constrained_jump(tree, table, q, still, work.w, work.d, work.force, &work.rank, work.constrained);
