@@ -80,19 +80,6 @@ struct NoWork {
 
 namespace batch {
 
-// The workspace of kernel K; some depend on the order of a series, some on the rows of constraints too.
-template <class K, class S>
-auto make_work(const Tree<double>& tree, Extent extent, Arena& arena) {
-  using Work = typename K::template Work<S>;
-  if constexpr (std::is_constructible_v<Work, const Tree<double>&, Extent, Arena&>) {
-    return Work(tree, extent, arena);
-  } else if constexpr (std::is_constructible_v<Work, const Tree<double>&, int, Arena&>) {
-    return Work(tree, extent.order, arena);
-  } else {
-    return Work(tree, arena);
-  }
-}
-
 // The singular node, or the demand that is not met; else -1.
 template <class K, class S, class X>
 JOUNCE_INLINE int run_on(const X& x, typename K::template Work<S>& work) {
@@ -113,7 +100,7 @@ struct RunLayout {
   Work work;
 
   RunLayout(const Tree<double>& tree, Extent extent, Arena& arena)
-      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<K, S>(tree, extent, arena)) {
+      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<Work>(tree, extent, arena)) {
     for (int k = 0; k < K::signature.outputs.count; ++k) out[k] = nullptr;
     if constexpr (lanes<S> > 1) {
       const Sizes sizes(tree, extent);

@@ -247,7 +247,7 @@ def test_bench_times_only_what_agrees(model, monkeypatch, capsys, answer):
     assert len(rows) == 6
     assert rows["forces to order 3"]["peer"] is None
     for name in ("inverse dynamics", "forward dynamics", "derivatives of forward dynamics"):
-        assert min(rows[name][key] for key in ("single", "batch", "peer", "peer_loop")) > 0
+        assert min(rows[name][key] for key in ("single", "batch", "peer", "peer_batch")) > 0
     monkeypatch.setattr(_bench, "_AGREEMENT", -1.0)
     wary = answer("bench", ROBOT, *quick)
     assert "Results differ, so Pinocchio is not timed: inverse dynamics" in wary["remark"]

@@ -269,13 +269,14 @@ def _compare(
         raise ImportError(f"{name} returns {fields}, but its kernel {outputs}")
 
 
-def raw(kernel: str, function: str | None = None) -> Any:
+def raw(kernel: str, function: str | None = None, result: Any = None) -> Any:
     """Return a kernel as it is, for a function that prepares its arguments in Python.
 
-    Messages name the function, which people know, where it is not the kernel's own name.
+    Messages name the function, which people know, where it is not the kernel's own name. `result`
+    is the named tuple that it returns, if it does.
     """
     shown = function or kernel
-    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__)
+    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__, result)
 
 
 def kernel_names() -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import timeit
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Row(NamedTuple):
     single: float
     peer: float
     batch: float
-    peer_loop: float
+    peer_batch: float
 
 
 class Measured(NamedTuple):
@@ -82,15 +83,30 @@ class _Peer(NamedTuple):
     there: Any
     arrays: Arrays
 
-    def call(self, function: _Function, state: int) -> functools.partial[Any]:
-        """A call at one state."""
+    def calls(self, function: _Function, state: int) -> list[functools.partial[Any]]:
+        """The ways to call it at one state: `aba` and `crba` have two conventions."""
         given = [np.ascontiguousarray(self.arrays[name][state]) for name in function.arrays]
-        return functools.partial(getattr(self.module, function.peer or ""), *self[1:3], *given)
+        plain = functools.partial(getattr(self.module, function.peer or ""), *self[1:3], *given)
+        conventions = getattr(self.module, "Convention", None)
+        if function.peer not in ("aba", "crba") or conventions is None:
+            return [plain]
+        return [functools.partial(plain, c) for c in (conventions.LOCAL, conventions.WORLD)]
+
+    def batch_calls(self, function: _Function, batch: int) -> list[Call]:
+        """The ways to call it for all states: loops, and its own batch call on one thread."""
+        each = zip(*(self.calls(function, k) for k in range(batch)), strict=True)
+        ways: list[Call] = [functools.partial(_run_all, calls) for calls in each]
+        at_once = getattr(self.module, f"{function.peer}InParallel", None)
+        if at_once is not None:
+            pool = self.module.ModelPool(self.model, 1)
+            given = [np.asfortranarray(self.arrays[name].T) for name in function.arrays]
+            ways.append(functools.partial(at_once, 1, pool, *given))
+        return ways
 
     def agrees(self, function: _Function, own: Any, state: int) -> bool:
         """Whether both compute the same, of derivatives those by q."""
         q, v = (self.arrays[name][state] for name in ("q", "v"))
-        result = self.call(function, state)()
+        result = self.calls(function, state)[0]()
         if function.peer == "computeABADerivatives":
             result = self.data.ddq_dq
         elif function.peer == "computeRNEADerivatives":
@@ -146,17 +162,17 @@ def measure(model: Model, batch: int, seconds: float) -> Measured:
 def _row(
     function: _Function, ours: Sequence[Call], peer: _Peer | None, batch: int, seconds: float
 ) -> Row:
-    calls = list(ours)
-    if peer is not None:
-        each = [peer.call(function, k) for k in range(batch)]
+    singles = [] if peer is None else peer.calls(function, 0)
+    batches = [] if peer is None else peer.batch_calls(function, batch)
+    least = _least([*ours, *singles, *batches], seconds)
+    one, many = least[2 : 2 + len(singles)], least[2 + len(singles) :]
+    single, loop = min(one, default=np.nan), min(many, default=np.nan)
+    return Row(function.name, least[0], single, least[1] / batch, loop / batch)
 
-        def loop() -> None:
-            for call in each:
-                call()
 
-        calls += [each[0], loop]
-    least = [*_least(calls, seconds), np.nan, np.nan][:4]
-    return Row(function.name, least[0], least[2], least[1] / batch, least[3] / batch)
+def _run_all(calls: Sequence[Call]) -> None:
+    for call in calls:
+        call()
 
 
 def _least(calls: Sequence[Call], seconds: float) -> list[float]:
@@ -173,6 +189,19 @@ def _least(calls: Sequence[Call], seconds: float) -> list[float]:
     return best
 
 
+def _urdf_without_shapes(model: Model) -> str:
+    """The robot as URDF; its parser in Pinocchio complains about shapes that it does not know."""
+    text = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jounce.save(model, text, format="urdf")
+    robot = ElementTree.fromstring(text.getvalue().partition("?>")[2])
+    for link in robot.iter("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
 def _peer(model: Model, arrays: Arrays) -> tuple[_Peer | None, str]:
     """The same robot in Pinocchio by way of URDF, or why there is none."""
     try:
@@ -181,13 +210,9 @@ def _peer(model: Model, arrays: Arrays) -> tuple[_Peer | None, str]:
         return None, "Pinocchio is not installed (pip install pin): nothing to compare with."
     from jounce.interop.pinocchio import Converter
 
-    text = io.StringIO()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            jounce.save(model, text, format="urdf")
         root = [pin.JointModelFreeFlyer()] if model.joints[0].type == "free" else []
-        pin_model = pin.buildModelFromXML(text.getvalue(), *root)
+        pin_model = pin.buildModelFromXML(_urdf_without_shapes(model), *root)
         there = Converter(model, pin_model)
     except (Error, ValueError, RuntimeError) as error:
         return None, f"Pinocchio cannot take this robot: {error}"

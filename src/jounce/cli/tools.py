@@ -35,9 +35,9 @@ def add_commands(commands: Commands) -> None:
         "bench",
         help="time the dynamics of a robot, beside Pinocchio where it is installed",
         description="Microseconds per call from Python on one core, at random states: the least of "
-        "many repetitions, jounce and Pinocchio in turn. A batch is one call of jounce, and a loop "
-        "over calls of Pinocchio, whose Python module has none for batches. Results of both are "
-        "compared first; what differs is not timed.",
+        "many repetitions, jounce and Pinocchio in turn. Of the ways that Pinocchio offers the "
+        "fastest counts: both conventions of aba and crba, for a batch a loop or its own call for "
+        "batches on one thread. Results are compared first; what differs is not timed.",
     )
     add_robot(bench)
     bench.add_argument(
@@ -125,7 +125,7 @@ def _run_bench(options: argparse.Namespace) -> int:
     if options.json:
         print_json(found._asdict() | {"rows": [row._asdict() for row in found.rows]})
         return OK
-    heads = ["µs", "jounce", "Pinocchio", "jounce, batch", "Pinocchio, loop"]
+    heads = ["µs", "jounce", "Pinocchio", "jounce, batch", "Pinocchio, batch"]
     rows = [
         [row.name, *("-" if np.isnan(x) else f"{1e6 * x:.3g}" for x in row[1:])]
         for row in found.rows

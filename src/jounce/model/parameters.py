@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from jounce.errors import (
 )
 from jounce.model import inertia
 from jounce.model._checks import name_list
+from jounce.model._inertial import InertialChanges
 from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import Frame
@@ -114,6 +116,11 @@ class Parameters:
     def inertial_directions(self) -> Array:
         """How the inertial parameters of the bodies change with each, (number, 10 n_bodies)."""
         return self._inertial
+
+    @functools.cached_property
+    def inertial_changes(self) -> InertialChanges:
+        """The same, for what is linear in them."""
+        return InertialChanges(self._inertial, all(p.kind in _INERTIAL for p in self.items))
 
     def model_tangent(self, model: Model, direction: ArrayLike, body: Any = None) -> Array:
         """The change of the model along a direction (..., number), for a kernel.

@@ -53,7 +53,13 @@ def real(name: str, value: ArrayLike, *trailing: int) -> Array:
 
 
 def rotational(parameters: ArrayLike) -> Array:
-    """Return the 3x3 rotational inertia about the frame's origin, kg m^2."""
+    """Return the 3x3 rotational inertia about the frame's origin, kg m^2.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> np.diag(jc.inertia.rotational(ten))
+        array([1.  , 2.02, 2.52])
+    """
     p = _checks.array("parameters", parameters, (10,))
     out = np.empty((*p.shape[:-1], 3, 3), p.dtype)
     for k, (i, j) in enumerate(zip(ROWS, COLUMNS, strict=True)):
@@ -84,7 +90,13 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
 
 
 def from_pseudo_inertia(pseudo: ArrayLike) -> Array:
-    """Return the ten parameters, (..., 10), of a pseudo inertia, undoing `pseudo_inertia`."""
+    """Return the ten parameters, (..., 10), of a pseudo inertia, undoing `pseudo_inertia`.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> bool(np.allclose(jc.inertia.from_pseudo_inertia(jc.inertia.pseudo_inertia(ten)), ten))
+        True
+    """
     J = real("pseudo", pseudo, 4, 4)
     S = J[..., :3, :3]
     I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S  # noqa: E741
@@ -120,6 +132,11 @@ def distance(parameters: ArrayLike) -> Array:
 
     The Frobenius norm of the negative part of the pseudo inertia: the distance, in that norm, of
     the pseudo inertia to the nearest one of a body. Zero exactly for bodies that can exist.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> float(jc.inertia.distance(ten))  # a body can have these
+        0.0
     """
     size: Array = np.linalg.norm(_negative_part(parameters)[1], axis=(-2, -1))
     return size
@@ -210,6 +227,11 @@ def log_cholesky_derivatives(coordinates: ArrayLike) -> Array:
     """Derivatives of the ten parameters by the log-Cholesky coordinates, (..., 10, 10).
 
     Column k is ``d from_log_cholesky(x) / d x_k``.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> jc.inertia.log_cholesky_derivatives(jc.inertia.log_cholesky(ten)).shape
+        (10, 10)
     """
     x = _coordinates(coordinates)
     U = _factor(x)

@@ -21,8 +21,8 @@ from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
+from jounce.simulation.rollout_call import time_step
 from jounce.simulation.second_order import check_springs, step_hessian
-from jounce.simulation.stepping import time_step
 from jounce.simulation.tangents import States, TangentFlow
 from jounce.simulation.taylor import TAYLOR, checked_order
 from jounce.simulation.taylor_tangents import linearized_taylor

@@ -244,6 +244,11 @@ def stack(*curves: Curve | ArrayLike) -> Curve:
 
     Args:
         curves: curves; numbers and vectors are constant ones.
+
+    Examples:
+        >>> both = jc.trajectories.stack(jc.trajectories.Polynomial([0.0, 1.0]), [5.0])
+        >>> both.series(2.0, 0)
+        array([[2., 5.]])
     """
     return _Stack(*(as_curve("curves", curve) for curve in curves))
 

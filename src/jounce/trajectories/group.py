@@ -33,6 +33,11 @@ def axis_angle(axis: ArrayLike, angle: Curve | float) -> PoseCurve:
     Args:
         axis: (3,) direction; normalized.
         angle: curve of size 1, or a number, rad.
+
+    Examples:
+        >>> spin = jc.trajectories.axis_angle((0, 0, 1), jc.trajectories.Polynomial([0.0, 2.0]))
+        >>> spin.twist_series(0.5, 0)
+        array([[0., 0., 2., 0., 0., 0.]])
     """
     direction = _checks.vector("axis", axis)
     length = float(np.linalg.norm(direction))
@@ -47,6 +52,11 @@ def roll_pitch_yaw(angles: Curve | ArrayLike) -> PoseCurve:
 
     Args:
         angles: curve of size 3, or three numbers: (roll, pitch, yaw), rad.
+
+    Examples:
+        >>> turned = jc.trajectories.roll_pitch_yaw([0, 0, 0.3]).pose(0.0)
+        >>> bool(np.allclose(turned[:3, :3], jc.lie.exp([0, 0, 0.3])))
+        True
     """
     rpy = require_size("angles", as_curve("angles", angles), 3)
     return ProductOfExponentials(np.eye(4), np.eye(3)[::-1], rpy[::-1])
@@ -60,6 +70,11 @@ def position_and_rotation(
     Args:
         position: curve of size 3, or three numbers, m.
         rotation: for example `axis_angle`, `roll_pitch_yaw`, or a constant matrix (3, 3).
+
+    Examples:
+        >>> still = jc.trajectories.position_and_rotation([1.0, 2.0, 3.0], np.eye(4))
+        >>> still.pose(0.0)[:3, 3]
+        array([1., 2., 3.])
     """
     return Translation(position) @ rotation
 

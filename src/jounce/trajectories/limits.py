@@ -184,6 +184,12 @@ def through_waypoints(
         blend: whether to round the corners instead of stopping.
         start: time of departure, s.
         extend: "error" (default), "hold" or "formula", see `Segment`.
+
+    Examples:
+        >>> curve = jc.trajectories.through_waypoints([[0.0], [1.0], [0.5]], 1.0, 4.0, 40.0)
+        >>> start, end = curve.interval
+        >>> curve.series(end, 1).ravel().round(9) + 0.0
+        array([0.5, 0. ])
     """
     rows = _checks.rows("points", points, 2)
     limits = Limits.of(rows.shape[1], velocity, acceleration, jerk, jounce)

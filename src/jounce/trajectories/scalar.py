@@ -184,6 +184,11 @@ class Circle(Curve):
         rate: rad/s; negative runs clockwise seen from above.
         phase: angle at t = 0, rad.
         center: (3,), m.
+
+    Examples:
+        >>> jc.trajectories.Circle(radius=2.0, rate=1.0).series(0.0, 1) + 0.0
+        array([[2., 0., 0.],
+               [0., 2., 0.]])
     """
 
     radius: float
