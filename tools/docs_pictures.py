@@ -1,7 +1,12 @@
-"""Draw what torque rates are for, for the start page: ``python tools/docs_pictures.py``."""
+"""Draw the pictures of the start page: ``python tools/docs_pictures.py``.
+
+The robots are pictures of the viewer in Chromium (tools/browser.sh); without it theirs stays.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import io
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +60,50 @@ def _given(told: Any, dt: float) -> Any:
     return out
 
 
+def robots(browser: Any) -> Any:
+    """The robots of the package side by side, as the viewer shows them: (height, width, 3)."""
+    from imageio import v3 as imageio
+
+    shots = []
+    with browser.Browser(1400, 640) as page:
+
+        def picture() -> Any:
+            whole = imageio.imread(io.BytesIO(page.picture()))
+            return whole[90:, 440:960, :3]  # between the panel and notes of the browser
+
+        for model in (jc.models.panda_like(), jc.models.quadruped(), jc.models.humanoid()):
+            with jc.view(model, port=0, verbose=False) as viewer:
+                page.open(viewer.url)
+                seen = [picture()]
+                browser.until(lambda seen=seen: _settled(seen, picture()))
+                shots.append(seen[-1])
+    return np.concatenate(shots, axis=1)
+
+
+def _settled(seen: list[Any], new: Any) -> bool:
+    """Whether the page has faded in and no longer changes."""
+    seen.append(new)
+    return bool(np.array_equal(seen[-2], new) and new.min() < 60)
+
+
+def _browser() -> Any:
+    """The module of the tests that speaks to Chromium."""
+    path = IMAGES.parent.parent / "tests" / "viewer" / "browser.py"
+    spec = importlib.util.spec_from_file_location("browser", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    if _browser().find() is not None:
+        from imageio import v3
+
+        v3.imwrite(IMAGES / "robots.png", robots(_browser()))
+        print(f"wrote {IMAGES / 'robots.png'}")
     target = IMAGES / "feedforward.svg"
     feedforward().savefig(target, metadata={"Date": None})
     print(f"wrote {target}")
