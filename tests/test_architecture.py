@@ -138,7 +138,7 @@ RECURSIONS = [p for p in CORE_FILES if p.suffix == ".hpp" and room_rank(p) < FIR
 @pytest.mark.parametrize("path", RECURSIONS, ids=lambda p: p.relative_to(CORE).as_posix())
 def test_recursions_neither_allocate_nor_throw(path):
     """Memory is laid out before a kernel runs; only the tree's construction may fail."""
-    if path.name in ("tree.hpp", "workspace.hpp", "platform.hpp"):
+    if path.name in ("tree.hpp", "branched_tree.hpp", "workspace.hpp", "platform.hpp"):
         return
     code = re.sub(r"//.*", "", path.read_text())
     found = re.findall(r"\bthrow\b|\bnew\b|\bmalloc\b|std::vector|std::string|std::function", code)

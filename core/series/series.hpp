@@ -208,7 +208,7 @@ JOUNCE_INLINE void pass_wrench(const SeriesNode<S, P>& s, int k, Force<S>& paren
     s.push[k] = F.f;
     for (int j = 0; j <= k; ++j) F.n += cross(s.place[k - j], s.push[j]);
   }
-  parent += to_parent(at, F);
+  parent += own(s.node.sharing, to_parent(at, F));
 }
 
 // tau_k = screws^T F_k + armature v_j', equation (6).
@@ -254,6 +254,7 @@ void inverse_dynamics_series(const Tree<P>& tree, const S* q, const S* motion, c
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = 0; k <= r; ++k) {
+        join(s.node.sharing, s.me[k].F);
         for (int j = 0; j < rates(K); ++j) {
           tau[std::size_t(k) * nv + s.node.v + j] = rate_force<K>(s, k, j) * kFactorial.of[k];
         }

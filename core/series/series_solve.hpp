@@ -83,6 +83,7 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, Ser
   for (int i = tree.n - 1; i >= 0; --i) {
     const SeriesNode<S, P> s(tree, work.series, i);
     Force<S>& F = s.me[k].F;
+    join(s.node.sharing, F);
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int j = rates(K) - 1; j >= 0; --j) {
