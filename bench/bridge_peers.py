@@ -34,8 +34,9 @@ def ours(model: jc.Model) -> Dynamics:
     return lambda q, v, tau: jjax.forward_dynamics(model, q, v, tau)
 
 
-def contenders(robot: Robot, effort: Effort) -> Iterator[tuple[str, jc.Model, Dynamics]]:
-    """Name, model and forward dynamics of one state, of each peer in JAX that is installed."""
+def contenders(robot: Robot, effort: Effort) -> Iterator[tuple[str, jc.Model, Dynamics | None]]:
+    """Name, model and forward dynamics of one state: nobody, then each peer in JAX."""
+    yield "nobody", robot.model, None
     if effort.tiny:  # they take a minute to compile
         return
     if importlib.util.find_spec("mujoco.mjx"):
@@ -60,9 +61,9 @@ def _mjx(model: jc.Model) -> Dynamics:
 
     def dynamics(q: Any, v: Any, tau: Any) -> Any:
         data = first.replace(qpos=q, qvel=v)
-        for pass_ in (smooth.kinematics, smooth.com_pos, smooth.crb, smooth.factor_m):
+        passes = (smooth.kinematics, smooth.com_pos, smooth.crb, smooth.factor_m)
+        for pass_ in (*passes, smooth.com_vel, smooth.rne):
             data = pass_(compiled, data)
-        data = smooth.rne(compiled, smooth.com_vel(compiled, data))
         return smooth.solve_m(compiled, data, tau - data.qfrc_bias)
 
     return dynamics
@@ -86,8 +87,8 @@ def _frax() -> tuple[jc.Model, Dynamics]:
 def casadi_graph(model: jc.Model) -> Any:
     """Forward dynamics as scalar expressions, for trees of revolute and prismatic joints.
 
-    Inverse dynamics in body frames without what is zero; forces are linear in accelerations, so n + 1
-    of them give the mass matrix and the bias, and a Cholesky factorization the accelerations.
+    Inverse dynamics in body frames without what is zero. Forces are linear in accelerations, whose
+    factor is the mass matrix; its Cholesky factorization is written out.
     """
     import casadi as ca
 

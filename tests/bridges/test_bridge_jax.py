@@ -138,6 +138,15 @@ def test_gradients_by_components_pass_jaxs_own_check(model):
     check_grads(function, (at.q,), order=2, modes=["rev"], eps=1e-4, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", FEW)
+def test_both_modes_pass_jaxs_own_check(model, name):
+    from jax.test_util import check_grads
+
+    given = arguments(name, state(model))
+    function = jax.jit(lambda *x: bridged(model, name)(dict(zip(given, x, strict=True))))
+    check_grads(function, tuple(given.values()), order=1, eps=1e-5, atol=1e-4, rtol=1e-4)
+
+
 def test_vmap_is_one_batched_call_and_broadcasts(model):
     at, single = state(model, 4), state(model, seed=3)
     mapped = jax.vmap(lambda q, tau: jjax.forward_dynamics(model, q, single.v, tau), (0, None))

@@ -49,20 +49,25 @@ def _bridged(function: Function) -> Callable[..., Any]:
         arrays = _as_tensors(function.name, given)
         shapes = {name: tuple(x.shape) for name, x in arrays.items()}
         own = numbered(function.operation(model, shapes, options, threads))
-        most = max(arrays[x.name].ndim - len(x.shape) for x in own.inputs)
-        lifted = []
-        for x in own.inputs:
-            array = arrays[x.name]
-            short = most - (array.ndim - len(x.shape))
-            lifted.append(array[(None,) * short] if short else array)
+        leads = [arrays[x.name].ndim - len(x.shape) for x in own.inputs]
+        most = max(leads)
+        lifted = (
+            arrays[x.name] if lead == most else arrays[x.name][(None,) * (most - lead)]
+            for x, lead in zip(own.inputs, leads, strict=True)
+        )
         results = call(own, tuple(lifted))
         return function.result(*results) if function.result else results[0]
 
     return dressed(run, function, __name__, _NOTE, threads=1)
 
 
+_DOUBLE = torch.float64
+
+
 def _as_tensors(name: str, given: dict[str, Any]) -> dict[str, torch.Tensor]:
     """Tensors of one type, of 32 or 64 bits, on the CPU."""
+    if all(type(x) is torch.Tensor and x.dtype is _DOUBLE and x.is_cpu for x in given.values()):
+        return given
     tensors = {}
     kind = None
     for key, value in given.items():

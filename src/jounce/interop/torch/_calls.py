@@ -63,6 +63,9 @@ def _refuse_nested_forward_mode(own: Operation) -> None:
 def _run(arrays: Tensors | list[torch.Tensor], number: int) -> list[torch.Tensor]:
     """Compute, in 64 bits, on the memory of the arrays where they have that."""
     kind = arrays[0].dtype
+    if kind is torch.float64:  # without calls that do nothing, which cost more than small kernels
+        given = [x.detach().numpy() if x.requires_grad else x.numpy() for x in arrays]
+        return [torch.from_numpy(np.asarray(x)) for x in evaluate(_operations[number], given)]
     given = [x.detach().to(torch.float64).numpy() for x in arrays]
     results = evaluate(_operations[number], given)
     return [torch.from_numpy(np.asarray(result)).to(kind) for result in results]
