@@ -100,6 +100,7 @@ def run(effort: Effort, step: Steps) -> Report:
             report.target(f"{label}, {what}", promise, best / each["jounce"])
     _loops(report, effort, step)
     _series(report, effort, step)
+    _rollouts(report, effort, step)
     return report
 
 
@@ -141,6 +142,34 @@ def _series(report: Report, effort: Effort, step: Steps) -> None:
         report.keep(f"constraints/series/{order}", measured)
         held, free = (1e6 * measured[name].best for name in ("jounce", "free"))
         table.add(order, held, free, held / free)
+
+
+def _rollouts(report: Report, effort: Effort, step: Steps) -> None:
+    """Talos on two feet in rollouts, with and without projection, beside the free robot."""
+    table = report.table(
+        "Rollouts of Talos, per state and step, one thread",
+        "method",
+        "projected, us",
+        "held",
+        "free",
+    )
+    standing = Standing(robots.load("Talos"), True, 1)
+    model, q, v, _, c = standing.ours(0)
+    count, length = effort.pick((256, 50), (64, 20), (4, 2))
+    tau = np.random.default_rng(0).standard_normal((count, length, model.nv))
+    for method in ("semi_implicit_euler", "rkmk4"):
+        step(f"rollout by {method}")
+        given, options = (model, q, 0.1 * v, tau, 1e-3), {"method": method}
+        held = {**options, "constraints": c.at(q)}
+        calls = {
+            "jounce": Call(jc.rollout, given, held),
+            "held": Call(jc.rollout, given, {**held, "projection": False}),
+            "free": Call(jc.rollout, given, options),
+        }
+        measured = measure(calls, effort)
+        report.keep(f"constraints/rollout/{method}", measured)
+        each = [1e6 * x.best / count / length for x in measured.values()]
+        table.add(method, *each)
 
 
 def chain_of_loops(count: int) -> jc.Constraints:

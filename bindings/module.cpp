@@ -240,6 +240,9 @@ void define_kernels(nb::module_& m) {
       "name"_a, "tree"_a, "order"_a = 0, "pack"_a = false,
       "Memory that a kernel needs for one state, or for one pack of states with its results.");
   m.def(
+      "branched_nodes", [](const PythonModel& x) { return branched_nodes(x.model.tree); }, "tree"_a,
+      "Nodes of the tree whose branches fill the lanes of a register; 0 if one state runs without.");
+  m.def(
       "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
       "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
   m.def("bind", &bind, "kernel"_a, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),

@@ -21,6 +21,7 @@ INTERNAL = {
     "jacobian_second_derivatives",
     "explicit_step",
     "explicit_rollout",
+    "constrained_rollout",
     "explicit_rollout_adjoint",
     "momentum_rollout",
     "variational_rollout",

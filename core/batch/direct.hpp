@@ -13,10 +13,11 @@ namespace batch {
 template <class K>
 struct DirectLayout {
   Fetched<Wide> inputs;
-  typename K::template Work<Wide> work;
+  using Work = typename K::template Work<Wide>;
+  Work work;
 
   DirectLayout(const Tree<double>& tree, Extent extent, Arena& arena)
-      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<decltype(work)>(tree, extent, arena)) {}
+      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<Work>(tree, extent, arena)) {}
 };
 
 template <class K>

@@ -59,6 +59,7 @@ constexpr Signature signature() {
     s.outputs.add({Names<K>::outputs[k].text, tangent_shape(own.shape, own.holds)});
   }
   s.packs = Packs::only;
+  s.branches = false;
   s.internal = true;
   return s;
 }

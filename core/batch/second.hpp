@@ -47,6 +47,7 @@ constexpr Signature signature() {
     }
   }
   s.packs = Packs::only;
+  s.branches = false;
   s.internal = true;
   return s;
 }

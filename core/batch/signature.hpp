@@ -124,6 +124,7 @@ struct Signature {
   Packs packs = Packs::always;
   List<Demand, kMostDemands> demands = {};
   bool internal = false;  // has no public function in Python, and may change
+  bool branches = false;  // one state may run in the branches of its robot, see batch/branches.hpp
 };
 
 // Whether what a signature says fits the shapes it says it of. Checked for every kernel when it is

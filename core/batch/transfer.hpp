@@ -85,7 +85,7 @@ JOUNCE_SHARED void store(const Pack<W>* from, int count, std::ptrdiff_t n, doubl
     Pack<W> x[W];
     for (int i = 0; i < W; ++i) x[i] = from[k + i];
     transpose(x);
-    for (int i = 0; i < count; ++i) std::memcpy(to + step * i + k, &x[i].v, sizeof(x[i].v));
+    for (int i = 0; i < count; ++i) x[i].store(to + step * i + k);
   }
   for (; k < n; ++k) {
     for (int i = 0; i < count; ++i) to[step * i + k] = from[k].v[i];
@@ -98,7 +98,7 @@ JOUNCE_INLINE void store_tile(At&& at, int count, double* to, std::ptrdiff_t ste
                               std::integer_sequence<int, I...>) {
   Pack<W> x[W] = {at(I)...};
   transpose(x);
-  for (int i = 0; i < count; ++i) std::memcpy(to + step * i, &x[i].v, sizeof(x[i].v));
+  for (int i = 0; i < count; ++i) x[i].store(to + step * i);
 }
 
 // The same for n x n matrices of which the upper triangle is given.

@@ -171,13 +171,13 @@ void stabilize(const Tree<P>& tree, const ConstraintTable& table, int k, const S
   });
 }
 
-// Brings a wrench on a node, and a force at a rate, into the sweep inward that is already done.
+// Brings a wrench on a node, and a force at a rate, into the sweep inward of an order that is already done.
 template <class S, class P, class Mask>
-void add_inward(const Tree<P>& tree, Mask prescribed, int node_index, Force<S> F, int at, const S& force,
-                SeriesSolveWork<S>& work) {
+void add_inward(const Tree<P>& tree, int order, Mask prescribed, int node_index, Force<S> F, int at,
+                const S& force, SeriesSolveWork<S>& work) {
   for (int i = node_index; i >= 0; i = tree.nodes[i].parent) {
-    const Node<P>& node = tree.nodes[i];
-    work.row[i].carried += F;
+    const SeriesNode<S, P> s(tree, work.series, i);
+    const Node<P>& node = s.node;
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
@@ -188,6 +188,7 @@ void add_inward(const Tree<P>& tree, Mask prescribed, int node_index, Force<S> F
         rate.u += u;
         F += rate.U * (u * rate.inverse_D);
       }
+      add_wrench<K>(s, order, F);
     });
     F = to_parent(work.row[i].in_parent, F);
   }
@@ -203,18 +204,18 @@ void new_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask p
   for_records(tree, table, rows.m, [&](const Constraint& c) {
     if (c.kind == Constraint::coupling) {
       const S force = Term<S>(c, q[c.q]).slope * f[c.row];
-      add_inward(tree, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), c.v, force, work.solve);
+      add_inward(tree, k, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), c.v, force, work.solve);
       return;
     }
     const RecordSeries<S> x = rows.at(c.row);
     Force<S> F = Force<S>::zero();
     for (int i = c.row; i < c.row + row_count(c); ++i) F += rows.wrench_of(i)[0] * f[i];
     x.F[k] += F;
-    add_inward(tree, prescribed, c.first.node, to_parent(c.first.pose, F) * -1.0, -1, none, work.solve);
+    add_inward(tree, k, prescribed, c.first.node, to_parent(c.first.pose, F) * -1.0, -1, none, work.solve);
     if (c.second.node < 0) return;
     x.push[k] += x.R[0] * F.f;
     const Force<S> opposite = to_parent(c.second.pose, to_parent(Pose<S>{x.R[0], x.p[0]}, F));
-    add_inward(tree, prescribed, c.second.node, opposite, -1, none, work.solve);
+    add_inward(tree, k, prescribed, c.second.node, opposite, -1, none, work.solve);
   });
 }
 

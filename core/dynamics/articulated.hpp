@@ -81,7 +81,8 @@ struct BiasReduction : FactorVisitor {
   BiasReduction(const Tree<P>& t, Mask mask, const S* given_a, const S* given_tau, Row* rows)
       : tree(t), prescribed(mask), a(given_a), tau(given_tau), row(rows) {}
 
-  JOUNCE_INLINE bool enter(int, Row& me) {
+  JOUNCE_INLINE bool enter(int i, Row& me) {
+    join(tree.nodes[i].sharing, me.F0);
     me.F0 += me.J * me.c;
     return true;
   }
@@ -97,8 +98,8 @@ struct BiasReduction : FactorVisitor {
     }
   }
   JOUNCE_INLINE void leave(int i, Row& me) {
-    const int p = tree.nodes[i].parent;
-    if (p >= 0) row[p].F0 += to_parent(me.in_parent, me.F0);
+    const Node<P>& node = tree.nodes[i];
+    if (node.parent >= 0) row[node.parent].F0 += own(node.sharing, to_parent(me.in_parent, me.F0));
   }
 };
 

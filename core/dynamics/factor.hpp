@@ -133,19 +133,21 @@ template <class S, class P, class Mask, class Axes, class Row, class Rate, class
 JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axes& axes, Row* row,
                                  Rate* rate, int& singular, Visitor&& visitor) {
   for (int i = tree.n - 1; i >= 0; --i) {
+    const Node<P>& node = tree.nodes[i];
     Row& me = row[i];
+    join(node.sharing, me.J);
     if (!visitor.enter(i, me)) continue;
-    const int p = tree.nodes[i].parent;
+    const int p = node.parent;
     decltype(auto) d = axes.offset(i, me);
     const S angular = trace(me.J.A), linear = trace(me.J.C);
-    with_kind(tree.nodes[i].kind, [&](auto kind) {
+    with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       const bool bad = factor_node<K, S>(tree, i, prescribed, axes, d, me, rate, visitor);
       if (bad && singular < 0) singular = i;
     });
     visitor.leave(i, me);
     if (p < 0) continue;
-    row[p].J += axes.seen_from_parent(d, me);
+    row[p].J += own(node.sharing, axes.seen_from_parent(d, me));
     row[p].angular_scale += angular + dot(d, d) * linear;
     row[p].linear_scale += linear;
   }

@@ -103,7 +103,8 @@ JOUNCE_INLINE void forces_inward(const Tree<P>& tree, const S* a, S* tau,
                                  InverseDynamicsWork<S>& work) {
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
-    const auto& me = work.row[i];
+    auto& me = work.row[i];
+    join(node.sharing, me.f);
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = 0; k < rates(K); ++k) {
@@ -111,7 +112,7 @@ JOUNCE_INLINE void forces_inward(const Tree<P>& tree, const S* a, S* tau,
         if (a) tau[node.v + k] += a[node.v + k] * tree.armature[node.v + k];
       }
     });
-    if (node.parent >= 0) work.row[node.parent].f += to_parent(me.in_parent, me.f);
+    if (node.parent >= 0) work.row[node.parent].f += own(node.sharing, to_parent(me.in_parent, me.f));
   }
 }
 

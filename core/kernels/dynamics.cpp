@@ -16,7 +16,8 @@ struct InverseDynamics {
                  {"v", shapes::v},
                  {"a", shapes::v},
                  {"f_ext", shapes::six_vectors, optional}},
-      .outputs = {{"tau", shapes::v}}};
+      .outputs = {{"tau", shapes::v}},
+      .branches = true};
   template <class S>
   using Work = InverseDynamicsWork<S>;
   template <class S, class X>
@@ -38,7 +39,8 @@ struct BiasForces {
   static constexpr Signature signature{
       .name = "bias_forces",
       .inputs = {configuration("q"), {"v", shapes::v}, {"f_ext", shapes::six_vectors, optional}},
-      .outputs = {{"tau", shapes::v}}};
+      .outputs = {{"tau", shapes::v}},
+      .branches = true};
   template <class S>
   using Work = InverseDynamicsWork<S>;
   template <class S, class X>
@@ -50,7 +52,8 @@ struct BiasForces {
 
 struct GravityForces {
   static constexpr Signature signature{
-      .name = "gravity_forces", .inputs = {configuration("q")}, .outputs = {{"tau", shapes::v}}};
+      .name = "gravity_forces", .inputs = {configuration("q")}, .outputs = {{"tau", shapes::v}},
+      .branches = true};
   template <class S>
   using Work = InverseDynamicsWork<S>;
   template <class S, class X>
@@ -67,7 +70,8 @@ struct ForwardDynamics {
                  {"v", shapes::v},
                  {"tau", shapes::v},
                  {"f_ext", shapes::six_vectors, optional}},
-      .outputs = {{"a", shapes::v}}};
+      .outputs = {{"a", shapes::v}},
+      .branches = true};
   template <class S>
   using Work = ArticulatedWork<S>;
   template <class S, class X>

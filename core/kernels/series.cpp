@@ -13,7 +13,8 @@ struct InverseDynamicsSeries {
       .inputs = {configuration("q"),
                  {"motion", shapes::motion},
                  {"f_ext", shapes::wrench_series, optional}},
-      .outputs = {{"tau", shapes::series}}};
+      .outputs = {{"tau", shapes::series}},
+      .branches = true};
   template <class S>
   using Work = SeriesWork<S>;
   template <class S, class X>
@@ -29,7 +30,8 @@ struct ForwardDynamicsSeries {
                  {"v", shapes::v},
                  {"tau", shapes::series},
                  {"f_ext", shapes::wrench_series, optional}},
-      .outputs = {{"a", shapes::series}}};
+      .outputs = {{"a", shapes::series}},
+      .branches = true};
   template <class S>
   using Work = SeriesSolveWork<S>;
   template <class S, class X>

@@ -47,6 +47,10 @@ struct Pack {
   Values v;
 
   Pack() = default;
+  // Written out, so that structures of packs are copied pack by pack: reading a register that was written
+  // in pieces, or a piece of one, waits.
+  JOUNCE_INLINE Pack(const Pack& x) : v(x.v) {}
+  JOUNCE_INLINE Pack& operator=(const Pack& x) { v = x.v; return *this; }
   JOUNCE_INLINE Pack(double x) : v(x - Values{}) {}
   JOUNCE_INLINE explicit Pack(Values x) : v(x) {}
 
@@ -54,6 +58,7 @@ struct Pack {
   static JOUNCE_INLINE Pack load(const double* x) {
     return Pack(Values(*reinterpret_cast<const typename Register<W>::Loose*>(x)));
   }
+  JOUNCE_INLINE void store(double* to) const { *reinterpret_cast<typename Register<W>::Loose*>(to) = v; }
 
   friend JOUNCE_INLINE Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
   friend JOUNCE_INLINE Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }

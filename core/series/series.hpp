@@ -38,7 +38,8 @@ struct SeriesWork {
   int r, rows;         // order; coefficients kept per node, r + 2
   Angles<S> angles;
   Row* row;            // [node][k]
-  Outer* outer;        // [node][k]
+  bool keeps_outer;    // of all nodes, else of the one visited last at each depth
+  Outer* outer;        // [node or depth][k]
   S *sine, *cosine;    // [angle][k]
   Mat3<S>* rotation;   // [group][k]: Rj
   Vec3<S>* place;      // [moving][k]: pj
@@ -46,11 +47,11 @@ struct SeriesWork {
   S* rate;             // [k][nv]: coefficients of v
 
   template <class P>
-  SeriesWork(const Tree<P>& tree, int order, Arena& arena)
-      : r(order), rows(order + 2), angles(tree, arena) {
+  SeriesWork(const Tree<P>& tree, int order, Arena& arena, bool all_outer = false)
+      : r(order), rows(order + 2), angles(tree, arena), keeps_outer(all_outer) {
     const std::size_t n = rows;
     row = arena.take<Row>(n * tree.n);
-    outer = arena.take<Outer>(n * tree.n);
+    outer = arena.take<Outer>(n * (keeps_outer ? tree.n : tree.depth));
     sine = arena.take<S>(n * tree.angle_q.size());
     cosine = arena.take<S>(n * tree.angle_q.size());
     rotation = arena.take<Mat3<S>>(n * tree.quaternions.size());
@@ -82,8 +83,9 @@ struct SeriesNode : JointSeries<S, P> {
     const int parent = this->node.parent;
     me = w.row + first(w, i);
     up = parent >= 0 ? w.row + first(w, parent) : nullptr;
-    outer = w.outer + first(w, i);
-    up_outer = parent >= 0 ? w.outer + first(w, parent) : nullptr;
+    const int slot = w.keeps_outer ? i : this->node.depth, up_slot = w.keeps_outer ? parent : slot - 1;
+    outer = w.outer + first(w, slot);
+    up_outer = parent >= 0 ? w.outer + first(w, up_slot) : nullptr;
     push = w.push + first(w, this->node.moving);
   }
   // Where the coefficients begin that are at `position` among those of their kind.
@@ -206,7 +208,7 @@ JOUNCE_INLINE void pass_wrench(const SeriesNode<S, P>& s, int k, Force<S>& paren
     s.push[k] = F.f;
     for (int j = 0; j <= k; ++j) F.n += cross(s.place[k - j], s.push[j]);
   }
-  parent += to_parent(at, F);
+  parent += own(s.node.sharing, to_parent(at, F));
 }
 
 // tau_k = screws^T F_k + armature v_j', equation (6).
@@ -252,6 +254,7 @@ void inverse_dynamics_series(const Tree<P>& tree, const S* q, const S* motion, c
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = 0; k <= r; ++k) {
+        join(s.node.sharing, s.me[k].F);
         for (int j = 0; j < rates(K); ++j) {
           tau[std::size_t(k) * nv + s.node.v + j] = rate_force<K>(s, k, j) * kFactorial.of[k];
         }

@@ -2,11 +2,16 @@
 //
 // The articulated inertia is the same at every order (ali, Lemma 2): it is factored once. Then,
 // for each order k, with the accelerations of order k of all unknown rates set to zero, a bias
-// pass gives the wrenches F_k of series.hpp; the accelerations y that are missing solve
+// pass gives each node's own part of the wrenches F_k of series.hpp; the accelerations y that are
+// missing solve
 //   (1) M(q) y = tau_k - (screws^T F_k)
-// by one sweep inward and one outward, and what they add to the coefficients,
-//   (2) x = X x_p + s y,   w_(k+1) += x_w / (k+1),   a_k += x_v,   F_k += J x + F0,
-// is known on the way. Prescribed rates are part of the bias pass and left out of the factors.
+// by one sweep inward and one outward. Inward, F_k gathers what the nodes below pass on, and each rate
+// lets go what it cannot hold (factor.hpp):
+//   (2) u = tau_k - s^T F_k,   F_k += U u / D
+// so that F_k is the wrench if the parent does not accelerate more than in the bias pass. Outward,
+//   (3) x = X x_p,   F_k += J x,   y = (u - U^T x) / D,   x += s y,   w_(k+1) += x_w / (k+1)
+// with J after the elimination of the node's rates, and x what its acceleration of order k lacked.
+// Prescribed rates are part of the bias pass and left out of the factors.
 #pragma once
 
 #include "jounce/dynamics/articulated.hpp"
@@ -14,12 +19,19 @@
 
 namespace jounce {
 
+// Whether a node that is not a root moves its origin: then lower orders of `Outer` are read as well.
+template <class P>
+JOUNCE_INLINE bool has_inner_moving(const Tree<P>& tree) {
+  for (const Node<P>& node : tree.nodes) {
+    if (node.moving >= 0 && node.parent >= 0) return true;
+  }
+  return false;
+}
+
 template <class S>
 struct SeriesSolveWork {
   struct Row : ArticulatedNode<S> {
-    Pose<S> in_parent;            // at time 0
-    ArticulatedInertia<S> whole;  // before the elimination of the node's own rates
-    Force<S> F0, carried;         // bias of the increment, and its part before the elimination
+    Pose<S> in_parent;  // at time 0
     Motion<S> x;
   };
   using Rate = SolvedRate<S>;
@@ -30,21 +42,13 @@ struct SeriesSolveWork {
 
   template <class P>
   SeriesSolveWork(const Tree<P>& tree, int order, Arena& arena)
-      : series(tree, order, arena),
+      : series(tree, order, arena, has_inner_moving(tree)),
         force(arena.take<S>((order + 1) * std::size_t(tree.nv))),
         row(arena.take<Row>(tree.n)),
         rate(arena.take<Rate>(tree.nv)) {}
 };
 
 namespace series {
-
-struct KeepWhole : FactorVisitor {
-  template <class Row>
-  JOUNCE_INLINE bool enter(int, Row& me) {
-    me.whole = me.J;
-    return true;
-  }
-};
 
 // Factors the articulated inertias at time 0. Returns a singular node or -1.
 template <class S, class P, class Mask>
@@ -55,7 +59,7 @@ JOUNCE_INLINE int factor(const Tree<P>& tree, const S* q, Mask prescribed, Serie
     work.row[i].start(tree.nodes[i].inertia);
   }
   int singular = -1;
-  factor_inward<S>(tree, prescribed, NodeAxes{}, work.row, work.rate, singular, KeepWhole{});
+  factor_inward<S>(tree, prescribed, NodeAxes{}, work.row, work.rate, singular, FactorVisitor{});
   return singular;
 }
 
@@ -72,69 +76,80 @@ JOUNCE_INLINE void bias_outward(const Tree<P>& tree, int k, const S* f_ext, Seri
   }
 }
 
-// Bias wrenches to the root, and the right-hand side of (1) with them.
+// Equation (2), from the leaves to the root.
 template <class S, class P, class Mask>
 JOUNCE_INLINE void solve_inward(const Tree<P>& tree, int k, Mask prescribed, SeriesSolveWork<S>& work) {
   const S* tau = work.force + std::size_t(k) * tree.nv;
-  for (int i = 0; i < tree.n; ++i) work.row[i].F0 = Force<S>::zero();
   for (int i = tree.n - 1; i >= 0; --i) {
     const SeriesNode<S, P> s(tree, work.series, i);
-    auto& me = work.row[i];
-    me.carried = me.F0;
+    Force<S>& F = s.me[k].F;
+    join(s.node.sharing, F);
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int j = rates(K) - 1; j >= 0; --j) {
         const int at = s.node.v + j;
-        if (prescribed(at)) continue;
-        const S bias = along<K>(s.node, j, s.me[k].F);
-        work.rate[at].release(tau[at] - bias - along<K>(s.node, j, me.F0), me.F0);
+        if (!prescribed(at)) work.rate[at].release(tau[at] - along<K>(s.node, j, F), F);
       }
       if (s.up) pass_wrench<K>(s, k, s.up[k].F);
     });
-    if (s.up) work.row[s.node.parent].F0 += to_parent(me.in_parent, me.F0);
   }
 }
 
-// The unknown accelerations of order k, and what they add to the coefficients, equation (2).
+// Adds to coefficient k of a node's wrench after the sweep inward.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void add_wrench(const SeriesNode<S, P>& s, int k, const Force<S>& F) {
+  s.me[k].F += F;
+  if constexpr (moves(K)) s.push[k] += turn_out<K>(s, 0, [&](int) { return F; }).f;
+}
+
+// What the parent's missing acceleration does to a node, the first half of (3), and to its coefficients,
+// unless no order follows.
+template <Kind K, class S, class P>
+JOUNCE_INLINE Motion<S> missing_acceleration(const SeriesNode<S, P>& s, int k, bool is_last,
+                                             const Motion<S>& parent,
+                                             const typename SeriesSolveWork<S>::Row& me) {
+  const Vec3<S> w = transposed(s.node.placement.R, parent.w);
+  const Vec3<S> v = transposed(s.node.placement.R, parent.v + cross(parent.w, me.in_parent.p));
+  const Motion<S> x{turn_in<K>(s, 0, [&](int) { return w; }), turn_in<K>(s, 0, [&](int) { return v; })};
+  if (!is_last) {
+    s.me[k + 1].y += w * (1.0 / (k + 1));
+    s.me[k].A += v;
+    add_wrench<K>(s, k, me.J * x);
+  }
+  return x;
+}
+
+// Equation (3), from the root to the leaves; and the forces at prescribed rates.
 template <class S, class P, class Mask>
 JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
                                  SeriesSolveWork<S>& work) {
-  const double next = k + 1, over_next = 1.0 / next;
+  constexpr bool masked = !std::is_same_v<Mask, NoneMask>;
+  const bool is_last = k == work.series.r && !masked;
+  const double over_next = 1.0 / (k + 1);
   S* rates_next = work.series.rate + std::size_t(k + 1) * tree.nv;
   S* tau = work.force + std::size_t(k) * tree.nv;
   for (int i = 0; i < tree.n; ++i) {
     const SeriesNode<S, P> s(tree, work.series, i);
     auto& me = work.row[i];
-    me.x = Motion<S>::zero();
-    if (s.up) {
-      const Motion<S>& x = work.row[s.node.parent].x;
-      me.x = to_child(me.in_parent, x);
-      s.me[k + 1].y = transposed(s.node.placement.R, s.up[k + 1].w);
-      s.me[k].A += transposed(s.node.placement.R, x.v + cross(x.w, me.in_parent.p));
-    }
     with_kind(s.node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
+      Motion<S> x = Motion<S>::zero();
+      if (s.up) x = missing_acceleration<K>(s, k, is_last, work.row[s.node.parent].x, me);
       for (int j = 0; j < rates(K); ++j) {
         const int at = s.node.v + j;
-        if (prescribed(at)) continue;
-        const S y = work.rate[at].acceleration(me.x);
-        rates_next[at] = y * over_next;
-        add_rate<K>(s.node, j, y, me.x);
+        if (prescribed(at)) {
+          tau[at] = rate_force<K>(s, k, j);
+        } else {
+          const S y = work.rate[at].acceleration(x);
+          rates_next[at] = y * over_next;
+          add_rate<K>(s.node, j, y, x);
+        }
       }
+      me.x = x;
     });
+    if (is_last) continue;
     s.me[k + 1].w += me.x.w * over_next;
-    s.outer[k].a += me.x.v;
-    s.outer[k].B = s.outer[k].B + hat(me.x.w);
-    Force<S> added = me.whole * me.x;
-    added += me.carried;
-    s.me[k].F += added;
-    with_kind(s.node.kind, [&](auto kind) {
-      constexpr Kind K = decltype(kind)::value;
-      if constexpr (moves(K)) s.push[k] += turn_out<K>(s, 0, [&](int) { return added; }).f;
-      for (int j = 0; j < rates(K); ++j) {
-        if (prescribed(s.node.v + j)) tau[s.node.v + j] = rate_force<K>(s, k, j);
-      }
-    });
+    if (work.series.keeps_outer) s.outer[k].B = s.outer[k].B + hat(me.x.w);
   }
 }
 

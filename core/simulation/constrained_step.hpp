@@ -90,7 +90,7 @@ struct ConstrainedStepper : ExplicitStepper {
     const int singular = explicit_step(tree, method, dt, forces, q, s, work.step, stages);
     if (!(tolerance > 0.0)) return singular;
     to_body_axes(tree, q, s, work.v);
-    project_coordinates(tree, q, work);
+    project_q(tree, q, work);
     motion.at(dt * double(t + 1), 0, work.w);  // (3)
     constrained_jump(tree, table, q, work.v, work.w, work.d, work.force, &work.rank, work.constrained);
     for (int k = 0; k < tree.nv; ++k) work.v[k] += work.d[k];
@@ -104,7 +104,7 @@ struct ConstrainedStepper : ExplicitStepper {
 
   // Equation (2). States that do not get there become NaN.
   template <class S, class P>
-  void project_coordinates(const Tree<P>& tree, S* q, Work<S>& work) const {
+  void project_q(const Tree<P>& tree, S* q, Work<S>& work) const {
     const S zero(0.0), *still = nullptr;
     S size(1.0), worst(std::numeric_limits<double>::max()), going(1.0);
     for (int k = 0; k < tree.nq; ++k) size = larger(size, magnitude(q[k]));
@@ -112,7 +112,7 @@ struct ConstrainedStepper : ExplicitStepper {
       const S before = worst;
       worst = residuals(tree, q, work);
       going = select(worst < before, going, zero);  // also where it is NaN
-      going = select(worst > size * kEps, going, zero);
+      going = select(worst > size * (8.0 * kEps), going, zero);  // that much is rounding
       if (is_zero(going) || pass == kMostProjections) break;
       for (int i = 0; i < motion.rows; ++i) work.w[i] = zero - work.residual[i];
       constrained_jump(tree, table, q, still, work.w, work.d, work.force, &work.rank, work.constrained);

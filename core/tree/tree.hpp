@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "jounce/spatial/spatial.hpp"
+#include "jounce/tree/sharing.hpp"
 
 namespace jounce {
 
@@ -50,6 +52,7 @@ struct Node {
   P pitch;
   RigidInertia<P> inertia;
   Pose<P> alignment;
+  [[no_unique_address]] Sharing<P> sharing;  // if branches fill lanes, see branched_tree.hpp
 };
 
 constexpr int kMostRelated = 1024;  // rates up to which `related` is kept
@@ -58,6 +61,8 @@ constexpr int related_words(int nv) { return (nv + 63) / 64; }
 // A tree of doubles owns its arrays; one of other scalars is made for a call, in its workspace.
 template <class P, class T>
 using Row = std::conditional_t<std::is_same_v<P, double>, std::vector<T>, std::span<const T>>;
+
+struct BranchedTree;
 
 template <class P = double>
 struct Tree {
@@ -76,6 +81,7 @@ struct Tree {
   double mean_related = 0;       // how many these are in the mean
   bool sparse = false;           // these are few: most entries of M are zero
   Vec3<P> gravity;               // acceleration of gravity in the world
+  std::shared_ptr<const BranchedTree> branched;  // branches in lanes, or null
 };
 
 // Arrays as the Python side holds them, row-major, in public frames.

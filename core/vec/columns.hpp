@@ -5,7 +5,6 @@
 // takes a `Columns` and loads and stores through it.
 #pragma once
 
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -20,12 +19,18 @@ struct Columns {
   int at;
 
   JOUNCE_INLINE V load(const S* x) const {
-    V v;
-    std::memcpy(&v, x + at, sizeof(V));
-    return v;
+    if constexpr (std::is_same_v<V, S>) {
+      return x[at];
+    } else {
+      return V::load(x + at);
+    }
   }
   JOUNCE_INLINE void store(S* x, const V& v) const {
-    std::memcpy(x + at, &v, sizeof(V));
+    if constexpr (std::is_same_v<V, S>) {
+      x[at] = v;
+    } else {
+      v.store(x + at);
+    }
   }
 };
 
@@ -130,7 +135,7 @@ JOUNCE_INLINE void transpose_tile(const double* from, std::ptrdiff_t from_step, 
                                   std::ptrdiff_t to_step, std::integer_sequence<int, I...>) {
   Pack<W> x[W] = {Pack<W>::load(from + I * from_step)...};
   transpose(x);
-  (std::memcpy(to + I * to_step, &x[I].v, sizeof(x[I].v)), ...);
+  (x[I].store(to + I * to_step), ...);
 }
 
 // What is written of a symmetric matrix: who stores packs reads the upper triangle alone.

@@ -297,3 +297,20 @@ def test_what_is_missing_is_told(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(jc.MissingExtraError, match=r"needs viser: pip install 'jounce\[view\]'"):
         jc.view(arm)
+
+
+def test_torques_that_are_plotted_are_those_under_what_acts():
+    """Of the demo's robot on its feet: with the ground's forces the base needs no torque."""
+    from jounce.demo import robot
+    from jounce.viewer.viewer import _Acting
+
+    squat = robot.squat(21)
+    motion = motions.shown(squat.path, None, None, squat.t)
+    wrenches = {f"{side}_sole": squat.force[:, k] for k, side in enumerate(("left", "right"))}
+    with_forces = _Acting(motion, wrenches, None, None, ()).torques(motion)
+    np.testing.assert_allclose(with_forces, squat.tau, atol=1e-3)  # soles tilt by 1e-7
+    held = jc.Constraints(squat.model, [jc.Weld("left_sole"), jc.Weld("right_sole")])
+    under = _Acting(motion, None, held, None, ()).torques(motion)
+    np.testing.assert_allclose(under, squat.tau, atol=1e-9)
+    given = _Acting(motion, None, held, squat.tau, ()).torques(motion)
+    assert np.array_equal(given, squat.tau)

@@ -25,6 +25,7 @@ __all__ = [
     "MOST_THREADS",
     "Compiled",
     "Tree",
+    "branched_nodes",
     "clear_cache",
     "compiled",
     "compiled_functions",
@@ -295,6 +296,14 @@ def workspace_bytes(name: str, model: Any, order: int = 0, pack: bool = False) -
     Packs hold several states, and their results until these are written.
     """
     return int(_module.workspace_bytes(name, model, order, pack))
+
+
+def branched_nodes(model: Any) -> int:
+    """Nodes that a recursion visits if branches of one state fill the lanes of a register.
+
+    0 where it would visit about as many as the robot has, so that one state runs without.
+    """
+    return int(_module.branched_nodes(model))
 
 
 def doubtful_inertias(parameters: Any) -> list[int]:

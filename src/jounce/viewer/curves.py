@@ -1,4 +1,4 @@
-"""What is plotted beside a motion: groups of joints, their forces, energy."""
+"""What is plotted beside a motion: joints of limbs, their forces, energy."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import Array
-from jounce.dynamics import inverse_dynamics, kinetic_energy, potential_energy
+from jounce.dynamics import kinetic_energy, potential_energy
 from jounce.kinematics import center_of_mass
-from jounce.model import Model
+from jounce.plot.columns import limbs
 from jounce.viewer.motions import Shown
 
 __all__ = ["Curves", "curves_of"]
 
-_MOST_LINES = 8
 _MOST_SAMPLES = 400
 
 
@@ -29,21 +28,28 @@ class Curves(NamedTuple):
     """(k, n)."""
     labels: tuple[str, ...]
 
+    def span(self) -> tuple[float, float]:
+        """What an axis shows: from the least to the largest, and a little more."""
+        low, high = float(np.min(self.lines)), float(np.max(self.lines))
+        margin = 0.05 * (high - low) or 1e-3 + 0.05 * abs(high)
+        return low - margin, high + margin
 
-def curves_of(motion: Shown) -> list[Curves]:
-    """The plots of a motion: positions, rates and torques by groups of joints, energy, center."""
+
+def curves_of(motion: Shown, torques: Array) -> list[Curves]:
+    """Positions, rates and torques (T, nv) of a motion by limbs, its energy and center of mass."""
     keep = np.unique(np.linspace(0, len(motion.t) - 1, _MOST_SAMPLES).astype(int))
-    model, t, q, v, a = Shown(motion.model, *(array[keep] for array in motion[1:]))
-    tau = inverse_dynamics(model, q, v, a)
+    model, t, q, v, _ = Shown(motion.model, *(array[keep] for array in motion[1:]))
+    tau = torques[keep]
     found: list[Curves] = []
-    for name, joints in _groups(model).items():
-        labels = tuple(joint.removeprefix(name).lstrip("_") or joint for joint in joints)
-        where = f" of {name}" if name else ""
-        at_q, at_v = model.q_indices(joints), model.v_indices(joints)
+    nodes = model.coordinates
+    for limb in limbs(model):
+        labels = tuple(model.joint_names[k] for k in nodes.joint[limb])
+        where = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+        at_q, at_v = nodes.q_index[limb], nodes.v_index[limb]
         found += [
-            Curves(f"positions{where}", "rad or m", t, q[:, at_q].T, labels),
-            Curves(f"rates{where}", "rad/s or m/s", t, v[:, at_v].T, labels),
-            Curves(f"torques{where}", "N m or N", t, tau[:, at_v].T, labels),
+            Curves(f"positions, {where}", "rad or m", t, q[:, at_q].T, labels),
+            Curves(f"rates, {where}", "rad/s or m/s", t, v[:, at_v].T, labels),
+            Curves(f"torques, {where}", "N m or N", t, tau[:, at_v].T, labels),
         ]
     energies = kinetic_energy(model, q, v), potential_energy(model, q)
     both = np.array([*energies, energies[0] + energies[1]])
@@ -51,27 +57,3 @@ def curves_of(motion: Shown) -> list[Curves]:
     found.append(Curves("energy", "J", t, both, ("kinetic", "potential", "sum")))
     found.append(Curves("center of mass", "m", t, center, ("x", "y", "z")))
     return found
-
-
-def _groups(model: Model) -> dict[str, list[str]]:
-    """Joints of one number each in groups of few, by what their names begin with."""
-    single = [
-        joint.name
-        for joint in model.joints
-        if model.q_slice(joint.name).stop - model.q_slice(joint.name).start == 1
-    ]
-    if len(single) <= _MOST_LINES:
-        return {"": single} if single else {}
-    groups: dict[str, list[str]] = {}
-    for words in (1, 2):
-        groups = {}
-        for name in single:
-            groups.setdefault("_".join(name.split("_")[:words]), []).append(name)
-        if max(map(len, groups.values())) <= _MOST_LINES:
-            break
-    split: dict[str, list[str]] = {}
-    for name, joints in groups.items():
-        for k in range(0, len(joints), _MOST_LINES):
-            more = f" ({k // _MOST_LINES + 1})" if len(joints) > _MOST_LINES else ""
-            split[name + more] = joints[k : k + _MOST_LINES]
-    return split

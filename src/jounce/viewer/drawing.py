@@ -171,7 +171,7 @@ class Overlays:
             self._arrows[name] = self._add_arrows(name, points, arrows.colors)
 
     def _add_arrows(self, name: str, points: Any, colors: Any) -> Any:
-        thick = 0.004 * max(self.size, 0.2)
+        thick = 0.007 * max(self.size, 0.2)
         return self.scene.add_arrows(
             f"/layers/{name}",
             points,

@@ -116,7 +116,7 @@ def _screw_axes(state: State) -> Arrows:
             axes += [pose[:3, :3] @ line for line in lines]
     if not axes:
         return _arrows([])
-    vectors = 0.12 * state.size * np.array(axes)
+    vectors = 0.3 * state.size * np.array(axes)
     return _arrows([(np.array(origins) - vectors / 2, vectors, AXIS)])
 
 

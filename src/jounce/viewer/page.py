@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-import numpy as np
-
+from jounce._types import Array
 from jounce.viewer.curves import Curves, curves_of
 from jounce.viewer.motions import Shown
 
@@ -51,12 +50,12 @@ _SCRIPT = """
 """.replace("LEFT", str(_LEFT)).replace("RIGHT", str(_WIDTH - _RIGHT))
 
 
-def export_page(recording: Any, motion: Shown) -> str:
-    """The page with the scene of a recording of viser, and of a motion the plots."""
+def export_page(recording: Any, motion: Shown, torques: Array) -> str:
+    """The page with the scene of a recording of viser, and plots of a motion and its torques."""
     page: str = recording.as_html()
     if len(motion.t) < 2:
         return page
-    plots = curves_of(motion)
+    plots = curves_of(motion, torques)
     choices = "".join(
         f"<option value='{k}'>{escape(c.title)}</option>" for k, c in enumerate(plots)
     )
@@ -72,9 +71,7 @@ def export_page(recording: Any, motion: Shown) -> str:
 def picture_of(curves: Curves) -> str:
     """Lines over time as an SVG picture with a frame, ticks at its ends and a legend."""
     t, lines = curves.t, curves.lines
-    low, high = float(np.min(lines)), float(np.max(lines))
-    margin = 0.05 * (high - low) or 1e-3 + 0.05 * abs(high)
-    low, high = low - margin, high + margin
+    low, high = curves.span()
     x = _LEFT + (t - t[0]) / (t[-1] - t[0]) * (_WIDTH - _LEFT - _RIGHT)
     y = _TOP + (high - lines) / (high - low) * (_HEIGHT - _TOP - _BOTTOM)
     rows = []

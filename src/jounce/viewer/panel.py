@@ -184,12 +184,16 @@ class Panel:
                 marked = now
 
     def _add_plots(self) -> None:
-        self._curves = {curves.title: curves for curves in curves_of(self.viewer.motion)}
+        self._curves = {curves.title: curves for curves in self._all_curves()}
         self._choice = self._gui.add_dropdown("plot", list(self._curves))
         self._plot: Any = None
         self._plot_folder = self._gui.add_folder(None)
         self._replace_plot(None)
         self._choice.on_update(self._replace_plot)
+
+    def _all_curves(self) -> list[Curves]:
+        motion = self.viewer.motion
+        return curves_of(motion, self.viewer._acting.torques(motion))
 
     def _replace_plot(self, _: Any) -> None:
         if self._plot is not None:
@@ -203,8 +207,8 @@ class Panel:
             self._plot = self._gui.add_uplot(
                 self._data(curves),
                 tuple(series),
-                title=f"{curves.title}, {curves.unit}",
-                scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},
+                title=curves.unit,
+                scales={"x": {"time": False, "auto": True}, "y": {"range": curves.span()}},
                 aspect=1.4,
             )
 
@@ -212,7 +216,7 @@ class Panel:
         """Times, lines, and a vertical line at the time that is shown."""
         now = np.full(len(curves.t), np.nan)
         k = int(np.clip(np.searchsorted(curves.t, self.viewer.time), 0, len(now) - 2))
-        now[k : k + 2] = np.min(curves.lines), np.max(curves.lines)
+        now[k : k + 2] = curves.span()
         return (curves.t, *curves.lines, now)
 
     def _mark_time(self) -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, ArrayLike
-from jounce.constraints import Constraints
+from jounce.constraints import Constraints, constrained_inverse_dynamics
 from jounce.constraints.constraints import constraints_on
+from jounce.dynamics import external_wrenches, inverse_dynamics
 from jounce.errors import ArgumentError, MissingFileError
 from jounce.kinematics import center_of_mass, normalize
 from jounce.model._checks import numbers
@@ -168,9 +169,10 @@ class Viewer:
             before = self._time, self._q, self._v
             recording = self.server.get_scene_serializer()
             motion = at_rate(self.motion, rate)
+            torques = self._acting.torques(motion)
             if len(motion.t) > 1:
                 self._record(motion, recording)
-            target.write_text(export_page(recording, motion), encoding="utf-8")
+            target.write_text(export_page(recording, motion, torques), encoding="utf-8")
             self._time, self._q, self._v = before
             self._draw()
         return target
@@ -279,12 +281,23 @@ class _Acting:
         """Torques (nv,) at a time."""
         return None if self.tau is None else self.tau[int(np.searchsorted(self.t, t))]
 
+    def torques(self, motion: Shown) -> Array:
+        """Torques (T, nv) at the times of a motion: as given, else those that it needs."""
+        model, t, q, v, a = motion
+        k = np.searchsorted(self.t, t)
+        if self.tau is not None:
+            return self.tau[k]
+        f_ext = external_wrenches(model, q, {name: w[k] for name, w in self.wrenches.items()})
+        if self.constraints is not None:
+            return constrained_inverse_dynamics(model, q, v, a, self.constraints, f_ext).tau
+        return inverse_dynamics(model, q, v, a, f_ext)
+
     def _scales(self, motion: Shown) -> Scales:
         """Weight and largest speed are drawn as parts of the robot's size."""
         model, size = motion.model, size_of(motion.model, motion.q[0])
         weight = float(model.inertias[:, 0].sum() * max(np.linalg.norm(model.gravity), 1.0))
         fastest = float(np.abs(motion.v).max(initial=0.0))
-        return Scales(0.35 * size / max(weight, 1e-9), 0.25 * size / max(fastest, 1e-9))
+        return Scales(0.7 * size / max(weight, 1e-9), 0.25 * size / max(fastest, 1e-9))
 
 
 def _per_time(name: str, value: ArrayLike, count: int, size: int) -> Array:

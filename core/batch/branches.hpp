@@ -1,0 +1,80 @@
+// One state of a robot with several branches: they fill the lanes of a register (tree/branched_tree.hpp).
+#pragma once
+
+#include "jounce/batch/arguments.hpp"
+#include "jounce/tree/branched_tree.hpp"
+
+namespace jounce::batch {
+
+// Rows of coordinates or of rates, as each lane needs them; a row of x has n numbers.
+JOUNCE_SHARED inline void spread(const std::vector<FromLanes>& from, const double* x, std::ptrdiff_t n,
+                                 std::ptrdiff_t rows, Branches* to) {
+  for (std::ptrdiff_t r = 0; r < rows; ++r, x += n) {
+    for (const FromLanes& places : from) {
+      typename Branches::Values numbers;
+      for (int lane = 0; lane < kBranchLanes; ++lane) numbers[lane] = x[places[lane]];
+      *to++ = Branches(numbers);
+    }
+  }
+}
+
+// Rows of rates out of the lanes.
+JOUNCE_SHARED inline void collect(const BranchedTree& branched, const Branches* from, std::ptrdiff_t rows,
+                                  double* to) {
+  for (std::ptrdiff_t r = 0; r < rows; ++r, from += branched.tree.nv) {
+    const auto* numbers = reinterpret_cast<const double*>(from);
+    for (int place : branched.v_place) *to++ = numbers[place];
+  }
+}
+
+// Of one number per coordinate or rate, or rows of them: no others can be spread.
+constexpr bool counts(const Shape& shape, Dimension::Of what) {
+  return shape.rank > 0 && shape.dims[shape.rank - 1].of == what;
+}
+
+// The arrays of kernel K for a branched tree, and its workspace.
+template <class K>
+struct BranchLayout {
+  Branches *in[kMostInputs], *out[kMostOutputs];
+  typename K::template Work<Branches> work;
+
+  BranchLayout(const BranchedTree& branched, Extent extent, Arena& arena)
+      : work(make_work<decltype(work)>(branched.tree, extent, arena)) {
+    const Sizes sizes(branched.tree, extent);
+    for (int k = 0; k < K::signature.inputs.count; ++k) {
+      in[k] = arena.take<Branches>(entries(K::signature.inputs[k].shape, sizes));
+    }
+    for (int k = 0; k < K::signature.outputs.count; ++k) {
+      out[k] = arena.take<Branches>(entries(K::signature.outputs[k].shape, sizes));
+    }
+  }
+};
+
+// Runs kernel K on a state whose inputs are checked. False if something is given that cannot be spread, or
+// if the kernel refuses the state or overflows: then it has to run on the tree as it is.
+template <class K>
+bool ran_in_branches(const Call& call, std::ptrdiff_t state, const double* const* inputs, Arena& arena) {
+  const BranchedTree& branched = *call.tree->branched;
+  BranchLayout<K> layout(branched, call.extent(), arena);
+  const Branches* in[kMostInputs];
+  for (int k = 0; k < K::signature.inputs.count; ++k) {
+    const Shape& shape = K::signature.inputs[k].shape;
+    in[k] = inputs[k] ? layout.in[k] : nullptr;
+    if (!inputs[k]) continue;
+    const bool is_q = counts(shape, Dimension::nq);
+    if (!is_q && !counts(shape, Dimension::nv)) return false;
+    const std::ptrdiff_t n = is_q ? call.tree->nq : call.tree->nv;
+    spread(is_q ? branched.q : branched.v, inputs[k], n, call.in_size[k] / n, layout.in[k]);
+  }
+  const Options<Branches> options;
+  const Arguments<K, Branches, Branches> x{branched.tree, options, in, layout.out, call, state, 1};
+  if (run_on<K, Branches>(x, layout.work) >= 0) return false;
+  for (int k = 0; k < K::signature.outputs.count; ++k) {
+    double* to = call.out[k] + state * call.out_step[k];
+    collect(branched, layout.out[k], call.out_size[k] / call.tree->nv, to);
+    if (!is_finite(K::signature.outputs[k], call.out_size[k], call.tree->nv, to)) return false;
+  }
+  return true;
+}
+
+}  // namespace jounce::batch
