@@ -1,4 +1,4 @@
-# make demo | test | examples | bench | native-bench | lint: each sets up what it needs in .venv and build/.
+# make demo | test | examples | docs | bench | native-bench | lint: each sets up what it needs in .venv and build/.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test torch examples bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test torch examples docs bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -34,7 +34,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --no-build-isolation $(ISA_SETTIN
 
 # The compiled core and what the command line needs; .test adds what tests and benchmarks need.
 $(VENV)/.built-$(ISA): $(SOURCES) | $(VENV)/.tools
-	$(INSTALL) ".[cli]"
+	$(INSTALL) ".[cli,view]"
 	@rm -f $(VENV)/.built-*
 	@touch $@
 
@@ -44,7 +44,7 @@ $(VENV)/.jax: | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test-$(ISA): $(SOURCES) | $(VENV)/.tools $(VENV)/.jax
-	$(INSTALL) ".[cli,test,bench]"
+	$(INSTALL) ".[cli,view,test,bench,docs]"
 	@rm -f $(VENV)/.test-* $(VENV)/.built-*
 	@touch $@ $(VENV)/.built-$(ISA)
 
@@ -59,10 +59,18 @@ test: $(VENV)/.test-$(ISA)
 TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py tests/test_examples_bridges.py
+	$(BIN)/python -m pytest tests/test_docs.py -k PyTorch
 
 examples: $(VENV)/.test-$(ISA)
-	set -e; for script in examples/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+	set -e; for script in examples/*.py; do echo "$$script"; case "$$script" in *_torch.py) \
+	  $(BIN)/python -c "import torch" 2>/dev/null || { echo "skipped: needs PyTorch"; continue; };; esac; \
+	  $(BIN)/python "$$script"; done
+
+# The site, in build/site; warnings, such as links that lead nowhere, are errors.
+docs: $(VENV)/.test-$(ISA)
+	PYTHONPATH=tools $(BIN)/zensical build --clean --strict
+	@echo "open build/site/index.html, or: $(BIN)/python -m http.server -d build/site"
 
 # All instruction sets, for the rows of the narrower ones.
 bench:

@@ -39,7 +39,7 @@ from typing import Any
 from rich.console import Console
 
 import jounce as jc
-from bench import compare, isa, summary
+from bench import compare, figures, isa, summary
 from bench.report import Report, Steps, save, show_targets
 from bench.timing import FULL, QUICK, TINY, Effort
 
@@ -56,6 +56,7 @@ NAMES = (
     "simulation",
     "rollouts",
     "sweeps",
+    "bridges",
     "constraints",
     "kernels",
 )
@@ -143,6 +144,8 @@ def _run(console: Console, names: tuple[str, ...], effort: Effort, path: Path) -
         _figures(name, report, path)
         save(path, content)
     show_targets(console, reports)
+    drawn = figures.draw(content, path.with_suffix(""))
+    console.print(f"Figures: {', '.join(map(str, drawn)) or 'none'}")
     spent = {report.name: f"{report.numbers['seconds']:.0f} s" for report in reports}
     console.print(f"Saved {path}; {spent}")
     return content

@@ -48,7 +48,9 @@ class TaylorModel:
         kinds = [ELEMENTARY[k] for k in nodes.kind]
         if kinds[0] != "free" or set(kinds[1:]) > {"revolute"} or nodes.parent[1:].min() < 0:
             raise ValueError("the baseline takes a free base with revolute joints")
-        self.gravity = np.array(model.gravity)
+        if np.abs(nodes.screws[3:, 6:]).max(initial=0.0) or np.any(nodes.alignment[0] != np.eye(4)):
+            raise ValueError("the baseline takes joints through the origins of their frames")
+        self.gravity = nodes.placement[0, :3, :3].T @ np.array(model.gravity)
         self.inertias = inertia.matrix(nodes.parameters)
         self.mass, self.first = nodes.parameters[:, 0], nodes.parameters[:, 1:4]
         self.levels = [

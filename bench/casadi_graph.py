@@ -68,7 +68,13 @@ def graphs(kind: str, model: jc.Model, order: int, budget: float) -> Iterator[Gr
     shapes = [(order + 3, model.nv - 6), *(x.shape for x in example)]
     blocks = [[ca.SX.sym(f"p{i}_{k}", s[1]) for k in range(s[0])] for i, s in enumerate(shapes)]
     p = ca.vertcat(*(x for block in blocks for x in block))
-    orders = [formulation.dynamics(model, t, *blocks)]
+    return _orders(formulation.dynamics(model, t, *blocks), t, p, order, (start, budget))
+
+
+def _orders(first: Any, t: Any, p: Any, order: int, limit: tuple[float, float]) -> Iterator[Graph]:
+    """Differentiate by time, order by order, from the start of the work to the budget."""
+    start, budget = limit
+    orders = [first]
     before = 0.0
     for r in range(order + 1):
         if r > 0:
@@ -202,3 +208,57 @@ FORMULATIONS = {
     "spatial": Formulation(_spatial_parameters, _spatial_dynamics),
     "body": Formulation(_body_parameters, _body_dynamics),
 }
+
+
+def forward_graphs(model: jc.Model, order: int, budget: float) -> Iterator[Graph]:
+    """Graphs of forward dynamics and its time derivatives, as `graphs` for inverse dynamics.
+
+    The state and the forces are polynomials in time; the dynamics is Algorithm 3 of ali at order 0.
+    """
+    t, n = ca.SX.sym("t"), model.nv - 6
+    start = time.perf_counter()
+    sizes = {"q": n, "v": n, "V": 6, "C": 16, "W": 6, "tau": n}
+    blocks = {
+        name: [ca.SX.sym(f"{name}_{k}", size) for k in range(order + 1)]
+        for name, size in sizes.items()
+    }
+    p = ca.vertcat(*(x for block in blocks.values() for x in block))
+    at_t = {name: _polynomial(block, t) for name, block in blocks.items()}
+    return _orders(_spatial_forward(model, **at_t), t, p, order, (start, budget))
+
+
+def _spatial_forward(model: jc.Model, q: Any, v: Any, V: Any, C: Any, W: Any, tau: Any) -> Any:
+    """Algorithm 3 of ali at order 0: derivatives of the base's spatial twist and of the rates."""
+    nodes, n = model.nodes, len(model.nodes.parent)
+    parent, screws, M_b = nodes.parent, nodes.screws[:, 5:], inertia.matrix(nodes.parameters)
+    pose, twist = [ca.reshape(C, 4, 4)], [V]
+    S: list[Any] = [None]
+    bias: list[Any] = [None]
+    for i in range(1, n):
+        joint = ca.SX.eye(4)
+        joint[:3, :3] = _rotation(screws[:3, i], q[i - 1])
+        pose.append(pose[parent[i]] @ (nodes.placement[i] @ joint))
+        S.append(_adjoint(pose[i]) @ screws[:, i])
+        twist.append(twist[parent[i]] + S[i] * v[i - 1])
+        bias.append(_ad(twist[i]) @ S[i] * v[i - 1])
+    gravity = np.concatenate([np.zeros(3), model.gravity])
+    M, b = [], []
+    for i in range(n):
+        back = _adjoint(_inverse(pose[i]))
+        M.append(back.T @ M_b[i] @ back)
+        b.append(-_ad(twist[i]).T @ (M[i] @ twist[i]) - M[i] @ gravity)
+    U: list[Any] = [None] * n
+    D: list[Any] = [None] * n
+    u: list[Any] = [None] * n
+    for i in range(n - 1, 0, -1):
+        U[i] = M[i] @ S[i]
+        D[i] = ca.dot(S[i], U[i])
+        u[i] = tau[i - 1] - ca.dot(S[i], M[i] @ bias[i] + b[i])
+        M[parent[i]] += M[i] - U[i] @ U[i].T / D[i]
+        b[parent[i]] += b[i] + M[i] @ bias[i] + U[i] * (u[i] / D[i])
+    dV = [ca.solve(M[0], W - b[0])]
+    a: list[Any] = [None]
+    for i in range(1, n):
+        a.append((u[i] - ca.dot(U[i], dV[parent[i]])) / D[i])
+        dV.append(dV[parent[i]] + S[i] * a[i] + bias[i])
+    return ca.vertcat(dV[0], *a[1:])

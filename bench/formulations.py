@@ -84,6 +84,10 @@ def _newton_euler(model: jc.Model, twist: str) -> Callable[..., Array]:
     return partial(mueller.inverse_dynamics, model, twist=twist)
 
 
+def _articulated(model: jc.Model, twist: str) -> Callable[..., Array]:
+    return partial(mueller.forward_dynamics, model, twist=twist)
+
+
 def _first_row(methods: list[Method]) -> list[Method]:
     """Series of order 0 as plain dynamics."""
     return [Method(m.name, m.call, lambda x, m=m: m.convert(x)[0]) for m in methods]
@@ -102,6 +106,10 @@ def forward(s: State) -> list[Method]:
             lambda result: result.q_ddot,
         ),
         Method("singh, ABA", Call(singh.ABA, (s.model, *arguments))),
+        *(
+            Method(f"mueller, {twist}", Call(_articulated(s.model, twist), arguments))
+            for twist in mueller.TWISTS
+        ),
         Method(
             "bos, eq. 19",
             Call(bos.FD, (s.model, state, force[6:], force[:6])),
@@ -122,6 +130,8 @@ def inverse_series(s: State, taylor: bool = True) -> list[Method]:
     return [
         *methods,
         Method("mueller, Sec. 6.3", Call(mueller.inverse_dynamics_series, (model, q, motion))),
+        Method("mixed, order r", Call(mueller.mixed_series, (model, q, motion))),
+        Method("hybrid, order r", Call(mueller.hybrid_series, (model, q, motion))),
         Method(
             "ali, Algorithm 2",
             Call(ali.inverse_dynamics, (ali.initialize(model), C_1, V_1, joints)),
@@ -150,11 +160,24 @@ def forward_series(s: State) -> list[Method]:
 def inverse_partials(s: State) -> list[Method]:
     """Derivatives of inverse dynamics in q and v."""
     arguments = (s.model, s.q, s.v, s.a)
+    T, state = bos.velocity_matrix(s.model), bos.state_of(s.model, s.q, s.v)
     return [
         Method("core", Call(jc.inverse_dynamics_derivatives, arguments), _pair),
         Method("singh, IDSVA", Call(singh.IDSVA, arguments), _pair),
+        Method("singh, IDSVA in body coordinates", Call(singh.IDSVA_body, arguments), _pair),
+        Method(
+            "bos, Tables 4 to 8",
+            Call(_tables_of_bos, (s.model, state, T @ s.a)),
+            lambda result: np.stack([T.T @ x @ T for x in result]),
+        ),
         Method("singh, RNEA by chain rule", Call(singh.RNEACR, arguments), _pair),
     ]
+
+
+def _tables_of_bos(model: jc.Model, state: Any, nudot: Array) -> tuple[Array, Array]:
+    e = bos.extended(model, state, nudot[:6], nudot[6:])
+    by_q = np.hstack([bos.dID_dH(e), bos.dID_ds(e)])
+    return by_q, np.hstack([bos.dID_dv(e), bos.dID_dr(e)])
 
 
 def forward_partials(s: State) -> list[Method]:

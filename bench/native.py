@@ -13,6 +13,7 @@ derivatives fill one triangle, and our call checks that its input is finite.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,14 @@ class Pair:
     """How many times faster on which robot."""
 
 
+SECOND = Pair(
+    "second partials of inverse dynamics",
+    "inverse_dynamics_second_derivatives",
+    ("ComputeRNEASecondOrderDerivatives",),
+    rank=3,
+    results=4,
+    asked=(("Panda", 2), ("HyQ", 2), ("G1", 1), ("Talos", 1)),
+)
 PAIRS = (
     Pair("inverse dynamics", "inverse_dynamics", ("rnea",), 1, asked=(("UR5", 5), ("Talos", 6))),
     Pair(
@@ -86,14 +95,7 @@ PAIRS = (
         symmetric=True,
         asked=(("UR5", 2.5), ("Talos", 2.8)),
     ),
-    Pair(
-        "second partials of inverse dynamics",
-        "inverse_dynamics_second_derivatives",
-        ("ComputeRNEASecondOrderDerivatives",),
-        rank=3,
-        results=4,
-        asked=(("Panda", 2), ("HyQ", 2), ("G1", 1), ("Talos", 1)),
-    ),
+    SECOND,
 )
 
 
@@ -119,21 +121,26 @@ def run(effort: Effort, step: Steps) -> Report:
     return report
 
 
-def measured(robot: Robot, effort: Effort) -> dict[str, Timing]:
+def measured(
+    robot: Robot, effort: Effort, pairs: Sequence[Pair] | None = None
+) -> dict[str, Timing]:
     """Times of both programs by function, after a check that they agree."""
+    pairs = PAIRS if pairs is None else pairs
     state = robots.states(robot, STATES)
     turns, seconds = effort.pick((8, 0.05), (3, 0.02), (1, 0.0))
     with tempfile.TemporaryDirectory() as folder:
         ours = compiled.ours(robot, state, Path(folder))
         theirs = compiled.theirs(robot, state, Path(folder))
-        our_names = [pair.ours for pair in PAIRS]
-        their_names = [name for pair in PAIRS for name in pair.theirs]
+        our_names = [pair.ours for pair in pairs]
+        their_names = [name for pair in pairs for name in pair.theirs]
         timings = compiled.in_turns([(ours, our_names), (theirs, their_names)], turns, seconds)
-        check(robot, state, ours.results, theirs.results)
+        check(robot, state, ours.results, theirs.results, pairs)
     return timings
 
 
-def check(robot: Robot, state: States, ours: Array, theirs: Array) -> None:
+def check(
+    robot: Robot, state: States, ours: Array, theirs: Array, pairs: Sequence[Pair] | None = None
+) -> None:
     """Stop if the programs' results differ by more than `AGREEMENT`, relative to the largest entry.
 
     Args:
@@ -141,9 +148,11 @@ def check(robot: Robot, state: States, ours: Array, theirs: Array) -> None:
         state: the states; results are those of the first ones.
         ours: what our program wrote, function by function.
         theirs: what Pinocchio's wrote.
+        pairs: what they computed, `PAIRS` if not given.
     """
+    pairs = PAIRS if pairs is None else pairs
     our_place = their_place = 0
-    for pair in PAIRS:
+    for pair in pairs:
         shape = (compiled.CHECKED, pair.results, *[robot.model.nv] * pair.rank)
         size = int(np.prod(shape))
         result = ours[our_place : our_place + size].reshape(shape)

@@ -84,8 +84,8 @@ def operations(method: Method) -> int:
 
 
 def general_frames() -> jc.Model:
-    """A free base with six revolute joints, whose frames are not aligned."""
-    model = jc.models.random_tree(7, 1, ("revolute",), first="free")
+    """A free base with six revolute joints through their frames, which are not aligned."""
+    model = jc.models.random_tree(7, 4, ("revolute",), first="free")
     return model.replace(armature=np.zeros(model.nv))
 
 
@@ -123,7 +123,11 @@ def counts_of_series(report: Report, effort: Effort, step: Steps) -> None:
         "Multiplications and additions of the inverse series, general frames", "order", *names
     )
     for r in orders:
-        numbers = [operations(method) for method in inverse_series(random_state(model, r))[1:]]
+        methods = inverse_series(random_state(model, r))
+        expected = np.asarray(methods[0].convert(methods[0].call()))
+        for method in methods[1:]:
+            robots.check(method.name, method.convert(method.call()), expected, 1e-8)
+        numbers = [operations(method) for method in methods[1:]]
         table.add(r, *numbers)
         report.numbers[f"operations of series, general frames/{r}"] = dict(
             zip(names, numbers, strict=True)

@@ -21,6 +21,7 @@ def run(effort: Effort, step: Steps) -> Report:
     regressors(report, effort, step)
     filled(report, effort, step)
     directions(report, effort, step)
+    gradients(report, effort, step)
     by_parameters(report, effort, step)
     return report
 
@@ -112,6 +113,29 @@ def directions(report: Report, effort: Effort, step: Steps) -> None:
         if label != "mass matrix":
             name = f"{DIRECTIONS} directions of {label}, in plain calls"
             report.target(name, "<= 4", mean)
+
+
+def gradients(report: Report, effort: Effort, step: Steps) -> None:
+    """Reverse derivatives of one state in plain calls."""
+    names = robots.names(effort)
+    table = report.table("vjp: its time over that of a plain call", *("function", *names))
+    for label, function, inputs in (
+        ("inverse dynamics", jc.inverse_dynamics, "q v a"),
+        ("forward dynamics", jc.forward_dynamics, "q v tau"),
+    ):
+        ratios: list[Ratio] = []
+        for name in names:
+            step(f"vjp: {label}, {name}")
+            robot = robots.load(name)
+            x = robots.states(robot, 1).first().ours(inputs)
+            calls = {
+                "vjp": Call(jc.vjp, (function, robot.model, tuple(x), np.ones(robot.model.nv))),
+                "plain": Call(function, (robot.model, *x)),
+            }
+            timings = measure(calls, effort, effort.seconds)
+            report.keep(f"vjp/{label}/{name}", timings)
+            ratios.append(ratio(timings["vjp"], timings["plain"]))
+        table.add(label, *ratios)
 
 
 def by_parameters(report: Report, effort: Effort, step: Steps) -> None:

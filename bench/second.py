@@ -1,7 +1,8 @@
 """Second derivatives and derivatives of series, in units of what they are derivatives of.
 
 Nobody else offers these from Python, so each is compared with our own call that is one order lower,
-both with ``out=``.
+both with ``out=``; all second derivatives of inverse dynamics also with Pinocchio's C++, compiled
+from the headers of its wheel (see `bench.native`), which takes minutes when it is done first.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import jounce as jc
-from bench import robots
+from bench import native, robots
 from bench.report import Report, Steps
 from bench.robots import Robot, States
 from bench.timing import Call, Effort, Ratio, measure, ratio
@@ -88,7 +89,26 @@ def run(effort: Effort, step: Steps) -> Report:
     report = Report("second")
     for size in (1, effort.pick(256, 64, 8)):
         on_robots(report, effort, step, size)
+    if effort.full:
+        beside_pinocchio(report, effort, step)
     return report
+
+
+def beside_pinocchio(report: Report, effort: Effort, step: Steps) -> None:
+    """All second derivatives of inverse dynamics, both in C++, into memory that is there."""
+    names = [name for name, _ in native.SECOND.asked]
+    table = report.table(
+        "All second derivatives of inverse dynamics, both in C++: Pinocchio's time over ours",
+        *("robot", "ratio", "ours, us", "Pinocchio, us", "asked for"),
+    )
+    for name, least in native.SECOND.asked:
+        step(f"second: beside Pinocchio, {name} of {', '.join(names)}")
+        timings = native.measured(robots.load(name), effort, [native.SECOND])
+        ours, theirs = timings[native.SECOND.ours], timings[native.SECOND.theirs[0]]
+        report.keep(f"beside Pinocchio/{name}", {"jounce": ours, "pinocchio": theirs})
+        took = ratio(theirs, ours)
+        table.add(name, took, 1e6 * ours.best, 1e6 * theirs.best, least)
+        report.target(f"all second derivatives, {name}", f">= {least:g}", took.value)
 
 
 def on_robots(report: Report, effort: Effort, step: Steps, size: int) -> None:

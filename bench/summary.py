@@ -23,7 +23,7 @@ def table(run: dict[str, Any]) -> Table | None:
     reports = run["reports"]
     if not {"dynamics", "partials"} <= reports.keys():
         return None
-    times = {name: _best(reports[name]) for name in ("dynamics", "partials")}
+    times = {name: best_times(reports[name]) for name in ("dynamics", "partials")}
     parts = sorted(path[0] for path in times["partials"] if path[0].startswith("batch of "))
     named = ", ".join(sorted({path[2] for path in times["dynamics"] if path[0] == "single"}))
     result = Table(
@@ -51,7 +51,7 @@ def table(run: dict[str, Any]) -> Table | None:
 Path = tuple[str, str, str, str]
 
 
-def _best(report: dict[str, Any]) -> dict[Path, float]:
+def best_times(report: dict[str, Any]) -> dict[Path, float]:
     """Times by part, function, robot and contender, without those at another instruction set."""
     found = {}
     for path, timing in report["timings"].items():

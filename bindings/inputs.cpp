@@ -1,6 +1,7 @@
 #include "inputs.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "copies.hpp"
@@ -37,7 +38,7 @@ bool depends_on_model(const Shape& shape) {
 }
 
 // Whether the rows of an input tell what no input before it told: the order r of a series, the number
-// of times, or of rows of constraints.
+// of times, or of rows and records of constraints.
 bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
   const int at = PyArray_NDIM(array) - shape.rank;
   if (at < 0) return false;
@@ -52,8 +53,10 @@ bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
     call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
     return true;
   }
-  if (shape.is_timed() && call.times < 0) {
-    call.times = PyArray_DIM(array, at);
+  if (!shape.is_timed()) return tells;
+  std::ptrdiff_t& count = shape.dims[0].of == Dimension::records ? call.records : call.times;
+  if (count < 0) {
+    count = PyArray_DIM(array, at);
     return true;
   }
   return tells;
@@ -64,6 +67,7 @@ bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
   const bool series = call.order >= 0;
   if (!series) call.order = 0;
   if (call.times < 0) call.times = 1;
+  if (call.records < 0) call.records = 1;
   entries(input.shape, call.sizes(), dims);
   const std::string want = shape_text(dims, input.shape.rank, true);
   const std::string got = shape_text(PyArray_DIMS(array), PyArray_NDIM(array), false);
@@ -115,6 +119,13 @@ PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
   PyObject* any = PyArray_FROM_O(object);
   if (!any) {
     name_argument(name, object, "an array of real numbers");
+    return nullptr;
+  }
+  if (PyDict_Check(object) && std::strcmp(name, "f_ext") == 0) {
+    raise(kArgumentError,
+          "f_ext must be an array (..., n_bodies, 6), got a dict; jc.external_wrenches(model, q, {frame: "
+          "wrench}) makes one of wrenches by name");
+    Py_DECREF(any);
     return nullptr;
   }
   if (!is_real(reinterpret_cast<PyArrayObject*>(any))) {

@@ -175,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="a third of the poses")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
+    print("measured poses, then Gauss-Newton steps on all placements", flush=True)
     result = run(options.quick)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -252,6 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="half the knots")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
+    print("a pendulum swings up, once with iLQR and once with DDP", flush=True)
     model, knots = build_pendulum(), KNOTS // 2 if options.quick else KNOTS
     methods = {"iLQR": False, "DDP": True}
     result = Result(model, {name: solve(model, x, knots) for name, x in methods.items()})

@@ -240,6 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="a coarser map")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
+    print("Newton steps in the lengths, then a map of the torques over them", flush=True)
     result = run(options.quick)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

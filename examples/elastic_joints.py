@@ -234,6 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     model = build_arm()
     result: Result = {}
     for stiffness in STIFFNESSES[1::2] if options.quick else STIFFNESSES:
+        print(f"springs of {stiffness:g} N m/rad", flush=True)
         robot = Robot(model, stiffness * STIFFNESS, MOTOR_INERTIA)
         result[stiffness] = {name: run(robot, c) for name, c in CONTROLLERS.items()}
     print(table(result))

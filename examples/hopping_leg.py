@@ -148,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="one hop instead of several")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
+    print("a leg hops on a rail", flush=True)
     result = hop(build_leg(), *((0.5, 400.0) if options.quick else (2.0, 1000.0)))
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -230,6 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="a fifth of the samples")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
+    print("data of two motions, then Gauss-Newton in log-Cholesky coordinates", flush=True)
     result = run(options.quick)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

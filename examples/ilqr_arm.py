@@ -419,6 +419,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="half the knots, fewer timings")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
+    print("iLQR looks for a way to lift the load", flush=True)
     result = run(options.quick)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -266,7 +266,10 @@ def sweep(model: jc.Model, trajectory: trajectories.RobotTrajectory, angles: Arr
     axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
     errors = np.stack([axes, -axes], axis=1)[:, :, None] * angles[:, None]
     reference = at_knots(model, trajectory)
-    runs = {name: simulate(model, reference, name, errors) for name in CONTROLLERS}
+    runs = {}
+    for name in CONTROLLERS:
+        print(f"  {name}: {errors[..., 0].size} runs of {reference.tau.shape[0]} steps", flush=True)
+        runs[name] = simulate(model, reference, name, errors)
     return Sweep(angles, runs)
 
 
@@ -348,10 +351,11 @@ def run(quick: bool = False) -> dict[str, Sweep]:
     """Compute both sweeps."""
     model = jc.models.aerial_manipulator()
     angles = np.deg2rad([5, 20, 60, 90, 120, 150, 179] if quick else [*range(5, 180, 5), 179])
-    return {
-        "level": sweep(model, level(model), angles),
-        "nose up": sweep(model, nose_up(model), angles),
-    }
+    sweeps = {}
+    for name, trajectory in (("level", level), ("nose up", nose_up)):
+        print(f"{name} reference", flush=True)
+        sweeps[name] = sweep(model, trajectory(model), angles)
+    return sweeps
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Sweep]:

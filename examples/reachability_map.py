@@ -123,6 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     options = parser.parse_args(arguments)
     states = 20_000 if options.quick else 1_000_000
     begin = time.perf_counter()
+    print(f"{states} configurations on {options.executor}", flush=True)
     result = run(states, options.executor)
     farthest = np.linalg.norm(result.reach.position - [0.0, 0.0, LINKS[0][1][2]], axis=1).max()
     print(f"{states} configurations, {int((result.count > 0).sum())} cells of {SIZE} m reached")

@@ -141,6 +141,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("demo_output"), help="for the figure")
     parser.add_argument("--quick", action="store_true", help="fewer instants")
     options = parser.parse_args()
+    print("a squat, with contact forces and their rates", flush=True)
     result = run(options.quick)
     low, high = result.normal[:, 0].min(), result.normal[:, 0].max()
     print(f"weight {result.weight:.0f} N; one foot carries {low:.0f} to {high:.0f} N")

@@ -146,6 +146,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("demo_output"), help="for the figure")
     parser.add_argument("--quick", action="store_true", help="larger steps")
     options = parser.parse_args()
+    print("a quadruped leans to one side and is pushed", flush=True)
     result = run(options.quick)
     end = result.normal[-1]
     print(f"{result.states} states; the left feet carry {end[:2].sum():.0f} of {end.sum():.0f} N")

@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("demo_output"), help="for the figure")
     parser.add_argument("--quick", action="store_true", help="fewer instants")
     options = parser.parse_args()
+    print("the platform goes around a circle, then turns until it is singular", flush=True)
     result = run(options.quick)
     print(f"leg forces from {result.forces.min():.0f} to {result.forces.max():.0f} N")
     print(f"forward dynamics give the motion back to {result.error:.1e}")

@@ -229,10 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     quick = options.quick
     model = build_arm()
     shapes = Shapes.of(5 if quick else COEFFICIENTS, 30 if quick else TIMES)
-    solutions = {
-        name: solve(model, shapes, rates, 25 if quick else ITERATIONS)
-        for name, rates in (("torques", False), ("torques and rates", True))
-    }
+    solutions = {}
+    for name, rates in (("torques", False), ("torques and rates", True)):
+        print(f"the fastest motion within limits of {name}", flush=True)
+        solutions[name] = solve(model, shapes, rates, 25 if quick else ITERATIONS)
     result = Result(model, shapes, solutions)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -143,3 +143,39 @@ def test_counts_do_not_depend_on_how_sums_round():
     rounded = exact + 4 * np.finfo(float).eps * rng.uniform(-1, 1, exact.shape)
     for operation in (np.matmul, np.multiply, np.add, lambda x, y: x.sum(axis=0) + y):
         assert counting.count(operation, rounded, b) == counting.count(operation, exact, b)
+
+
+def test_figures_are_drawn_from_a_saved_run(tmp_path):
+    from bench import figures
+
+    paths = {
+        "dynamics": [
+            f"{part}/{function}/UR5/{who}"
+            for part in ("single", "batch")
+            for function in figures.FUNCTIONS
+            for who in ("jounce", "pinocchio")
+        ],
+        "series": [
+            f"orders/{way}, N = 7/{order}/{who}"
+            for way in ("inverse", "forward")
+            for order in (0, 1, 5)
+            for who in ("jounce", "pinocchio")
+        ],
+    }
+    run = {
+        "date": "2026-01-01T00:00:00",
+        "effort": "tiny",
+        "machine": {"processor": "some", "load": 3.0},
+        "reports": {
+            name: {"timings": {x: {"best": 1e-6 if x.endswith("jounce") else 3e-6} for x in listed}}
+            for name, listed in paths.items()
+        },
+    }
+    drawn = figures.draw(run, tmp_path)
+    assert [path.name for path in drawn] == ["bench-peers.svg", "bench-series.svg"]
+    peers = figures.peers(run)
+    bars = [bar.get_height() for bar in peers.axes[0].patches]
+    assert bars == pytest.approx([3.0] * len(figures.FUNCTIONS))
+    assert "busy" in peers.get_suptitle()
+    cost = figures.series(run).axes[0].lines[0].get_ydata()
+    assert cost == pytest.approx([1 / 3] * 3)

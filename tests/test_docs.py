@@ -6,7 +6,6 @@ import doctest
 import importlib.util
 import re
 import runpy
-import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +15,11 @@ import pytest
 import jounce as jc
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    page
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    if page.parent.name != "cookbook"  # whose jobs are run one by one
+)
 EXAMPLES = sorted(
     path for path in (ROOT / "examples").glob("*.py") if "--quick" not in path.read_text("utf-8")
 )
@@ -57,13 +60,12 @@ def run_session(snippet: Snippet, page: Path, namespace: dict[str, Any]) -> None
 
 
 @pytest.fixture
-def beside_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a directory with a robot.urdf, as the documentation does."""
-    shutil.copy(ROOT / "tests" / "io" / "models" / "arm.urdf", tmp_path / "robot.urdf")
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty directory: blocks and scripts have no file that they did not make."""
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.usefixtures("beside_a_robot")
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run(page: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "snippets"}
@@ -78,7 +80,43 @@ def test_snippets_run(page: Path) -> None:
                 exec(code, namespace)
 
 
-@pytest.mark.usefixtures("beside_a_robot")
+COOKBOOK = [
+    pytest.param(page, title, id=f"{page.stem}-{title}")
+    for page in sorted((ROOT / "docs" / "cookbook").glob("*.md"))
+    for title in re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+]
+
+
+def test_the_cookbook_has_its_jobs() -> None:
+    assert len(COOKBOOK) >= 14
+    index = (ROOT / "docs" / "cookbook" / "index.md").read_text(encoding="utf-8")
+    assert [case.values[1] for case in COOKBOOK if f"[{case.values[1]}](" not in index] == []
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(("page", "title"), COOKBOOK)
+def test_each_job_of_the_cookbook_is_one_short_block_that_stands_alone(
+    page: Path, title: str
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    start = text.index(f"## {title}\n")
+    line = text.count("\n", 0, start)
+    (block,) = [
+        x for x in snippets(page) if x.line > line and line_of_section(text, x.line) == start
+    ]
+    assert len(block.code.splitlines()) <= 25
+    for name in block.needs:
+        pytest.importorskip(name)
+    exec(compile("\n" * block.line + block.code, str(page), "exec"), {"__name__": "job"})
+
+
+def line_of_section(text: str, line: int) -> int:
+    """Where in the text the section of a line begins."""
+    before = "\n".join(text.split("\n")[:line])
+    return max(match.start() for match in re.finditer(r"^## ", before, re.MULTILINE))
+
+
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
 def test_examples_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with np.printoptions():

@@ -34,6 +34,8 @@ INTERNAL = {
     "constrained_jump_derivatives",
     "constrained_series",
     "constraint_inertia",
+    "inverse_dynamics_vjp",
+    "forward_dynamics_vjp",
 }
 """Kernels for functions that prepare arguments in Python, and for benchmarks."""
 

@@ -80,8 +80,8 @@ def test_repr_shows_sizes_conventions_and_tree():
     assert "gravity (0, 0, -9.81)" in text
     assert "free quaternion (x, y, z, w), position" in text
     assert "free body-fixed twist (angular, linear)" in text
-    assert "\n  0 B1: root_joint (free, q[0:7])" in text
-    assert "\n      2 B3: q3 (revolute, q[8:9])" in text
+    assert "\n  0 B1: root_joint (free, q[0:7], v[0:6])" in text
+    assert "\n      2 B3: q3 (revolute, q[8:9], v[7:8])" in text
     long = repr(jc.models.chain(1000))
     assert len(long.splitlines()) < 60
     assert "960 more bodies" in long

@@ -82,13 +82,6 @@ def test_a_name_of_a_public_module_is_found_in_it(word):
         getattr(jc, word)
 
 
-@pytest.mark.parametrize("word", ["view"])
-def test_what_is_planned_is_not_there_yet(word):
-    with pytest.raises(AttributeError, match="not there yet") as caught:
-        getattr(jc, word)
-    assert "did you mean" not in str(caught.value)
-
-
 def test_a_word_like_nothing_is_only_refused():
     with pytest.raises(AttributeError, match=r"^jounce has no 'xyzzy'$"):
         jc.xyzzy  # noqa: B018

@@ -12,7 +12,6 @@ from jounce.derivatives import jacobians
 
 IN_PYTHON = [
     "jacobian_derivatives",
-    "kinetic_energy_derivatives",
     "linearize",
     "linearize_step",
 ]

@@ -26,7 +26,7 @@ def row(model: jc.Model, method: str, steps: int) -> str:
     """One line of the table."""
     rng = np.random.default_rng(3)
     q, v = jc.random_configuration(model, rng), 2.0 * rng.standard_normal(model.nv)
-    rest, every = np.zeros((steps, model.nv)), max(1, steps // 10000)
+    rest, every = np.zeros((steps, model.nv)), max(1, steps // 100000)
     got = jc.rollout(model, q, v, rest, 0.01, method=method, every=every, on_failure="mark")
     if got.failed_at >= 0:
         return f'| `"{method}"` | diverges at step {got.failed_at} | | | |'

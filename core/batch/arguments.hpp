@@ -74,19 +74,6 @@ struct NoWork {
 
 namespace batch {
 
-// The workspace of kernel K; some depend on the order of a series, some on the rows of constraints too.
-template <class K, class S, class P>
-auto make_work(const Tree<P>& tree, Extent extent, Arena& arena) {
-  using Work = typename K::template Work<S>;
-  if constexpr (std::is_constructible_v<Work, const Tree<P>&, Extent, Arena&>) {
-    return Work(tree, extent, arena);
-  } else if constexpr (std::is_constructible_v<Work, const Tree<P>&, int, Arena&>) {
-    return Work(tree, extent.order, arena);
-  } else {
-    return Work(tree, arena);
-  }
-}
-
 // The singular node, or the demand that is not met; else -1.
 template <class K, class S, class X>
 JOUNCE_INLINE int run_on(const X& x, typename K::template Work<S>& work) {

@@ -39,7 +39,7 @@ struct BranchLayout {
   typename K::template Work<Branches> work;
 
   BranchLayout(const BranchedTree& branched, Extent extent, Arena& arena)
-      : work(make_work<K, Branches>(branched.tree, extent, arena)) {
+      : work(make_work<decltype(work)>(branched.tree, extent, arena)) {
     const Sizes sizes(branched.tree, extent);
     for (int k = 0; k < K::signature.inputs.count; ++k) {
       in[k] = arena.take<Branches>(entries(K::signature.inputs[k].shape, sizes));

@@ -35,6 +35,7 @@ struct Call {
   int order = -1;             // r of series, -1 until an input tells
   std::ptrdiff_t times = -1;  // at which a motion is controlled, likewise
   int rows = -1;              // of constraints, likewise
+  std::ptrdiff_t records = -1;  // of their table, likewise
   std::ptrdiff_t states = 1;
   const double* in[kMostInputs];  // null: not given
   std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
@@ -49,7 +50,7 @@ struct Call {
   Extent extent() const { return {order, rows < 0 ? 0 : rows}; }
   // States that a motion stores; most calls have none, and dividing takes long.
   std::ptrdiff_t stored() const { return times < 0 ? 1 : steps() / options.every + 1; }
-  Sizes sizes() const { return {*tree, extent(), times, stored()}; }
+  Sizes sizes() const { return {*tree, extent(), times, stored(), records}; }
 };
 
 struct Failure {

@@ -114,7 +114,7 @@ struct Work {
   typename K::template Work<D> own;
 
   Work(const Tree<double>& tree, Extent extent, Arena& arena)
-      : rates(arena.take<S>(tree.nq)), model(tree, arena), own(batch::make_work<K, D>(tree, extent, arena)) {
+      : rates(arena.take<S>(tree.nq)), model(tree, arena), own(make_work<decltype(own)>(tree, extent, arena)) {
     const Sizes sizes(tree, extent);
     const auto& inputs = K::signature.inputs;
     const auto& outputs = K::signature.outputs;

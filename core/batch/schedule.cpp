@@ -35,7 +35,8 @@ std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
   std::ptrdiff_t work = call.tree->n + 1;
   for (int k = 0; k < s.inputs.count; ++k) work += call.in_size[k] / 8;
   for (int k = 0; k < s.outputs.count; ++k) work += call.out_size[k] / 8;
-  if (call.times > 0) work += 8 * call.times * (call.tree->n + 1);
+  const std::ptrdiff_t passes = std::max<std::ptrdiff_t>({call.times, call.records, 0});
+  work += 8 * passes * (call.tree->n + 1);
   return call.order > 0 ? work * (1 + call.order / 8) : work;
 }
 

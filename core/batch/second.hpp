@@ -64,7 +64,7 @@ struct Work {
   Work(const Tree<double>& tree, int order, Arena& arena)
       : rates(arena.take<D>(tree.nq)),
         plain_rates(arena.take<S>(tree.nq)),
-        own(batch::make_work<K, DD>(tree, order, arena)) {
+        own(make_work<decltype(own)>(tree, order, arena)) {
     const Sizes sizes(tree, order);
     const auto& inputs = K::signature.inputs;
     const auto& outputs = K::signature.outputs;

@@ -1,5 +1,5 @@
 // Shapes of the arrays of one state, in terms of the model's sizes, the order of a series, how many
-// times a motion has, and how many rows constraints have.
+// times a motion has, and how many rows and records constraints have.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace jounce {
 
 // A size of the model, the order r of a series, the times at which a motion is controlled or stored,
-// the rows of constraints, times a number, and a number added to it. `tangent` counts
-// the numbers of a direction in which a model may change, see jvp.hpp.
+// the rows of constraints, the records that describe them; times a number, and a number added to it.
+// `tangent` counts the numbers of a direction in which a model may change, see jvp.hpp.
 struct Dimension {
-  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows };
+  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows, records };
   static constexpr const char* names[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored",
-                                          "tangent", "rows"};
+                                          "tangent", "rows", "records"};
   Of of = number;
   int plus = 0;
   int factor = 1;
@@ -29,13 +29,14 @@ constexpr std::ptrdiff_t tangent_size(std::ptrdiff_t n, std::ptrdiff_t nv) {
 
 // What the dimensions of a call count.
 struct Sizes {
-  std::ptrdiff_t of[9];
+  std::ptrdiff_t of[10];
 
   // `Tree` is that of tree/tree.hpp.
   template <class Tree>
-  constexpr Sizes(const Tree& tree, Extent extent, std::ptrdiff_t times = 0, std::ptrdiff_t stored = 0)
+  constexpr Sizes(const Tree& tree, Extent extent, std::ptrdiff_t times = 0, std::ptrdiff_t stored = 0,
+                  std::ptrdiff_t records = 0)
       : of{0, tree.nq, tree.nv, tree.n_bodies, extent.order, times, stored,
-           tangent_size(tree.n, tree.nv), extent.rows} {}
+           tangent_size(tree.n, tree.nv), extent.rows, records} {}
   constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] * d.factor + d.plus; }
 };
 
@@ -48,7 +49,8 @@ struct Shape {
   constexpr bool is_series() const { return rank > 0 && dims[0].of == Dimension::order; }
   // A kernel reads and writes such an array row by row, never as a whole.
   constexpr bool is_timed() const {
-    return rank > 0 && (dims[0].of == Dimension::times || dims[0].of == Dimension::stored);
+    return rank > 0 && (dims[0].of == Dimension::times || dims[0].of == Dimension::stored ||
+                        dims[0].of == Dimension::records);
   }
 };
 
@@ -99,6 +101,7 @@ constexpr Shape pose_series{3, {r_plus(3), four, four}};
 constexpr Shape jacobian_series{3, {r_plus(3), six, nv}};
 
 constexpr Dimension times{Dimension::times}, stored{Dimension::stored}, rows{Dimension::rows};
+constexpr Dimension records{Dimension::records};
 constexpr Shape v_in_time{2, {times, nv}}, six_vectors_in_time{3, {times, n_bodies, six}};
 constexpr Dimension servo{Dimension::number, 8};  // rows of simulation/forces.hpp
 constexpr Shape servo_rows{2, {servo, nv}}, q_in_time{2, {times, nq}};

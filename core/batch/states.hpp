@@ -21,7 +21,7 @@ struct RunLayout {
   Work work;
 
   RunLayout(const Tree<double>& tree, Extent extent, Arena& arena)
-      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<K, S>(tree, extent, arena)) {
+      : inputs(K::signature, tree, {tree, extent}, arena), work(make_work<Work>(tree, extent, arena)) {
     for (int k = 0; k < K::signature.outputs.count; ++k) out[k] = nullptr;
     if constexpr (lanes<S> > 1) {
       const Sizes sizes(tree, extent);

@@ -1,6 +1,6 @@
 // Forward dynamics with constraints, and their answer to a jump, along the tree:
 //   (1) M a + b = tau + J^T f,   J a + J' v = w
-//   (2) M d = J^T f,             J d = w
+//   (2) M d = J^T f,             J (v + d) = w
 // Free accelerations a_0 first, then K f = w - (J a_0 + J' v) with K of operational.hpp, and once more
 // from the root to the leaves with the forces that f adds.
 #pragma once
@@ -86,20 +86,20 @@ void apply_forces(const Tree<P>& tree, const S* f, ConstrainedWork<S>& work) {
   }
 }
 
-// Equation (1); w are the accelerations that the rows shall have. Returns a singular node or -1.
+// Equation (1); w are the accelerations that the rows shall have. Returns a singular node or -1; other
+// states of a pack are not touched by it.
 template <class S, class P>
 int constrained_dynamics(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* v,
                          const S* tau, const S* w, const S* f_ext, S* a, S* f, S* rank,
                          ConstrainedWork<S>& work) {
   const int singular = forward_dynamics(tree, q, v, tau, f_ext, a, work.factors);
-  if (singular >= 0) return singular;
   reduce_constraints(tree, table, q, v, a, work);
   for (int i = 0; i < work.operational.m; ++i) f[i] = w[i] - work.acceleration[i];
   solve_rows(work.operational.K, work.operational.scale, f, rank, work.solve);
   apply_forces(tree, f, work);
   const S* none = nullptr;
   articulated_solve(tree, tree.gravity, none, tau, NoneMask{}, a, (S*)nullptr, work.factors);
-  return -1;
+  return singular;
 }
 
 // Factors the articulated inertias at q, with nothing moving and no forces, not even gravity.
@@ -110,19 +110,18 @@ int factor_at_rest(const Tree<P>& tree, const S* q, ConstrainedWork<S>& work) {
   return articulated_inward(tree, (const S*)nullptr, work.zero, NoneMask{}, work.factors);
 }
 
-// Equation (2).
+// Equation (2); v may be null (zero).
 template <class S, class P>
-int constrained_jump(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* w, S* d,
-                     S* f, S* rank, ConstrainedWork<S>& work) {
+int constrained_jump(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* v, const S* w,
+                     S* d, S* f, S* rank, ConstrainedWork<S>& work) {
   const int singular = factor_at_rest(tree, q, work);
-  if (singular >= 0) return singular;
   const S* still = nullptr;
-  reduce_constraints(tree, table, q, still, still, work);
-  for (int i = 0; i < work.operational.m; ++i) f[i] = w[i];
+  reduce_constraints(tree, table, q, v, still, work);
+  for (int i = 0; i < work.operational.m; ++i) f[i] = w[i] - work.velocity[i];
   solve_rows(work.operational.K, work.operational.scale, f, rank, work.solve);
   apply_forces(tree, f, work);
   articulated_solve(tree, Vec3<P>::zero(), still, work.zero, NoneMask{}, d, (S*)nullptr, work.factors);
-  return -1;
+  return singular;
 }
 
 }  // namespace jounce

@@ -229,7 +229,8 @@ inline int jump_partials(const Tree<double>& tree, const ConstraintTable& table,
                          const double* v, const double* jump, double e, double most, const JumpPartials& out,
                          ConstrainedPartialsWork& work) {
   const std::size_t nv = tree.nv, m = work.m;
-  const int singular = constrained_jump(tree, table, q, jump, work.a, work.f, out.rank, work.dynamics);
+  const double* still = nullptr;
+  const int singular = constrained_jump(tree, table, q, still, jump, work.a, work.f, out.rank, work.dynamics);
   if (singular >= 0) return singular;
   const int rank = int(*out.rank);
   const int also = inverse_mass_matrix(tree, q, out.v_dv, work.inverse);

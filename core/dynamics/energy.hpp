@@ -17,6 +17,54 @@ void kinetic_energy(const Tree<P>& tree, const S* q, const S* v, S* out, BodiesW
   out[0] = twice * 0.5;
 }
 
+// The gradient of the kinetic energy T. With the twists V of the nodes and the momenta P of their subtrees,
+// along their own axes, joint j with screws S lets the twists of its subtree lose S x V_p when it moves
+// (index p: what the parent gives), so that
+//   (1) dT/dq = -S . (V_p x* P),  dT/dv = S . P + armature v.
+template <class S>
+struct EnergyGradientWork {
+  struct Row {
+    Pose<S> in_parent;
+    Motion<S> V, parent_V;
+    Force<S> P;
+  };
+  Angles<S> angles;
+  Row* row;
+
+  template <class P>
+  EnergyGradientWork(const Tree<P>& tree, Arena& arena)
+      : angles(tree, arena), row(arena.take<Row>(tree.n)) {}
+};
+
+template <class S, class P>
+void kinetic_energy_gradient(const Tree<P>& tree, const S* q, const S* v, S* dq, S* dv,
+                             EnergyGradientWork<S>& work) {
+  work.angles.compute(tree, q);
+  for (int i = 0; i < tree.n; ++i) {
+    const Node<P>& node = tree.nodes[i];
+    auto& me = work.row[i];
+    me.in_parent = joint_pose(node, q, work.angles.sine, work.angles.cosine);
+    me.parent_V = node.parent < 0 ? Motion<S>::zero() : to_child(me.in_parent, work.row[node.parent].V);
+    me.V = me.parent_V;
+    with_kind(node.kind, [&](auto kind) { me.V += joint_motion<decltype(kind)::value>(node, v + node.v); });
+    me.P = node.inertia * me.V;
+  }
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const Node<P>& node = tree.nodes[i];
+    const auto& me = work.row[i];
+    const Force<S> lost = dual_bracket(me.parent_V, me.P);
+    with_kind(node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int k = 0; k < rates(K); ++k) {
+        const int r = node.v + k;
+        dq[r] = -along<K>(node, k, lost);  // (1)
+        dv[r] = along<K>(node, k, me.P) + v[r] * tree.armature[r];
+      }
+    });
+    if (node.parent >= 0) work.row[node.parent].P += to_parent(me.in_parent, me.P);
+  }
+}
+
 template <class S, class P>
 void potential_energy(const Tree<P>& tree, const S* q, S* out, BodiesWork<S>& work) {
   Vec3<S> h;

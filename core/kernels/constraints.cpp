@@ -1,5 +1,4 @@
-// Dynamics with constraints. Python prepares the table of constraints, the same for all states, whose
-// records take the place of times.
+// Dynamics with constraints. Python prepares the table of constraints, the same for all states.
 #include "jounce/constraints/derivatives.hpp"
 #include "jounce/constraints/dynamics.hpp"
 #include "jounce/constraints/local.hpp"
@@ -7,20 +6,13 @@
 #include "jounce/constraints/series_solve.hpp"
 
 #include "jounce/batch/states.hpp"
+#include "jounce/kernels/constraint_table.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
 namespace {
 
-constexpr Dimension kRows = shapes::rows;
-constexpr Shape kTable{2, {shapes::times, {Dimension::number, kConstraintNumbers}}};
-constexpr Shape kByRow{1, {kRows}}, kRowsByV{2, {kRows, shapes::nv}}, kRowsByRows{2, {kRows, kRows}};
-constexpr Shape kRowSeries{2, {shapes::r_plus(1), kRows}};
-
-template <class X, class Name>
-ConstraintTable table_of(const X& x, Name name) {
-  return {x.call.in[name.at], x.call.times > 0 ? x.call.times : 0};
-}
+constexpr Shape kRowsByV{2, {shapes::rows, shapes::nv}}, kRowsByRows{2, {shapes::rows, shapes::rows}};
 
 // Not public, as all here.
 struct ConstraintRows {
@@ -126,7 +118,8 @@ struct ConstrainedJump {
   using Work = ConstrainedWork<S>;
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
-    return constrained_jump(x.tree, table_of(x, typename X::InputName("table")), x.in("q"),
+    const S* still = nullptr;
+    return constrained_jump(x.tree, table_of(x, typename X::InputName("table")), x.in("q"), still,
                             x.in("jump"), x.out("v"), x.out("impulse"), x.out("rank"), work);
   }
 };

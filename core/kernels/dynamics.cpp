@@ -1,8 +1,10 @@
 // Inverse, forward and hybrid dynamics, bias and gravity forces.
+#include "jounce/batch/directions.hpp"
 #include "jounce/batch/second.hpp"
 #include "jounce/dynamics/articulated.hpp"
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/partials/directions.hpp"
 
 namespace jounce {
 namespace {
@@ -21,6 +23,15 @@ struct InverseDynamics {
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
     inverse_dynamics(x.tree, x.in("q"), x.in("v"), x.in("a"), x.in("f_ext"), x.out("tau"), work);
+  }
+};
+
+struct InverseDirections {
+  using Work = DirectionsWork<Wide>;
+  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
+                 Wide* dtau, Work& work) {
+    inverse_dynamics_directions(tree, in[0], in[1], in[2], in[3], {d[0], d[1], d[2], d[3]}, tau, dtau, work);
+    return -1;
   }
 };
 
@@ -70,6 +81,15 @@ struct ForwardDynamics {
   }
 };
 
+struct ForwardDirections {
+  using Work = ForwardDirectionsWork<Wide>;
+  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* a,
+                 Wide* da, Work& work) {
+    return forward_dynamics_directions(tree, in[0], in[1], in[2], in[3], {d[0], d[1], d[2], d[3]}, a, da,
+                                       work);
+  }
+};
+
 struct HybridDynamics {
   static constexpr Signature signature{
       .name = "hybrid_dynamics",
@@ -92,9 +112,14 @@ struct HybridDynamics {
 }  // namespace
 
 KernelList dynamics_kernels() {
-  return often_differentiable<InverseDynamics, BiasForces, GravityForces, ForwardDynamics,
-                              HybridDynamics>(
+  KernelList all = often_differentiable<BiasForces, GravityForces, HybridDynamics>(
       second_derivatives<InverseDynamics, BiasForces, ForwardDynamics, HybridDynamics>());
+  for (const Kernel& kernel : {kernel_of<InverseDynamics>, kernel_of<ForwardDynamics>,
+                               directions_kernel<InverseDynamics, InverseDirections>,
+                               directions_kernel<ForwardDynamics, ForwardDirections>}) {
+    all.push_back(kernel);
+  }
+  return all;
 }
 
 }  // namespace jounce

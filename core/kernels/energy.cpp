@@ -19,6 +19,18 @@ struct KineticEnergy {
   }
 };
 
+struct KineticEnergyDerivatives {
+  static constexpr Signature signature{.name = "kinetic_energy_derivatives",
+                                       .inputs = {configuration("q"), {"v", shapes::v}},
+                                       .outputs = {{"dq", shapes::v}, {"dv", shapes::v}}};
+  template <class S>
+  using Work = EnergyGradientWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    kinetic_energy_gradient(x.tree, x.in("q"), x.in("v"), x.out("dq"), x.out("dv"), work);
+  }
+};
+
 struct PotentialEnergy {
   static constexpr Signature signature{.name = "potential_energy",
                                        .inputs = {configuration("q")},
@@ -47,7 +59,8 @@ struct Momentum {
 }  // namespace
 
 KernelList energy_kernels() {
-  return differentiable<KineticEnergy, PotentialEnergy, Momentum<false>, Momentum<true>>(
+  return differentiable<KineticEnergy, KineticEnergyDerivatives, PotentialEnergy, Momentum<false>,
+                        Momentum<true>>(
       second_derivatives<KineticEnergy, Momentum<false>>());
 }
 

@@ -28,6 +28,7 @@ KernelList frame_partials_kernels();
 KernelList check_kernels();
 KernelList simulation_kernels();
 KernelList rollout_adjoint_kernels();
+KernelList constrained_rollout_kernels();
 KernelList passive_kernels();
 KernelList inverse_kinematics_kernels();
 KernelList hessian_kernels();

@@ -1,6 +1,7 @@
 // Linear maps from the inertial parameters.
+#include "jounce/batch/direct.hpp"
 #include "jounce/batch/jvp.hpp"
-#include "jounce/dynamics/regressors.hpp"
+#include "jounce/dynamics/torque_regressor.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
@@ -10,13 +11,19 @@ struct TorqueRegressor {
   static constexpr Signature signature{
       .name = "torque_regressor",
       .inputs = {configuration("q"), {"v", shapes::v}, {"a", shapes::v}},
-      .outputs = {{"Y", shapes::v_by_parameters}},
-      .packs = Packs::while_small};
+      .outputs = {{"Y", shapes::v_by_parameters}}};
   template <class S>
   using Work = TorqueRegressorWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), x.out("Y"), work);
+    const std::size_t step = std::size_t(kParameters) * x.tree.n_bodies;
+    if constexpr (std::is_same_v<S, Wide>) {
+      const RegressorsOut<lanes<S>> out{x.out_row("Y", 0, 0), step, x.out_row("Y", 1, 0) - x.out_row("Y", 0, 0), x.count};
+      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
+    } else {
+      const RegressorOut<S> out{x.out("Y"), step};
+      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
+    }
   }
 };
 
@@ -59,8 +66,8 @@ struct MomentumRegressor {
 }  // namespace
 
 KernelList regressor_kernels() {
-  return differentiable<TorqueRegressor, KineticEnergyRegressor, PotentialEnergyRegressor,
-                        MomentumRegressor>();
+  return differentiable<KineticEnergyRegressor, PotentialEnergyRegressor, MomentumRegressor>(
+      {direct_kernel<TorqueRegressor>, kernel_of<Jvp<TorqueRegressor>>});
 }
 
 }  // namespace jounce

@@ -1,7 +1,7 @@
 // Partial derivatives of the time derivatives of inverse, forward and hybrid dynamics.
 #include "jounce/partials/series_partials.hpp"
 
-#include "jounce/batch/states.hpp"
+#include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/partials/forward_series_partials.hpp"
 
@@ -78,8 +78,8 @@ struct HybridDynamicsSeriesDerivatives {
 }  // namespace
 
 KernelList series_partials_kernels() {
-  return {kernel_of<InverseDynamicsSeriesDerivatives>, kernel_of<ForwardDynamicsSeriesDerivatives>,
-          kernel_of<HybridDynamicsSeriesDerivatives>};
+  return differentiable<InverseDynamicsSeriesDerivatives, ForwardDynamicsSeriesDerivatives,
+                        HybridDynamicsSeriesDerivatives>();
 }
 
 }  // namespace jounce

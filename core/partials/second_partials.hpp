@@ -51,6 +51,8 @@ struct SecondPartialsWork {
   S *dq, *dv, *M;
   SixRows<S> Y, Ye, e;  // of equations (2) and (3), arrays over the rates; Y: xx, yy, zz, yz, xz, xy
   Inner* inner;
+  S size;           // the sum of squares of what is multiplied with each other
+  bool is_bounded;  // that the results are finite is certain
 
   template <class P>
   SecondPartialsWork(const Tree<P>& tree, Arena& arena) : first(tree, arena) {
@@ -76,11 +78,31 @@ JOUNCE_INLINE void store_symmetric(const Sym3<S>& Y, const SixRows<S>& rows, int
   rows.set_linear(c, {Y.yz, Y.xz, Y.xy});
 }
 
+// The sum of squares of vectors.
+template <class... V>
+JOUNCE_INLINE auto squares(const V&... x) {
+  return (dot(x, x) + ...);
+}
+
+// Of everything that belongs to a rate.
+template <class S>
+JOUNCE_INLINE S rate_size(const SecondPartialsWork<S>& work, int at) {
+  const Columns<S, S> c{at};
+  const auto& x = work.first.rate[at];
+  S sum = squares(x.s.w, x.s.v, x.psi.w, x.psi.v, x.psi2.w, x.psi2.v, x.sum.w, x.sum.v, work.first.t4.get(c));
+  for (const SixRows<S>& rows : {work.first.t1, work.first.t2, work.first.t3, work.Y, work.Ye, work.e}) {
+    sum += squares(rows.angular(c), rows.linear(c));
+  }
+  return sum;
+}
+
 // Y_c, e_c and Y_e of all rates, from the sums of subtrees.
 template <class S, class P>
 JOUNCE_INLINE void second_rates(const Tree<P>& tree, SecondPartialsWork<S>& work) {
+  work.size = S(0.0);
   for (int i = 0; i < tree.n; ++i) {
     const auto& me = work.first.row[i];
+    work.size += squares(work.first.base.in_root[i].p);
     for (int c = tree.nodes[i].v; c < tree.nodes[i].v + tree.nodes[i].nv; ++c) {
       const auto& rate = work.first.rate[c];
       store_symmetric(rotational_rate(me.I, rate.s), work.Y, c);
@@ -90,6 +112,7 @@ JOUNCE_INLINE void second_rates(const Tree<P>& tree, SecondPartialsWork<S>& work
       Sym3<S> Y = rotational_rate(RigidInertia<S>{S(0.0), me.momentum.f, me.Y}, rate.s);
       Y += rotational_rate(me.I, rate.psi);
       store_symmetric(Y, work.Ye, c);
+      work.size += rate_size(work, c);
     }
   }
 }
@@ -297,6 +320,8 @@ void inverse_dynamics_second_partials(const Tree<P>& tree, const S* q, const S* 
       add_second_bracket(tree, x, y, l, sign, work.dq, out.qq);
     });
   }
+  // so that products of five of them are finite: places move what is multiplied
+  work.is_bounded = all(value(work.size) < value(S(0x1p400)));
 }
 
 }  // namespace jounce

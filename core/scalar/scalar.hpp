@@ -29,4 +29,14 @@ JOUNCE_INLINE bool is_zero(double x) { return x == 0.0; }
 JOUNCE_INLINE double lane(double x, int) { return x; }
 JOUNCE_INLINE void set_lane(double& x, int, double y) { x = y; }
 
+// The larger of two numbers, and a number without its sign.
+template <class S>
+JOUNCE_INLINE S larger(const S& a, const S& b) {
+  return select(a < b, b, a);
+}
+template <class S>
+JOUNCE_INLINE S magnitude(const S& x) {
+  return select(x < S(0.0), -x, x);
+}
+
 }  // namespace jounce

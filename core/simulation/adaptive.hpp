@@ -13,16 +13,6 @@
 
 namespace jounce {
 
-// The largest of numbers that are not negative, and of how many.
-template <class S>
-JOUNCE_INLINE S larger(const S& a, const S& b) {
-  return select(a < b, b, a);
-}
-template <class S>
-JOUNCE_INLINE S magnitude(const S& x) {
-  return select(x < S(0.0), -x, x);
-}
-
 struct Tolerance {
   double relative, absolute;
 };

@@ -54,7 +54,10 @@ template <class S>
 struct KeepStages {
   AdjointWork<S>& work;
   int nv;
-  ArticulatedWork<S>& dynamics(int i) const { return work.factors[i]; }
+  template <class P>
+  int accelerate(const Tree<P>& tree, int i, const S* q, const S* v, const ForcesAt<S>& at, S* a) const {
+    return accelerations(tree, q, v, at, a, work.factors[i]);
+  }
   void keep(int i, const S* u, const S* s) const {
     for (int k = 0; k < nv; ++k) {
       work.moves[i * nv + k] = u[k];

@@ -34,8 +34,8 @@ struct MomentumStepper : MomentaBetweenSteps {
   using Work = MomentumFormWork<S>;
 
   template <class S, class P>
-  int step(const Tree<P>& tree, const S& dt, const HeldForces<S>& forces, S* q, S* s,
-           Work<S>& work) const {
+  int step(const Tree<P>& tree, std::ptrdiff_t, const S& dt, const HeldForces<S>& forces, S* q,
+           S* s, Work<S>& work) const {
     StepWork<S>& own = work.step;
     const int nv = tree.nv, n = method.slopes;
     int singular = -1;

@@ -5,7 +5,7 @@
 // on is NaN, and it goes on as a copy of a lane that lives, so that it disturbs none.
 //
 // A stepper is a method: the rates s that it carries beside q, found from v by `enter` and v from them
-// by `leave`, and one step of both.
+// by `leave`, and one step of both, the t-th of all.
 #pragma once
 
 #include <limits>
@@ -28,17 +28,17 @@ struct ExplicitStepper {
   template <class S>
   using Work = StepWork<S>;
 
-  template <class S, class P>
-  void enter(const Tree<P>& tree, const S* q, const S* v, S* s, Work<S>&) const {
+  template <class S, class P, class Any>
+  void enter(const Tree<P>& tree, const S* q, const S* v, S* s, Any&) const {
     to_parent_axes(tree, q, v, s);
   }
   template <class S, class P>
-  int step(const Tree<P>& tree, const S& dt, const HeldForces<S>& forces, S* q, S* s,
+  int step(const Tree<P>& tree, std::ptrdiff_t, const S& dt, const HeldForces<S>& forces, S* q, S* s,
            Work<S>& work) const {
     return explicit_step(tree, method, dt, forces, q, s, work);
   }
-  template <class S, class P>
-  void leave(const Tree<P>& tree, const S* q, const S* s, S* v, Work<S>&) const {
+  template <class S, class P, class Any>
+  void leave(const Tree<P>& tree, const S* q, const S* s, S* v, Any&) const {
     to_body_axes(tree, q, s, v);
   }
 };
@@ -51,7 +51,8 @@ struct LaneWork {
   double *q, *s, *servo;
 
   template <class P>
-  LaneWork(const Tree<P>& tree, Arena& arena) : step(tree, arena), control(tree, arena) {
+  LaneWork(const Tree<P>& tree, Extent extent, Arena& arena)
+      : step(make_work<decltype(step)>(tree, extent, arena)), control(tree, arena) {
     q = arena.take<double>(tree.nq);
     s = arena.take<double>(tree.nv);
     servo = arena.take<double>(kServoRows * tree.nv);
@@ -59,7 +60,7 @@ struct LaneWork {
 };
 struct NoLaneWork {
   template <class P>
-  NoLaneWork(const Tree<P>&, Arena&) {}
+  NoLaneWork(const Tree<P>&, Extent, Arena&) {}
 };
 
 template <class S, class Stepper>
@@ -70,8 +71,10 @@ struct RolloutWork {
   S *q, *s, *q_before, *s_before, *q_out, *v_out;
 
   template <class P>
-  RolloutWork(const Tree<P>& tree, Arena& arena)
-      : step(tree, arena), control(tree, arena), lane(tree, arena) {
+  RolloutWork(const Tree<P>& tree, Extent extent, Arena& arena)
+      : step(make_work<decltype(step)>(tree, extent, arena)),
+        control(tree, arena),
+        lane(tree, extent, arena) {
     for (S** x : {&q, &q_before, &q_out}) *x = arena.take<S>(tree.nq);
     for (S** x : {&s, &s_before, &v_out}) *x = arena.take<S>(tree.nv);
   }
@@ -141,14 +144,14 @@ class Rollout {
     load(t);
     for (int k = 0; k < tree_.nq; ++k) work_.q_before[k] = work_.q[k];
     for (int k = 0; k < tree_.nv; ++k) work_.s_before[k] = work_.s[k];
-    const int bad = stepper_.step(tree_, dt_, forces_, work_.q, work_.s, work_.step);
+    const int bad = stepper_.step(tree_, t, dt_, forces_, work_.q, work_.s, work_.step);
     S sum(0.0);  // of zeros where all is finite, else NaN
     for (int k = 0; k < tree_.nq; ++k) sum += work_.q[k] - work_.q[k];
     for (int k = 0; k < tree_.nv; ++k) sum += work_.s[k] - work_.s[k];
     if (bad < 0 && all(sum >= S(0.0))) return;
     for (int i = 0; i < Lanes<S>::count; ++i) {
       if (lanes_.failed[i]) continue;
-      if (lane(sum, i) == 0.0 && !(bad >= 0 && is_singular(i))) continue;
+      if (lane(sum, i) == 0.0 && !(bad >= 0 && is_singular(t, i))) continue;
       lanes_.fail(i);
       set_lane(failed_at, i, double(t));
     }
@@ -165,7 +168,7 @@ class Rollout {
   }
 
   // Whether the step of one lane, done alone, meets a singular inertia.
-  bool is_singular(int i) {
+  bool is_singular(std::ptrdiff_t t, int i) {
     if constexpr (Lanes<S>::count == 1) {
       return true;
     } else {
@@ -179,7 +182,7 @@ class Rollout {
       if (plan_.linear) take(work_.control.next, forces_.row.size(), one.control.next);
       if (forces_.servo) take(forces_.servo, kServoRows * tree_.nv, one.servo);
       const auto forces = held(one.control, forces_.row, forces_.servo ? one.servo : nullptr);
-      return stepper_.step(tree_, lane(dt_, i), forces, one.q, one.s, one.step) >= 0;
+      return stepper_.step(tree_, t, lane(dt_, i), forces, one.q, one.s, one.step) >= 0;
     }
   }
 

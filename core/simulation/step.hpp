@@ -54,17 +54,20 @@ JOUNCE_INLINE int accelerations(const Tree<P>& tree, const S* q, const S* v, con
   return hybrid_dynamics(tree, at.prescribed, q, v, at.a, at.tau, at.f_ext, a, (S*)nullptr, work);
 }
 
-// What a step leaves of its stages: nothing.
+// Stages of which a step leaves nothing.
 template <class S>
 struct KeepNothing {
   StepWork<S>& work;
-  ArticulatedWork<S>& dynamics(int) const { return work.dynamics; }
+  template <class P>
+  int accelerate(const Tree<P>& tree, int, const S* q, const S* v, const ForcesAt<S>& at, S* a) const {
+    return accelerations(tree, q, v, at, a, work.dynamics);
+  }
   void keep(int, const S*, const S*) const {}
 };
 
 // States and slopes of all stages. `forces(tree, time, q, v)` gives what acts at a time within the
-// step, from 0 to 1. `stages.keep` sees the move and the rates of each, before these are made those of
-// xi. Returns a singular node or -1.
+// step, from 0 to 1, and `stages.accelerate` what it does. `stages.keep` sees the move and the rates of
+// each, before these are made those of xi. Returns a singular node or -1.
 template <class S, class P, class Forces, class Stages>
 int explicit_stages(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces,
                     const S* q, const S* s, StepWork<S>& work, Stages&& stages) {
@@ -84,7 +87,7 @@ int explicit_stages(const Tree<P>& tree, const Tableau& method, const S& dt, For
     }
     to_body_axes(tree, own_q, own_s, work.v);
     const ForcesAt<S> at = forces(tree, method.time(i), own_q, work.v);
-    const int bad = accelerations(tree, own_q, work.v, at, own_a, stages.dynamics(i));
+    const int bad = stages.accelerate(tree, i, own_q, work.v, at, own_a);
     if (singular < 0) singular = bad;
     stages.keep(i, work.u, own_s);
     acceleration_to_parent_axes(tree, own_q, work.v, own_a);
@@ -107,17 +110,21 @@ JOUNCE_INLINE void finishing_move(const Tree<P>& tree, const Tableau& method, in
 }
 
 // The state (q, s) a step later, in place. Returns a singular node or -1.
-template <class S, class P, class Forces>
+template <class S, class P, class Forces, class Stages>
 int explicit_step(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces, S* q,
-                  S* s, StepWork<S>& work) {
-  const int singular =
-      explicit_stages(tree, method, dt, forces, q, s, work, KeepNothing<S>{work});
+                  S* s, StepWork<S>& work, const Stages& stages) {
+  const int singular = explicit_stages(tree, method, dt, forces, q, s, work, stages);
   for (int move = 0; move < method.moves; ++move) {
     add_weighted(s, dt, method.finish(move), method.slopes, work.slopes, tree.nv, s);
     finishing_move(tree, method, move, dt, s, work);
     move_coordinates(tree, q, work.u, q);
   }
   return singular;
+}
+template <class S, class P, class Forces>
+int explicit_step(const Tree<P>& tree, const Tableau& method, const S& dt, Forces&& forces, S* q,
+                  S* s, StepWork<S>& work) {
+  return explicit_step(tree, method, dt, forces, q, s, work, KeepNothing<S>{work});
 }
 
 }  // namespace jounce

@@ -173,8 +173,8 @@ struct VariationalStepper : MomentaBetweenSteps {
   using Work = VariationalWork<S>;
 
   template <class S, class P>
-  int step(const Tree<P>& tree, const S& h, const HeldForces<S>& forces, S* q, S* s,
-           Work<S>& work) const {
+  int step(const Tree<P>& tree, std::ptrdiff_t, const S& h, const HeldForces<S>& forces, S* q,
+           S* s, Work<S>& work) const {
     const int nv = tree.nv, singular = prepare_momenta(tree, q, work.momenta);
     const S half = h * 0.5;
     push(tree, forces(tree, 0.0, q, (const S*)nullptr), half, s, work);

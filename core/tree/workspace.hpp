@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "jounce/scalar/platform.hpp"
@@ -36,6 +37,18 @@ class Arena {
   char* block_ = nullptr;
   std::size_t used_ = 0;
 };
+
+// A workspace of any kind; some depend on the order of a series, some on the rows of constraints too.
+template <class Work, class Tree>
+Work make_work(const Tree& tree, Extent extent, Arena& arena) {
+  if constexpr (std::is_constructible_v<Work, const Tree&, Extent, Arena&>) {
+    return Work(tree, extent, arena);
+  } else if constexpr (std::is_constructible_v<Work, const Tree&, int, Arena&>) {
+    return Work(tree, extent.order, arena);
+  } else {
+    return Work(tree, arena);
+  }
+}
 
 // A block that grows and is kept, one per thread. Very large blocks are given back at once, so
 // that one huge model does not hold its memory forever.

@@ -202,6 +202,7 @@ from jounce.simulation import (
     LinearizedStep,
     MarkedRollout,
     MotionCheck,
+    ParameterGradient,
     Rollout,
     RolloutGradient,
     SecondOrderStep,
@@ -225,15 +226,20 @@ if _typing.TYPE_CHECKING:
     from jounce import interop as interop
     from jounce import papers as papers
     from jounce import plot as plot
+    from jounce import viewer as viewer
+    from jounce.viewer import Viewer as Viewer
+    from jounce.viewer import view as view
 else:
-    _LATER = ("interop", "papers", "plot")
+    _LATER = ("interop", "papers", "plot", "viewer")
     """Rooms that are imported when they are first used."""
 
     def __getattr__(name: str) -> object:
-        if name in _LATER:
-            from importlib import import_module
+        from importlib import import_module
 
+        if name in _LATER:
             return import_module(f"jounce.{name}")
+        if name in ("Viewer", "view"):
+            return getattr(import_module("jounce.viewer"), name)
         if name.startswith("_"):
             raise AttributeError(f"module 'jounce' has no attribute {name!r}")
         from jounce.interop.names import no_such_name
@@ -310,6 +316,7 @@ __all__ = [
     "ModelWarning",
     "MotionCheck",
     "Parameter",
+    "ParameterGradient",
     "Parameters",
     "PassiveForcesDerivatives",
     "PathDynamics",
@@ -326,6 +333,7 @@ __all__ = [
     "TooLargeError",
     "TrajectorySample",
     "UnknownNameError",
+    "Viewer",
     "Weld",
     "base_parameters",
     "bias_acceleration",
@@ -443,5 +451,6 @@ __all__ = [
     "total_mass",
     "trajectories",
     "twists",
+    "view",
     "vjp",
 ]

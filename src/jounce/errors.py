@@ -112,8 +112,9 @@ WORLD_IS_NO_BODY = (
 def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     """The known names that are most like this one, whatever their case.
 
-    >>> close_names("ELBOW", ["hand", "elbow_2", "elbow"])
-    ['elbow', 'elbow_2']
+    Examples:
+        >>> close_names("ELBOW", ["hand", "elbow_2", "elbow"])
+        ['elbow', 'elbow_2']
     """
     wanted = str(name).lower()
     lower: dict[str, list[str]] = {}
@@ -128,8 +129,9 @@ def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
 def did_you_mean(names: Iterable[str]) -> str:
     """Turn names into a question that ends a message; nothing for no names.
 
-    >>> did_you_mean(["'hand'", "'arm'"])
-    "; did you mean 'hand' or 'arm'?"
+    Examples:
+        >>> did_you_mean(["'hand'", "'arm'"])
+        "; did you mean 'hand' or 'arm'?"
     """
     choice = " or ".join(names)
     return f"; did you mean {choice}?" if choice else ""
@@ -138,8 +140,9 @@ def did_you_mean(names: Iterable[str]) -> str:
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Build the error for an unknown name; it lists the closest known ones.
 
-    >>> print(unknown_name("body", "Hnd", ["arm", "hand"]))
-    unknown body 'Hnd'; did you mean 'hand'?
+    Examples:
+        >>> print(unknown_name("body", "Hnd", ["arm", "hand"]))
+        unknown body 'Hnd'; did you mean 'hand'?
     """
     names = list(known)
     close = close_names(name, names)

@@ -21,6 +21,8 @@ ONCE = {
     *("centroidal_momentum_matrix_rate", "inverse_dynamics_series", "forward_dynamics_series"),
     *("hybrid_dynamics_series", "body_pose_series", "body_motion_series"),
     *("torque_regressor", "kinetic_energy_regressor", "momentum_regressor"),
+    *("inverse_dynamics_hessian", "forward_dynamics_hessian", "kinetic_energy_derivatives"),
+    *("forward_dynamics_series_derivatives", "hybrid_dynamics_series_derivatives"),
     "potential_energy_regressor",
 }
 """Functions that can be differentiated once; all others can twice."""
@@ -47,7 +49,7 @@ def state(model: jc.Model, *lead: int, seed: int = 0) -> SimpleNamespace:
     size = int(np.prod(lead, dtype=int))
     q = [jc.random_configuration(model, rng) for _ in range(2 * size)]
     q0, q1 = np.reshape(q, (2, *lead, model.nq))
-    rates = {x: rng.standard_normal((*lead, model.nv)) for x in ("v", "a", "tau", "dv")}
+    rates = {x: rng.standard_normal((*lead, model.nv)) for x in ("v", "a", "tau", "dv", "weights")}
     rows = {"motion": 3, "tau_series": 2, "a_series": 2}
     series = {x: rng.standard_normal((*lead, n, model.nv)) for x, n in rows.items()}
     f_ext = rng.standard_normal((*lead, model.n_bodies, 6))

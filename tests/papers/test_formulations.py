@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from bench import counting, formulations  # noqa: E402
+from bench import counting, formulations, papers  # noqa: E402
 
 PAGE = (ROOT / "docs" / "formulations.md").read_text(encoding="utf-8")
 
@@ -31,11 +31,26 @@ INVERSE = {
 }
 PARTIALS = {
     "inverse: singh, IDSVA": "singh, IDSVA",
+    "inverse: singh, IDSVA in body coordinates": "singh, IDSVA in body coordinates",
+    "inverse: bos, Tables 4 to 8": "bos, Tables 4 to 8",
     "inverse: chain rule on RNEA": "singh, RNEA by chain rule",
     "forward: IDSVA and DMM": "singh, IDSVA and DMM",
     "forward: IDSVA and AZA": "singh, IDSVA and AZA",
     "forward: chain rule on ABA": "singh, ABA by chain rule",
 }
+
+
+FORWARD = {
+    "body-fixed": "mueller, body",
+    "mixed": "mueller, mixed",
+    "hybrid": "mueller, hybrid",
+    "spatial": "mueller, spatial",
+    "body-fixed (singh, ABA)": "singh, ABA",
+    "body-fixed (kim, Table 3)": "kim, Table 3",
+    "spatial (ali, Alg. 3)": "ali, Algorithm 3",
+    "inverse mass matrix (bos, eq. 19)": "bos, eq. 19",
+}
+FORMS = ("mueller, Sec. 6.3", "mixed, order r", "hybrid, order r", "ali, Algorithm 2")
 
 
 def rows(heading):
@@ -85,3 +100,26 @@ def test_counts_of_series(order):
     assert [int(row[k]) for k in (1, 3, 5)] == [found[name] for name in names]
     shown = rows("Forward dynamics of order r")[order]
     assert int(shown[1]) == sum(counts(forward)["ali, Algorithm 3"])
+
+
+@pytest.mark.parametrize(
+    ("column", "model"),
+    [(1, jc.models.aerial_manipulator), (3, jc.models.mixed_tree), (4, papers.general_frames)],
+    ids=["aerial manipulator", "mixed tree", "general frames"],
+)
+def test_counts_of_forward_dynamics(column, model):
+    found = counts(formulations.forward(formulations.random_state(model(), 0)))
+    shown = {row[0]: int(row[column]) for row in rows("## Forward dynamics: the four")}
+    expected = {label.replace(",", ""): sum(found[name]) for label, name in FORWARD.items()}
+    assert shown == expected
+
+
+@pytest.mark.parametrize("order", [0, 2, 5])
+def test_counts_of_series_in_four_forms(order):
+    """On the aligned robot, and with general frames, where the Taylor series stands beside them."""
+    row = [int(cell) for cell in rows("all four can be counted")[order]]
+    aligned = counts(formulations.inverse_series(aerial(order)))
+    state = formulations.random_state(papers.general_frames(), order)
+    general = counts(formulations.inverse_series(state))
+    assert row[1:5] == [sum(aligned[name]) for name in FORMS]
+    assert row[5:] == [sum(general[name]) for name in (*FORMS, "Taylor series, body frames")]

@@ -209,3 +209,59 @@ def test_a_state_that_diverges_is_named(all_joints, state):
     tau[1, 3:] = 1e200
     with pytest.raises(jc.DivergenceError, match=r"step 3 .* in state \[1\]"):
         jc.rollout_vjp(all_joints, q, v, tau, DT, (None, None))
+
+
+SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rkmk4", "cf4"])
+@pytest.mark.parametrize("wrenches", [True, False])
+def test_parameters_change_the_states_as_differences_say(robot, state, method, wrenches):
+    """Along a random direction of parameters of several kinds, by a difference of eighth order."""
+    q, v, tau, f_ext, weights = given(robot, state, 2)
+    f_ext = f_ext if wrenches else None
+    robot = robot.replace(armature=np.full(robot.nv, 0.3))
+    some = jc.parameters(robot, "log_cholesky") + jc.parameters(robot, "placement")
+    some = some + jc.parameters(robot, "gravity") + jc.parameters(robot, "armature")
+    got = jc.rollout_vjp(
+        robot, q, v, tau, DT, weights, f_ext, method=method, parameters=some, threads=2
+    )
+    plain = jc.rollout_vjp(robot, q, v, tau, DT, weights, f_ext, method=method)
+    for x, y in zip(got[:3], plain, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * (1 + np.abs(y).max()))
+    direction, h = np.random.default_rng(3).standard_normal(len(some)), 2e-3
+    here = jc.rollout(robot, q, v, tau, DT, f_ext, method=method)
+
+    def cost(s):
+        moved = some.moved(s * h * direction)
+        there = jc.rollout(moved, q, v, tau, DT, f_ext, method=method)
+        dq = jc.difference(robot, here.q, there.q)
+        return (weights[0] * dq + weights[1] * (there.v - here.v)).sum((-1, -2))
+
+    expected = sum(w * (cost(s) - cost(-s)) for s, w in SLOPE.items()) / h
+    error = np.abs(got.parameters @ direction - expected).max()
+    assert error < 1e-8 * (1 + np.abs(expected).max()), (error, expected)
+
+
+def test_parameters_with_states_that_are_not_stored_and_what_is_refused():
+    model = jc.models.aerial_manipulator()
+    rng = np.random.default_rng(0)
+    q, v = jc.random_configuration(model, rng), rng.standard_normal(model.nv)
+    tau, weights = rng.standard_normal((6, model.nv)), rng.standard_normal((3, model.nv))
+    mass = jc.parameters(model, "mass")
+    some = jc.rollout_vjp(model, q, v, tau, DT, (weights, None), every=3, parameters=mass)
+    spread = np.zeros((7, model.nv))
+    spread[::3] = weights
+    every = jc.rollout_vjp(model, q, v, tau, DT, (spread, None), parameters=mass)
+    for x, y in zip(some, every, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-13 * (1 + np.abs(y).max()))
+    options = {"parameters": mass}
+    refused = [
+        {"control": jc.Control(kp=1.0, q_ref=q)},
+        {"hold": "first"},
+        {"out": tuple(np.zeros_like(x) for x in some[:3])},
+    ]
+    for more in refused:
+        rows = (spread[:6], None) if "hold" in more else (spread, None)
+        with pytest.raises(jc.ArgumentError, match="with"):
+            jc.rollout_vjp(model, q, v, tau, DT, rows, **options, **more)

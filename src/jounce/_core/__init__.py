@@ -270,13 +270,14 @@ def _compare(
         raise ImportError(f"{name} returns {fields}, but its kernel {outputs}")
 
 
-def raw(kernel: str, function: str | None = None) -> Any:
+def raw(kernel: str, function: str | None = None, result: Any = None) -> Any:
     """Return a kernel as it is, for a function that prepares its arguments in Python.
 
-    Messages name the function, which people know, where it is not the kernel's own name.
+    Messages name the function, which people know, where it is not the kernel's own name. `result`
+    is the named tuple that it returns, if it does.
     """
     shown = function or kernel
-    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__)
+    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__, result)
 
 
 def kernel_names() -> tuple[str, ...]:
@@ -327,6 +328,10 @@ def model_address(model: Any) -> int:
 
     Raises:
         ArgumentTypeError: it is no model.
+
+    Examples:
+        >>> jc.model_address(jc.models.panda_like()) > 0
+        True
     """
     if not isinstance(model, Tree):
         raise errors.ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
@@ -334,7 +339,13 @@ def model_address(model: Any) -> int:
 
 
 def get_include() -> str:
-    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20."""
+    """Directory to include from: ``<jounce/jounce.h>`` for C, ``<jounce/...hpp>`` for C++20.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> Path(jc.get_include(), "jounce").is_dir()
+        True
+    """
     return str(_root() / "include")
 
 
@@ -405,9 +416,10 @@ def clear_cache(*, limit: int | None = None) -> None:
     Raises:
         ArgumentError: the limit is not a number of bytes.
 
-    >>> clear_cache()
-    >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
-    >>> clear_cache(limit=256 * 2**20)
+    Examples:
+        >>> clear_cache()
+        >>> clear_cache(limit=64 * 2**20)  # from now on at most 64 MB
+        >>> clear_cache(limit=256 * 2**20)
     """
     if limit is not None:
         if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**60:

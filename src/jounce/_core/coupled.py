@@ -46,7 +46,7 @@ joint_wrenches frame_wrench center_of_mass_jacobian center_of_mass_jacobian_rate
 center_of_mass_derivatives subtree_centers_of_mass centroidal_momentum_derivatives
 passive_forces passive_forces_derivatives torque_regressor kinetic_energy_regressor
 potential_energy_regressor momentum_regressor inverse_dynamics_hessian
-inverse_dynamics_second_derivatives
+inverse_dynamics_second_derivatives inverse_dynamics_vjp kinetic_energy_derivatives
 """
 """Functions of q, rates and their derivatives, whose results are linear forms in rates."""
 

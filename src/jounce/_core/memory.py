@@ -87,8 +87,9 @@ def _group(files: tuple[str, str, str]) -> int | None:
 def _text(size: float) -> str:
     """Give a size in words.
 
-    >>> _text(4.7e12)
-    '4.7 TB'
+    Examples:
+        >>> _text(4.7e12)
+        '4.7 TB'
     """
     for unit in ("MB", "GB", "TB", "PB"):
         size /= 1000 if unit != "MB" else 10**6

@@ -61,12 +61,14 @@ class Constraints:
             a coupling.
         UnknownNameError: an unknown frame or joint.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(6)
-    >>> c = jc.Constraints(arm, [jc.Point("body5"), jc.Coupling({"joint0": 1.0, "joint1": -2.0})])
-    >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    >>> c.size, int(c.rank(q))
-    (4, 4)
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(6)
+        >>> gear = jc.Coupling({"joint0": 1.0, "joint1": -2.0})
+        >>> c = jc.Constraints(arm, [jc.Point("body5"), gear])
+        >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> c.size, int(c.rank(q))
+        (4, 4)
     """
 
     model: Model

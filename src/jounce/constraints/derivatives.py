@@ -185,6 +185,14 @@ def constrained_dynamics_derivatives(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``jacobian @ a_dtau == 0``.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> d = jc.constrained_dynamics_derivatives(dog, q, v, 0 * v, c)
+        >>> d.a_dq.shape, d.force_dtau.shape
+        ((18, 18), (6, 18))
     """
     c = constraints_on(model, constraints)
     if not c.size:
@@ -293,6 +301,15 @@ def impulse_derivatives(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> v[5] = -1.0
+        >>> d = jc.impulse_derivatives(dog, q, v, c)
+        >>> d.v_dv.shape
+        (18, 18)
     """
     c = constraints_on(model, constraints)
     e = checked_restitution(restitution)

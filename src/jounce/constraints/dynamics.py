@@ -110,12 +110,13 @@ def constrained_dynamics(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> c = jc.Constraints(arm, [jc.Weld("body2")])
-    >>> held = jc.constrained_dynamics(arm, jc.neutral(arm), [0, 0, 0], [1, 2, 3], c)
-    >>> float(abs(held.a).max()) < 1e-12
-    True
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> c = jc.Constraints(arm, [jc.Weld("body2")])
+        >>> held = jc.constrained_dynamics(arm, jc.neutral(arm), [0, 0, 0], [1, 2, 3], c)
+        >>> float(abs(held.a).max()) < 1e-12
+        True
     """
     c = constraints_on(model, constraints)
     if not c.size:
@@ -200,13 +201,14 @@ def constrained_inverse_dynamics(
     Raises:
         ArgumentError: a wrong shape, bad numbers, or a motion that no actuation gives.
 
-    >>> import jounce as jc, numpy as np
-    >>> robot = jc.models.aerial_manipulator()
-    >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
-    >>> q, joints = jc.neutral(robot), np.arange(robot.nv) >= 6
-    >>> held = jc.constrained_inverse_dynamics(robot, q, zero, zero, c, actuated=joints)
-    >>> float(np.abs(held.tau[:6]).max())
-    0.0
+    Examples:
+        >>> import jounce as jc, numpy as np
+        >>> robot = jc.models.aerial_manipulator()
+        >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
+        >>> q, joints = jc.neutral(robot), np.arange(robot.nv) >= 6
+        >>> held = jc.constrained_inverse_dynamics(robot, q, zero, zero, c, actuated=joints)
+        >>> float(np.abs(held.tau[:6]).max())
+        0.0
     """
     c = constraints_on(model, constraints)
     inputs = inputs_of(model, actuated, actuation)
@@ -300,6 +302,15 @@ def impulse(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> v[5] = -1.0  # falls
+        >>> after = jc.impulse(dog, q, v, c)
+        >>> bool(np.abs(c.velocity(q, after.v)).max() < 1e-9)
+        True
     """
     c = constraints_on(model, constraints)
     e = checked_restitution(restitution)
@@ -357,6 +368,14 @@ def project_velocity(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> v = jc.project_velocity(dog, q, np.ones(dog.nv), c)
+        >>> bool(np.abs(c.velocity(q, v)).max() < 1e-9)
+        True
     """
     c = constraints_on(model, constraints)
     given = Given("project_velocity", model, threads, q=q, v=v)
@@ -397,12 +416,13 @@ def project(
             far away), a wrong shape or bad numbers.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(6)
-    >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    >>> c = jc.Constraints(arm, [jc.Coupling({"joint0": 1.0, "joint1": 1.0}, offset=0.5)])
-    >>> bool(abs(jc.project(arm, q, c)[:2].sum() - 0.5) < 1e-12)
-    True
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(6)
+        >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> c = jc.Constraints(arm, [jc.Coupling({"joint0": 1.0, "joint1": 1.0}, offset=0.5)])
+        >>> bool(abs(jc.project(arm, q, c)[:2].sum() - 0.5) < 1e-12)
+        True
     """
     c = constraints_on(model, constraints)
     tolerance = float(numbers("tolerance", tolerance, ()))

@@ -76,6 +76,10 @@ class Weld(_Between):
         second: another one; the world if None.
         target: (4, 4) pose of the first in the second.
         motion: (k, 6) body-fixed twist of the first relative to the second, and its derivatives.
+
+    Examples:
+        >>> jc.Constraints(jc.models.humanoid(), [jc.Weld("left_sole"), jc.Weld("right_sole")]).size
+        12
     """
 
     first: Frame
@@ -108,6 +112,10 @@ class Loop(_Between):
         free: which of rx, ry, rz, x, y, z of the first frame are free.
         target: (4, 4) pose of the first in the second; in free directions it does not matter.
         motion: (k, rows) rates of the first relative to the second, and their derivatives.
+
+    Examples:
+        >>> jc.Constraints(jc.models.chain(4), [jc.Loop("body3", "body0", free=("rz",))]).size
+        5
     """
 
     first: Frame
@@ -146,6 +154,10 @@ class Point(_Between):
         target: (3,) position of the first frame's origin in the second.
         motion: (k, 3) velocity of the point against the second frame, in world axes, and its
             derivatives.
+
+    Examples:
+        >>> jc.Constraints(jc.models.quadruped(), [jc.Point("front_left_foot")]).size
+        3
     """
 
     first: Frame
@@ -171,6 +183,10 @@ class Distance(_Between):
         anchor: (3,) the rod's other end in the second frame.
         target: length of the rod.
         motion: (k,) rate of the length, and its derivatives.
+
+    Examples:
+        >>> jc.Constraints(jc.models.chain(4), [jc.Distance("body3", "body0")]).size
+        1
     """
 
     first: Frame
@@ -201,6 +217,10 @@ class Coupling:
         coefficients: by the names of joints of one degree of freedom.
         offset: what the sum shall be; None holds it where it is.
         motion: (k,) rate of the sum, and its derivatives.
+
+    Examples:
+        >>> jc.Constraints(jc.models.chain(2), [jc.Coupling({"joint0": 1.0, "joint1": -2.0})]).size
+        1
     """
 
     coefficients: Any
@@ -303,8 +323,9 @@ AnyConstraint = Weld | Loop | Point | Distance | Coupling | Rolling
 def held_positions(free: Iterable[str]) -> dict[str, bool]:
     """For each direction that is not free, whether holding its rate holds a position.
 
-    >>> held_positions(("rz",))["x"], held_positions(("rz", "x"))["y"]
-    (True, False)
+    Examples:
+        >>> held_positions(("rz",))["x"], held_positions(("rz", "x"))["y"]
+        (True, False)
     """
     free = set(free)
     turns = [name for name in "xyz" if f"r{name}" in free]

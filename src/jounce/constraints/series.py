@@ -105,13 +105,14 @@ def constrained_dynamics_series(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc, numpy as np
-    >>> robot = jc.models.aerial_manipulator()
-    >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
-    >>> tau = np.ones((4, robot.nv))
-    >>> found = jc.constrained_dynamics_series(robot, jc.neutral(robot), zero, tau, c)
-    >>> found.a.shape, found.force.shape
-    ((4, 12), (4, 6))
+    Examples:
+        >>> import jounce as jc, numpy as np
+        >>> robot = jc.models.aerial_manipulator()
+        >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
+        >>> tau = np.ones((4, robot.nv))
+        >>> found = jc.constrained_dynamics_series(robot, jc.neutral(robot), zero, tau, c)
+        >>> found.a.shape, found.force.shape
+        ((4, 12), (4, 6))
     """
     c = constraints_on(model, constraints)
     if not c.size:
@@ -195,16 +196,17 @@ def constrained_hybrid_dynamics_series(
             depend on each other for the rates that are not prescribed.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc, numpy as np
-    >>> robot = jc.models.aerial_manipulator()
-    >>> c, zero = jc.Constraints(robot, [jc.Point("B4")]), np.zeros(robot.nv)
-    >>> given = np.zeros((3, robot.nv))
-    >>> mask = np.arange(robot.nv) < 3
-    >>> found = jc.constrained_hybrid_dynamics_series(
-    ...     robot, jc.neutral(robot), zero, given, given, mask, c
-    ... )
-    >>> found.tau.shape, found.force.shape
-    ((3, 12), (3, 3))
+    Examples:
+        >>> import jounce as jc, numpy as np
+        >>> robot = jc.models.aerial_manipulator()
+        >>> c, zero = jc.Constraints(robot, [jc.Point("B4")]), np.zeros(robot.nv)
+        >>> given = np.zeros((3, robot.nv))
+        >>> mask = np.arange(robot.nv) < 3
+        >>> found = jc.constrained_hybrid_dynamics_series(
+        ...     robot, jc.neutral(robot), zero, given, given, mask, c
+        ... )
+        >>> found.tau.shape, found.force.shape
+        ((3, 12), (3, 3))
     """
     c = constraints_on(model, constraints)
     if not c.size:
@@ -316,6 +318,15 @@ def constrained_inverse_dynamics_series(
     Raises:
         ArgumentError: a wrong shape, bad numbers, rows that depend on each other, or rates that
             neither an actuator nor a constraint holds.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> motion = np.zeros((3, dog.nv))  # stands still
+        >>> found = jc.constrained_inverse_dynamics_series(dog, q, motion, c, actuated=v == 0)
+        >>> found.tau.shape, found.force.shape
+        ((2, 18), (2, 6))
     """
     c = constraints_on(model, constraints)
     inputs = inputs_of(model, actuated, actuation)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jounce import _core, plot
-from jounce.demo import experiment, timing
+from jounce.demo import experiment, robot, timing
 from jounce.errors import MissingExtraError
 
 __all__ = ["run"]
@@ -19,8 +19,14 @@ _PAPER_FORWARD = (4.106, 4.802, 6.486, 6.461, 8.589, 11.085)
 """us, the caption of ali's Fig. 3: the authors' C++ on an Intel Core i7-12700H."""
 
 
+_NEXT = """Where to go next:
+  jounce view robot.urdf    your own robot in the browser
+  examples/                 scripts: control, planning, contacts
+  docs/tutorial.md          from the first model to a controlled robot"""
+
+
 def run(out: Path, *, quick: bool = False, twist: str = "body") -> bool:
-    """Reproduce ali, Sec. 7: compute, check, time, draw; print what came out.
+    """Reproduce ali, Sec. 7: compute, check, time, draw; show a robot that moves; print it all.
 
     Args:
         out: directory for the figures; made if needed.
@@ -58,13 +64,34 @@ def run(out: Path, *, quick: bool = False, twist: str = "body") -> bool:
 
     for path in figures.draw(result, times, out, twist, dpi=70 if quick else 130):
         console.print(f"wrote {path}", highlight=False)
+    _robot(console, out, quick)
     verdict = (
         "[green]forward dynamics returned the input of inverse dynamics[/]"
         if result.passed
         else "[bold red]forward dynamics did NOT return the input of inverse dynamics[/]"
     )
-    console.print(f"{verdict}  ({time.perf_counter() - begin:.1f} s)")
+    console.print(f"{verdict}  ({time.perf_counter() - begin:.1f} s)\n")
+    console.print(_NEXT, highlight=False)
     return result.passed
+
+
+def _robot(console: Any, out: Path, quick: bool) -> None:
+    """Show a robot that moves, as a picture and as a page that plays it."""
+    motion = robot.squat(51 if quick else 201)
+    driven = motion.model.actuated
+    share = np.abs(motion.tau[:, driven]) / motion.model.effort_limit[driven]
+    low, high = 1e3 * motion.pressure[:, 0].min(), 1e3 * motion.pressure[:, 0].max()
+    console.print(
+        f"\nA humanoid with {motion.model.nv} degrees of freedom bends its knees: motors give up "
+        f"to {100 * share.max():.0f} % of what they can, and the ground's force acts {low:.0f} to "
+        f"{high:.0f} mm in front of the ankles, under the soles.",
+        highlight=False,
+    )
+    try:
+        console.print(f"wrote {robot.draw(motion, out / 'robot.png', 70 if quick else 130)}")
+        console.print(f"wrote {robot.play(motion, out / 'robot.html')}: open it in a browser")
+    except MissingExtraError as error:
+        console.print(f"no pictures of it: {error}", markup=False)
 
 
 def _error_table(result: experiment.RoundTrip) -> Any:

@@ -12,6 +12,8 @@ The Hessian of w . a follows from that of l . tau with l = M^-1 w, where H are t
 
     (5)  qq: -(H_qq + H_qa a_q + (H_qa a_q)^T),  qv: -(H_qv + H_qa a_v),  vv: -H_vv,
          q tau: -H_qa M^-1
+
+and so does its gradient, from that of -l . tau.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jounce import _core
 from jounce._core.coupled import coupled
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import mass_matrix_derivatives
@@ -111,3 +114,24 @@ def _forward_dynamics_hessian(
     turned = h.dqda @ d.dq
     dqdq = -(h.dqdq + turned + turned.swapaxes(-1, -2))  # (5)
     return dqdq, -(h.dqdv + h.dqda @ d.dv), -h.dvdv, -(h.dqda @ d.dtau)
+
+
+_inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp")
+
+
+@coupled("forward_dynamics_vjp")
+def _forward_dynamics_vjp(
+    model: CoupledModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    weights: Array,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+) -> tuple[Array, ...]:
+    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    inverse = inverse_of(model, mass_matrix(model, q, threads=threads))
+    own = (inverse @ weights[..., None])[..., 0]
+    by_q, by_v, _, by_f_ext = _inverse_vjp(model, q, v, a, -own, f_ext, threads=threads)
+    return by_q, by_v, own, by_f_ext

@@ -77,6 +77,13 @@ def body_twist_derivatives(
     Raises:
         ArgumentError: an unknown representation, a wrong shape or bad numbers.
         UnknownNameError: an unknown body.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.body_twist_derivatives(arm, q, v, "tool", "hybrid")
+        >>> d.dq.shape, d.dv.shape
+        ((6, 7), (6, 7))
     """
 
 
@@ -118,4 +125,11 @@ def body_acceleration_derivatives(
     Raises:
         ArgumentError: an unknown representation, a wrong shape or bad numbers.
         UnknownNameError: an unknown body.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.body_acceleration_derivatives(arm, q, v, a, "tool")
+        >>> bool(np.allclose(d.da, jc.jacobian(arm, q, "tool")))
+        True
     """

@@ -6,18 +6,12 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
-import numpy as np
-
 from jounce._core import kernel
-from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
-from jounce.dynamics import coriolis_matrix, mass_matrix
 from jounce.model import Model
-from jounce.model.coupled import CoupledModel
-from jounce.model.model import require_model
-from jounce.model.rates import group_blocks, rate_nodes
 
 __all__ = [
     "KineticEnergyDerivatives",
@@ -62,6 +56,12 @@ def christoffel_symbols(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``christoffel_symbols(model, q) @ v == coriolis_matrix(model, q, v)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> bool(np.allclose(jc.christoffel_symbols(arm, q) @ v, jc.coriolis_matrix(arm, q, v)))
+        True
     """
 
 
@@ -89,6 +89,11 @@ def mass_matrix_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``mass_matrix_derivatives(model, q) @ v`` is the time derivative of M along v.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.mass_matrix_derivatives(arm, arm.poses["home"]).shape
+        (7, 7, 7)
     """
 
 
@@ -112,9 +117,15 @@ def inverse_mass_matrix_derivatives(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.inverse_mass_matrix_derivatives(arm, arm.poses["home"]).shape
+        (7, 7, 7)
     """
 
 
+@functools.partial(kernel, result=KineticEnergyDerivatives)
 def kinetic_energy_derivatives(
     model: Model,
     q: ArrayLike,
@@ -125,13 +136,9 @@ def kinetic_energy_derivatives(
 ) -> KineticEnergyDerivatives:
     """Derivatives of the kinetic energy T with respect to q and v.
 
-    dT/dv = M v =: p, and from the Lagrange equations with rates on the group (Hamel's),
-    d/dt p - ad_v^T p - dT/dq = C v with dM/dt = C + C^T,
-
-        dT/dq = C^T v - ad_v^T p,
-
-    where ad_v acts within each spherical and free joint and is zero for others (mueller, before
-    eq. 83, for 1-DoF joints). T does not depend on the coordinates of joints at the root.
+    In O(n), from the momenta P of subtrees: with the screws S of a joint and the twist V of its
+    parent, seen from its body, dT/dq = -S . (V x* P) and dT/dv = S . P + armature v = M v. T does
+    not depend on the coordinates of joints at the root.
 
     Args:
         model: the robot.
@@ -146,31 +153,14 @@ def kinetic_energy_derivatives(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
-    Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``.
+    Identity: ``dv @ v == 2 * kinetic_energy(model, q, v)``; with the Coriolis matrix C, from
+    Hamel's equations, ``dq == C^T v - ad_v^T dv``, where ad_v acts within each spherical and free
+    joint (mueller, before eq. 83, for 1-DoF joints).
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.kinetic_energy_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.mass_matrix(arm, q) @ v))
+        True
     """
-    require_model(model)
-    own, given = (model.nv,), Given("kinetic_energy_derivatives", model, threads, q=q, v=v)
-
-    def compute(q: ArrayLike, v: ArrayLike) -> KineticEnergyDerivatives:
-        return _kinetic_energy(model, q, v, threads)
-
-    return deliver_all(compute, out, (own, own), given)
-
-
-def _kinetic_energy(
-    model: Model, q: ArrayLike, v: ArrayLike, threads: int
-) -> KineticEnergyDerivatives:
-    if isinstance(model, CoupledModel):
-        rates = np.asarray(v, float) @ model.coupling.T
-        found = _kinetic_energy(model.expanded, model.expand(q), rates, threads)
-        return KineticEnergyDerivatives(*map(model.contract, found))
-    C = coriolis_matrix(model, q, v, threads=threads)
-    rates = np.asarray(v, float)
-    momentum = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
-    dq = (C.swapaxes(-1, -2) @ rates[..., None])[..., 0]
-    turned = momentum - model.armature * rates  # rotors have no gyroscopic forces in C
-    for block in group_blocks(model):
-        ad = block.ad(rates)
-        dq[..., block.at] -= np.einsum("...ij,...i->...j", ad, turned[..., block.at])
-    dq[..., model.nodes.parent[rate_nodes(model)] < 0] = 0.0
-    return KineticEnergyDerivatives(dq, momentum)

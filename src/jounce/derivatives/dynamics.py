@@ -70,6 +70,13 @@ def inverse_dynamics_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``da == mass_matrix(model, q)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.inverse_dynamics_derivatives(arm, q, v, a)
+        >>> bool(np.allclose(d.da, jc.mass_matrix(arm, q)))
+        True
     """
 
 
@@ -107,4 +114,11 @@ def forward_dynamics_derivatives(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``dtau == inverse_mass_matrix(model, q)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, tau = np.full((3, 7), 0.1)
+        >>> d = jc.forward_dynamics_derivatives(arm, q, v, tau)
+        >>> bool(np.allclose(d.dtau, jc.inverse_mass_matrix(arm, q)))
+        True
     """

@@ -87,6 +87,13 @@ def inverse_dynamics_hessian(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``dqda`` is ``weights @ mass_matrix_derivatives(model, q)``, transposed.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> h = jc.inverse_dynamics_hessian(arm, q, v, a, np.ones(7))
+        >>> bool(np.allclose(h.dqdq, h.dqdq.T))
+        True
     """
 
 
@@ -127,6 +134,13 @@ def forward_dynamics_hessian(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``dqdtau`` is ``weights @ inverse_mass_matrix_derivatives(model, q)``, transposed.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, tau = np.full((3, 7), 0.1)
+        >>> h = jc.forward_dynamics_hessian(arm, q, v, tau, np.ones(7))
+        >>> bool(np.allclose(h.dqdq, h.dqdq.T))
+        True
     """
 
 
@@ -171,4 +185,10 @@ def inverse_dynamics_second_derivatives(
 
     Identity: ``dqda`` is ``mass_matrix_derivatives(model, q)`` with the last two axes exchanged;
     the symmetric part of ``weights @ dqdq`` is that of `inverse_dynamics_hessian`.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.inverse_dynamics_second_derivatives(arm, q, v, a).dqdq.shape
+        (7, 7, 7)
     """

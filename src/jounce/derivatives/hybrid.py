@@ -77,4 +77,12 @@ def hybrid_dynamics_derivatives(
 
     Identity: all prescribed gives `inverse_dynamics_derivatives` in the fields of tau, none gives
     `forward_dynamics_derivatives` in those of a.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> held = np.arange(7) < 3
+        >>> d = jc.hybrid_dynamics_derivatives(arm, q, v, a, a, held)
+        >>> d.a_dq.shape, d.tau_dtau.shape
+        ((7, 7), (7, 7))
     """

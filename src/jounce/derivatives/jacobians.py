@@ -85,6 +85,13 @@ def jacobian_derivatives(
         TooLargeError: there is no memory for the result, which grows as nv^(order + 1).
 
     Identity: ``jacobian_derivatives(model, q, body) @ v`` is `jacobian_rate`.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> by_q = jc.jacobian_derivatives(arm, q, "tool")
+        >>> bool(np.allclose(by_q @ v, jc.jacobian_rate(arm, q, v, "tool")))
+        True
     """
     order = _order(order)
     if order in _COMPILED:

@@ -87,6 +87,20 @@ class Plan(NamedTuple):
 
 
 _plans: dict[Any, Plan] = {}
+_quick: dict[Any, tuple[Callable[..., Jvp], int, int]] = {}
+"""Kernels that take so many arguments (least, most), then tangents, and return two arrays."""
+_NONE = (None,) * 16
+
+_INSTEAD = {
+    "rollout": "rollout_vjp() gives the gradient by its start and forces, jvp() of step goes along "
+    "a direction step by step",
+    "simulate": "linearize_step(), jvp() of step and rollout_vjp() are there for fixed steps",
+    "linearize": "forward_dynamics_hessian() has the second derivatives of the dynamics",
+    "linearize_step": "it gives second derivatives with weights=",
+    "constrained_dynamics": "see constrained_dynamics_derivatives()",
+    "impulse": "see impulse_derivatives()",
+}
+"""What to use of functions that are no kernels."""
 
 
 def jvp(
@@ -126,21 +140,29 @@ def jvp(
             shape or is not finite.
         ArgumentTypeError: there are more arguments than the function takes, or fewer than it needs.
 
-    >>> import numpy as np, jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> q, v, a = np.ones((3, 3))
-    >>> by_q = jc.jvp(jc.inverse_dynamics, arm, (q, v, a), (np.eye(3), None, None)).derivative
-    >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
-    True
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> q, v, a = np.ones((3, 3))
+        >>> by_q = jc.jvp(jc.inverse_dynamics, arm, (q, v, a), (np.eye(3), None, None)).derivative
+        >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
+        True
     """
+    if parameters is None and out is None and threads == 1:
+        try:
+            kernel, least, most = _quick[function]
+        except (KeyError, TypeError):
+            pass
+        else:
+            if type(arguments) is tuple and type(tangents) is tuple:
+                count = len(arguments)
+                if least <= count <= most >= len(tangents):
+                    return kernel(model, *(arguments + _NONE[count:most] + tangents))
     plan = plan_of(function)
     moving = {}
     for name, tangent in plan.by_name("tangents", tangents).items():
         if tangent is not None:
             moving[plan.tangent(name)] = tangent
-    plain = plan.prepare is None and parameters is None and out is None and threads == 1
-    if plain and arguments.__class__ is tuple and len(arguments) <= len(plan.names):
-        return plan.results_of(plan.kernel(model, *arguments, **moving))
     given = plan.by_name("arguments", arguments)
     if plan.prepare is not None:
         given = plan.prepare(**given)
@@ -194,9 +216,12 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     known = _core.compiled(function)
     if known is None or f"{known.name}_jvp" not in _core.kernel_names():
         name = getattr(function, "__name__", repr(function))
+        instead = _INSTEAD.get(name)
         raise ArgumentError(
-            f"{name} has no compiled derivative; jvp() takes the functions of this package that "
-            "are kernels of the core, such as inverse_dynamics, body_pose or integrate"
+            f"{name} has no compiled derivative; "
+            + (f"{instead}. " if instead else "")
+            + "jvp() takes the functions of this package that are kernels of the core, such as "
+            "inverse_dynamics, body_pose or integrate"
         )
     own = _core.signature(known.name)
     names = (*own["inputs"], *own["options"], *own["optional_inputs"])
@@ -204,6 +229,9 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     kernel = _core.raw(f"{known.name}_jvp", known.name)
     result = cast("Callable[..., Any] | None", known.result)
     count, ranks = len(own["outputs"]), own["input_ranks"]
+    if count == 1 and not own["options"]:
+        quick = _core.raw(f"{known.name}_jvp", known.name, Jvp)
+        _quick[function] = (quick, len(own["inputs"]), len(names))
     plan = Plan(known.name, names, tangents, kernel, count, result, None, ranks)
     _plans[function] = plan
     return plan

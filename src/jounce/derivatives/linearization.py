@@ -142,6 +142,13 @@ def linearize(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> A, B = jc.linearize(arm, q, np.zeros(7), jc.gravity_forces(arm, q))
+        >>> A.shape, B.shape
+        ((14, 14), (14, 7))
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)

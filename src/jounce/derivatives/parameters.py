@@ -60,12 +60,13 @@ def parameter_derivatives(
     Raises:
         ArgumentError: as `jvp` does; or the parameters belong to another model.
 
-    >>> import numpy as np, jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> q, v, tau = np.ones((3, 3))
-    >>> p = jc.parameters(arm, "mass") + jc.parameters(arm, "placement", ["joint1"])
-    >>> jc.parameter_derivatives(jc.forward_dynamics, arm, (q, v, tau), p).shape
-    (3, 9)
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> q, v, tau = np.ones((3, 3))
+        >>> p = jc.parameters(arm, "mass") + jc.parameters(arm, "placement", ["joint1"])
+        >>> jc.parameter_derivatives(jc.forward_dynamics, arm, (q, v, tau), p).shape
+        (3, 9)
     """
     if not isinstance(parameters, Parameters):
         raise ArgumentTypeError(
@@ -77,28 +78,32 @@ def parameter_derivatives(
     linear = _LINEAR.get(function)
     if linear is not None and parameters.are_inertial:
         value = function(model, **given, threads=threads)
-        return linear(model, given, value, parameters.inertial_directions().T, threads)
+        return linear(model, given, value, parameters, threads)
     return _along_each(function, model, given, parameters, threads)
 
 
-def _torques(model: Model, x: Mapping[str, Any], _: Array, changes: Array, threads: int) -> Array:
-    return torque_regressor(model, x["q"], x["v"], x["a"], threads=threads) @ changes
+def _torques(model: Model, x: Mapping[str, Any], _: Array, by: Parameters, threads: int) -> Array:
+    return by.inertial_changes.times(
+        torque_regressor(model, x["q"], x["v"], x["a"], threads=threads)
+    )
 
 
 def _accelerations(
-    model: Model, x: Mapping[str, Any], a: Array, changes: Array, threads: int
+    model: Model, x: Mapping[str, Any], a: Array, by: Parameters, threads: int
 ) -> Array:
-    torques = torque_regressor(model, x["q"], x["v"], a, threads=threads) @ changes
+    torques = by.inertial_changes.times(torque_regressor(model, x["q"], x["v"], a, threads=threads))
     accelerations: Array = -(inverse_mass_matrix(model, x["q"], threads=threads) @ torques)
     return accelerations
 
 
-def _kinetic(model: Model, x: Mapping[str, Any], _: Array, changes: Array, threads: int) -> Array:
-    return kinetic_energy_regressor(model, x["q"], x["v"], threads=threads) @ changes
+def _kinetic(model: Model, x: Mapping[str, Any], _: Array, by: Parameters, threads: int) -> Array:
+    return by.inertial_changes.times(
+        kinetic_energy_regressor(model, x["q"], x["v"], threads=threads)
+    )
 
 
-def _potential(model: Model, x: Mapping[str, Any], _: Array, changes: Array, threads: int) -> Array:
-    return potential_energy_regressor(model, x["q"], threads=threads) @ changes
+def _potential(model: Model, x: Mapping[str, Any], _: Array, by: Parameters, threads: int) -> Array:
+    return by.inertial_changes.times(potential_energy_regressor(model, x["q"], threads=threads))
 
 
 _LINEAR: dict[Any, Callable[..., Array]] = {
@@ -107,7 +112,7 @@ _LINEAR: dict[Any, Callable[..., Array]] = {
     kinetic_energy: _kinetic,
     potential_energy: _potential,
 }
-"""By inertial parameters: of a model, arguments, the value and changes of all ten of all bodies."""
+"""By inertial parameters: of a model, arguments, the value, and these parameters."""
 
 
 def _along_each(

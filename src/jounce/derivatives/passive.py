@@ -54,4 +54,10 @@ def passive_forces_derivatives(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``dq == -diag(stiffness)`` for joints of one rate, and at the springs' rest position.
+
+    Examples:
+        >>> arm = jc.models.panda_like().replace(damping=0.5)
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> bool(np.allclose(jc.passive_forces_derivatives(arm, q, v).dv, -0.5 * np.eye(7)))
+        True
     """

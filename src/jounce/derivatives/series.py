@@ -96,6 +96,12 @@ def inverse_dynamics_series_derivatives(
 
     Identity: order 0 is `inverse_dynamics_derivatives`; ``dmotion[..., k, :, k + 1, :]`` is the
     mass matrix for every k.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> d = jc.inverse_dynamics_series_derivatives(arm, np.zeros(7), np.ones((3, 7)))
+        >>> d.dq.shape, d.dmotion.shape
+        ((2, 7, 7), (2, 7, 3, 7))
     """
 
 
@@ -136,6 +142,13 @@ def forward_dynamics_series_derivatives(
 
     Identity: order 0 is `forward_dynamics_derivatives`; ``dtau[..., k, :, k, :]`` is the inverse of
     the mass matrix for every k.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, tau = np.zeros(7), np.zeros(7), np.ones((2, 7))
+        >>> d = jc.forward_dynamics_series_derivatives(arm, q, v, tau)
+        >>> d.dq.shape, d.dtau.shape
+        ((2, 7, 7), (2, 7, 2, 7))
     """
 
 
@@ -177,4 +190,11 @@ def hybrid_dynamics_series_derivatives(
         SingularError: a joint that is not prescribed moves no inertia; it is named.
 
     Identity: none prescribed gives `forward_dynamics_series_derivatives` in the fields of a.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, rows = np.zeros(7), np.zeros(7), np.ones((2, 7))
+        >>> d = jc.hybrid_dynamics_series_derivatives(arm, q, v, rows, rows, np.arange(7) < 3)
+        >>> d.a_dq.shape
+        (2, 7, 7)
     """

@@ -1,4 +1,4 @@
-"""Gradients of weighted results: reverse derivatives, in closed form."""
+"""Gradients of weighted results: reverse derivatives in closed form, without forming a matrix."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce import _core
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import kinetic_energy_derivatives
-from jounce.derivatives.dynamics import inverse_dynamics_derivatives
 from jounce.derivatives.jvp import plan_of
 from jounce.dynamics import (
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
-    inverse_mass_matrix,
     kinetic_energy,
     potential_energy,
 )
 from jounce.errors import ArgumentError
-from jounce.kinematics import body_twists
 from jounce.model import Model
 
 __all__ = [
@@ -87,9 +85,11 @@ def vjp(
     With mu the weights (inverse dynamics) or ``-M^-1 weights`` (forward dynamics), and tau the
     inverse dynamics at the acceleration of the state,
 
-        q: mu . dtau/dq,  v: mu . dtau/dv,  a: M mu,  f_ext: minus the bodies' twists at rates mu,
+        q: mu . dtau/dq,  v: mu . dtau/dv,  a: M mu,  f_ext: minus the bodies' twists at rates mu.
 
-    so that the partial derivatives of inverse dynamics serve both.
+    mu . tau is the work of the bodies' wrenches on the twists that the rates mu would give them, so
+    that its gradient takes O(n) operations: one pass outward and one inward, and for forward
+    dynamics its own passes before.
 
     Args:
         function: `inverse_dynamics`, `forward_dynamics`, `kinetic_energy` or `potential_energy`.
@@ -107,102 +107,86 @@ def vjp(
             not finite.
         SingularError: forward dynamics where a joint moves no inertia.
 
-    >>> import numpy as np, jounce as jc
-    >>> arm = jc.models.chain(2)
-    >>> q, v, a = np.ones((3, 2))
-    >>> gradient = jc.vjp(jc.inverse_dynamics, arm, (q, v, a), [1.0, 0.0])
-    >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
-    True
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> gradient = jc.vjp(jc.inverse_dynamics, arm, (q, v, a), [1.0, 0.0])
+        >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
+        True
     """
-    if not callable(function) or function not in _REVERSE:
+    try:
+        compiled, in_python = _COMPILED.get(function), _IN_PYTHON.get(function)
+    except TypeError:
+        compiled = in_python = None
+    if compiled is None and in_python is None:
         name = getattr(function, "__name__", repr(function))
-        known = ", ".join(f.__name__ for f in _REVERSE)
+        known = ", ".join(f.__name__ for f in (*_COMPILED, *_IN_PYTHON))
         raise ArgumentError(
             f"{name} has no reverse derivative in closed form; those that have: {known}"
         )
     plan = plan_of(function)
-    given = plan.by_name("arguments", arguments)
-    missing = [name for name in plan.names if name not in given and name != "f_ext"]
+    x = plan.by_name("arguments", arguments)
+    missing = [name for name in plan.names if name not in x and name != "f_ext"]
     if missing:
         raise ArgumentError(f"{plan.name}() needs the argument {missing[0]!r}")
+    if compiled is not None:
+        own = [x[name] for name in plan.names if name != "f_ext"]
+        return compiled(model, *own, weights, x.get("f_ext"), threads=threads)
+    assert in_python is not None
+    return _finite(in_python, model, x, weights, threads)
+
+
+def _finite(
+    function: Callable[..., Any],
+    model: Model,
+    x: Mapping[str, Any],
+    weights: ArrayLike,
+    threads: int,
+) -> Any:
+    """What a function in Python returns, if it is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        gradients = _REVERSE[function](model, given, weights, threads)
-    if not all(np.isfinite(x).all() for x in gradients):
+        gradients = function(model, x, weights, threads)
+    if not all(np.isfinite(part).all() for part in gradients):
         raise ArgumentError(
             "the result of vjp() is not finite: weights or arguments are too large for doubles"
         )
     return gradients
 
 
-def _weights(weights: ArrayLike, trailing: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+def _weights(weights: ArrayLike, lead: tuple[int, ...]) -> Array:
+    """Those of energies, which are numbers."""
     w = np.asarray(weights)
-    shape = ", ".join(["...", *map(str, trailing)])
-    if (
-        w.dtype.kind not in "fiub"
-        or w.shape[w.ndim - len(trailing) :] != trailing
-        or w.ndim < len(trailing)
-    ):
-        raise ArgumentError(
-            f"weights must be real numbers of shape ({shape}), got {w.dtype} of shape {w.shape}"
-        )
+    if w.dtype.kind not in "fiub":
+        raise ArgumentError(f"weights must be real numbers of shape (...), got {w.dtype}")
     if not np.isfinite(w).all():
         raise ArgumentError("weights must be finite")
     try:
-        np.broadcast_shapes(w.shape[: w.ndim - len(trailing)], lead)
+        np.broadcast_shapes(w.shape, lead)
     except ValueError:
         raise ArgumentError(
-            f"the leading (batch) axes of weights, {w.shape[: w.ndim - len(trailing)]}, do not "
-            f"broadcast with {lead} of the arguments"
+            f"the leading (batch) axes of weights, {w.shape}, do not broadcast with {lead} of the "
+            "arguments"
         ) from None
-    return w.astype(float)
-
-
-def _contracted(mu: Array, matrix: Array) -> Array:
-    """The row vector times the matrix."""
-    product: Array = np.einsum("...i,...ij->...j", mu, matrix)
-    return product
-
-
-def _inverse(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    f_ext = x.get("f_ext")
-    by = inverse_dynamics_derivatives(model, x["q"], x["v"], x["a"], f_ext, threads=threads)
-    mu = _weights(weights, (model.nv,), by.dq.shape[:-2])
-    return InverseDynamicsVjp(
-        _contracted(mu, by.dq),
-        _contracted(mu, by.dv),
-        _contracted(mu, by.da),
-        -body_twists(model, x["q"], mu, threads=threads),
-    )
-
-
-def _forward(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    q, v, f_ext = x["q"], x["v"], x.get("f_ext")
-    a = forward_dynamics(model, q, v, x["tau"], f_ext, threads=threads)
-    w = _weights(weights, (model.nv,), a.shape[:-1])
-    mu = -_contracted(w, inverse_mass_matrix(model, q, threads=threads))
-    by = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
-    return ForwardDynamicsVjp(
-        _contracted(mu, by.dq),
-        _contracted(mu, by.dv),
-        np.broadcast_to(-mu, np.broadcast_shapes(mu.shape, a.shape)).copy(),
-        -body_twists(model, q, mu, threads=threads),
-    )
+    return w.astype(float)[..., None]
 
 
 def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
     by = kinetic_energy_derivatives(model, x["q"], x["v"], threads=threads)
-    w = _weights(weights, (), by.dq.shape[:-1])[..., None]
+    w = _weights(weights, by.dq.shape[:-1])
     return KineticEnergyVjp(w * by.dq, w * by.dv)
 
 
 def _potential(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
     by_q = gravity_forces(model, x["q"], threads=threads)
-    return PotentialEnergyVjp(_weights(weights, (), by_q.shape[:-1])[..., None] * by_q)
+    return PotentialEnergyVjp(_weights(weights, by_q.shape[:-1]) * by_q)
 
 
-_REVERSE: dict[Any, Callable[..., Any]] = {
-    inverse_dynamics: _inverse,
-    forward_dynamics: _forward,
+_COMPILED: dict[Any, Callable[..., Any]] = {
+    inverse_dynamics: _core.raw("inverse_dynamics_vjp", "vjp", InverseDynamicsVjp),
+    forward_dynamics: _core.raw("forward_dynamics_vjp", "vjp", ForwardDynamicsVjp),
+}
+_IN_PYTHON: dict[Any, Callable[..., Any]] = {
     kinetic_energy: _kinetic,
     potential_energy: _potential,
 }

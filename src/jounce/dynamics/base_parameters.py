@@ -69,10 +69,11 @@ def base_parameters(model: Model) -> BaseParameters:
     Raises:
         ArgumentTypeError: it is no model.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> len(jc.base_parameters(arm).columns)
-    17
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> len(jc.base_parameters(arm).columns)
+        17
     """
     if not isinstance(model, Model):
         raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")

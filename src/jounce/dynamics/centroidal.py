@@ -43,6 +43,12 @@ def centroidal_momentum(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q, v = jc.neutral(robot), np.eye(robot.nv)[3]  # the base moves along x
+        >>> bool(np.isclose(jc.centroidal_momentum(robot, q, v)[3], jc.total_mass(robot)))
+        True
     """
 
 
@@ -68,6 +74,13 @@ def centroidal_momentum_matrix(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``A_G @ v == centroidal_momentum(model, q, v)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> momentum = jc.centroidal_momentum_matrix(arm, q) @ v
+        >>> bool(np.allclose(momentum, jc.centroidal_momentum(arm, q, v)))
+        True
     """
 
 
@@ -97,6 +110,12 @@ def centroidal_momentum_matrix_rate(
 
     Identity: the momentum's derivative is ``A_G @ a + centroidal_momentum_matrix_rate @ v``,
     the sum of gravity and the external wrenches about the center of mass.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.centroidal_momentum_matrix_rate(arm, q, v).shape
+        (6, 7)
     """
 
 
@@ -129,4 +148,11 @@ def centroidal_momentum_derivatives(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.centroidal_momentum_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.centroidal_momentum_matrix(arm, q)))
+        True
     """

@@ -31,6 +31,12 @@ def kinetic_energy(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> bool(np.isclose(jc.kinetic_energy(arm, q, v), v @ jc.mass_matrix(arm, q) @ v / 2))
+        True
     """
 
 
@@ -51,6 +57,11 @@ def potential_energy(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> float(jc.potential_energy(arm, arm.poses["home"])) > 0
+        True
     """
 
 
@@ -72,4 +83,10 @@ def momentum(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q, v = jc.neutral(robot), np.eye(robot.nv)[3]
+        >>> jc.momentum(robot, q, v).shape
+        (6,)
     """

@@ -53,6 +53,15 @@ def inverse_dynamics(
             differs from 1 by more than 1e-3 (nearer ones are normalized).
 
     Identity: ``forward_dynamics(model, q, v, inverse_dynamics(model, q, v, a)) == a``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> M, b = jc.mass_matrix(arm, q), jc.bias_forces(arm, q, v)
+        >>> bool(np.allclose(jc.inverse_dynamics(arm, q, v, a), M @ a + b))
+        True
+        >>> jc.inverse_dynamics(arm, np.zeros((1000, 7)), v, a).shape  # leading axes are batches
+        (1000, 7)
     """
 
 
@@ -89,6 +98,13 @@ def forward_dynamics(
         SingularError: a joint moves no inertia (a massless leaf); it is named.
 
     Identity: ``inverse_dynamics(model, q, v, forward_dynamics(model, q, v, tau)) == tau``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> tau = jc.inverse_dynamics(arm, q, v, a)
+        >>> bool(np.allclose(jc.forward_dynamics(arm, q, v, tau), a))
+        True
     """
 
 
@@ -139,6 +155,15 @@ def hybrid_dynamics(
         SingularError: a joint that is not prescribed moves no inertia; it is named.
 
     Identity: all prescribed is inverse dynamics, none prescribed is forward dynamics.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> tau = jc.inverse_dynamics(arm, q, v, a)
+        >>> held = np.arange(7) < 3  # three accelerations and four torques are given
+        >>> found = jc.hybrid_dynamics(arm, q, v, a, tau, held)
+        >>> bool(np.allclose(found.a, a) and np.allclose(found.tau, tau))
+        True
     """
 
 
@@ -169,6 +194,12 @@ def bias_forces(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``bias_forces(model, q, v) == inverse_dynamics(model, q, v, 0)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> bool(np.allclose(jc.bias_forces(arm, q, v), jc.inverse_dynamics(arm, q, v, 0 * a)))
+        True
     """
 
 
@@ -191,4 +222,11 @@ def gravity_forces(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: g is the gradient of `potential_energy` in the tangent space.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> rest = np.zeros(7)
+        >>> bool(np.allclose(jc.gravity_forces(arm, q), jc.inverse_dynamics(arm, q, rest, rest)))
+        True
     """

@@ -33,6 +33,13 @@ def mass_matrix(model: Model, q: ArrayLike, *, out: Array | None = None, threads
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``kinetic_energy(model, q, v) == v @ mass_matrix(model, q) @ v / 2``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> M = jc.mass_matrix(arm, q)
+        >>> M.shape, bool(np.allclose(M, M.T)), bool((np.linalg.eigvalsh(M) > 0).all())
+        ((7, 7), True, True)
     """
 
 
@@ -58,6 +65,12 @@ def inverse_mass_matrix(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``mass_matrix(model, q) @ inverse_mass_matrix(model, q) == eye(nv)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> bool(np.allclose(jc.inverse_mass_matrix(arm, q) @ jc.mass_matrix(arm, q), np.eye(7)))
+        True
     """
 
 
@@ -84,4 +97,12 @@ def coriolis_matrix(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``C v == bias_forces(model, q, v) - gravity_forces(model, q)``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> C = jc.coriolis_matrix(arm, q, v)
+        >>> rate = jc.mass_matrix_derivatives(arm, q) @ v
+        >>> bool(np.allclose(rate - 2 * C, -(rate - 2 * C).T))
+        True
     """

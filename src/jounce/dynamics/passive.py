@@ -52,10 +52,11 @@ def passive_forces(
         ArgumentError: a wrong shape, a number that is not finite (in the result, too), or a bad
             quaternion.
 
-    >>> import jounce as jc
-    >>> door = jc.ModelBuilder().add_body(
-    ...     "door", joint="revolute", mass=1.0, stiffness=2.0, springref=0.5, damping=0.1
-    ... ).build()
-    >>> float(jc.passive_forces(door, [1.5], [1.0])[0])
-    -2.1
+    Examples:
+        >>> import jounce as jc
+        >>> door = jc.ModelBuilder().add_body(
+        ...     "door", joint="revolute", mass=1.0, stiffness=2.0, springref=0.5, damping=0.1
+        ... ).build()
+        >>> float(jc.passive_forces(door, [1.5], [1.0])[0])
+        -2.1
     """

@@ -51,6 +51,13 @@ def torque_regressor(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> Y = jc.torque_regressor(arm, q, v, a)
+        >>> bool(np.allclose(Y @ arm.inertias.ravel(), jc.inverse_dynamics(arm, q, v, a)))
+        True
     """
 
 
@@ -75,6 +82,13 @@ def kinetic_energy_regressor(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> Y = jc.kinetic_energy_regressor(arm, q, v)
+        >>> bool(np.isclose(Y @ arm.inertias.ravel(), jc.kinetic_energy(arm, q, v)))
+        True
     """
 
 
@@ -97,6 +111,13 @@ def potential_energy_regressor(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> Y = jc.potential_energy_regressor(arm, q)
+        >>> bool(np.isclose(Y @ arm.inertias.ravel(), jc.potential_energy(arm, q)))
+        True
     """
 
 
@@ -120,4 +141,11 @@ def momentum_regressor(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> Y = jc.momentum_regressor(arm, q, v)
+        >>> bool(np.allclose(Y @ arm.inertias.ravel(), jc.momentum(arm, q, v)))
+        True
     """

@@ -53,6 +53,14 @@ def joint_wrenches(
 
     Identity: along the screws of the joint it is tau of `inverse_dynamics` less what accelerates
     the rotor (armature times a).
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> rest = np.zeros(7)
+        >>> base = jc.joint_wrenches(arm, q, rest, rest)[0]  # on link 1, in its frame
+        >>> bool(np.isclose(base[5], 9.81 * arm.inertias[:, 0].sum()))
+        True
     """
 
 
@@ -68,14 +76,6 @@ def external_wrenches(
     """The `f_ext` of wrenches (moment, force) at frames or bodies, (..., n_bodies, 6).
 
     Those at frames of one body add up.
-
-    >>> import jounce as jc
-    >>> model = jc.models.aerial_manipulator()
-    >>> q = jc.neutral(model)
-    >>> push = {"B4_com": [0, 0, 0, 5.0, 0, 0]}  # 5 N along the world's x axis
-    >>> f_ext = jc.external_wrenches(model, q, push)
-    >>> f_ext[model.body_index("B4"), 3:]
-    array([5., 0., 0.])
 
     Args:
         model: the robot.
@@ -99,6 +99,15 @@ def external_wrenches(
 
     Identity: ``inverse_dynamics(model, q, v, a, f_ext)`` is that without `f_ext` less the sum of
     ``jacobian(model, q, frame, twist).T @ wrench``.
+
+    Examples:
+        >>> import jounce as jc
+        >>> model = jc.models.aerial_manipulator()
+        >>> q = jc.neutral(model)
+        >>> push = {"B4_com": [0, 0, 0, 5.0, 0, 0]}  # 5 N along the world's x axis
+        >>> f_ext = jc.external_wrenches(model, q, push)
+        >>> f_ext[model.body_index("B4"), 3:]
+        array([5., 0., 0.])
     """
     require_model(model)
     if not isinstance(wrenches, Mapping):

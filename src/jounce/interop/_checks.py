@@ -9,9 +9,9 @@ import numpy as np
 
 from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Layout", "Unit", "checked", "checked_batch", "normalized", "units"]
+__all__ = ["Layout", "Unit", "all_given", "checked", "checked_batch", "normalized", "units"]
 
 
 _SLACK = 1e-3
@@ -23,6 +23,17 @@ class Layout(NamedTuple):
 
     words: str
     unit: slice
+
+
+def all_given(arrays: Mapping[str, ArrayLike | None]) -> dict[str, ArrayLike]:
+    """Refuse a call that lacks q in front, or one of the arrays after it."""
+    given = {name: value for name, value in arrays.items() if value is not None}
+    if len(given) < len(arrays):
+        raise ArgumentTypeError(
+            f"expected the arguments (q, {', '.join(arrays)}): the axes of rates and forces may "
+            "turn with q, so they are converted at a configuration"
+        )
+    return given
 
 
 def checked_batch(

@@ -15,7 +15,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentTypeError, ModelError
-from jounce.interop._checks import Layout, checked, checked_batch, normalized, units
+from jounce.interop._checks import Layout, all_given, checked, checked_batch, normalized, units
 from jounce.lie.quaternions import meant
 from jounce.model.model import Model, require_model
 
@@ -226,15 +226,15 @@ class Peer:
             out[..., here] = block.chart.from_q(other[..., there])
         return out
 
-    def to_v(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def to_v(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """Convert jounce's rates v at jounce's q: ``B(q) v``."""
         return self._forth(*self._own(q, v=v))
 
-    def from_v(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def from_v(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """Convert the other library's rates v at the other library's q: ``B(q)^T v``."""
         return self._back(*self._other(q, v=v))
 
-    def to_a(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    def to_a(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
         """Convert jounce's accelerations a at jounce's q and v: ``B a + dB/dt v``.
 
         Accelerations are the derivatives of the rates' components.
@@ -242,20 +242,20 @@ class Peer:
         own, rates, values = self._own(q, v=v, a=a)
         return self._forth(own, values) + self._spin(own, rates)
 
-    def from_a(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    def from_a(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
         """Convert the other library's accelerations a at its q and v: ``B^T (a - dB/dt v)``."""
         own, rates, values = self._other(q, v=v, a=a)
         return self._back(own, values - self._spin(own, self._back(own, rates)))
 
-    def to_tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
+    def to_tau(self, q: ArrayLike, tau: ArrayLike | None = None) -> Array:
         """Convert jounce's generalized forces at jounce's q; the power ``tau @ v`` is the same."""
         return self._forth(*self._own(q, tau=tau))
 
-    def from_tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
+    def from_tau(self, q: ArrayLike, tau: ArrayLike | None = None) -> Array:
         """Convert the other library's generalized forces at the other library's q."""
         return self._back(*self._other(q, tau=tau))
 
-    def to_matrix(self, q: ArrayLike, matrix: ArrayLike) -> Array:
+    def to_matrix(self, q: ArrayLike, matrix: ArrayLike | None = None) -> Array:
         """Convert a square matrix over v, (..., nv, nv), at jounce's q.
 
         It is the mass matrix or its inverse: ``B M B^T`` maps the other library's rates to its
@@ -264,18 +264,20 @@ class Peer:
         own, values = self._own(q, matrix=matrix)
         return _square(self._forth, own, values)
 
-    def from_matrix(self, q: ArrayLike, matrix: ArrayLike) -> Array:
+    def from_matrix(self, q: ArrayLike, matrix: ArrayLike | None = None) -> Array:
         """Convert the other library's mass matrix, or its inverse, at its q: ``B^T M B``."""
         own, values = self._other(q, matrix=matrix)
         return _square(self._back, own, values)
 
-    def _own(self, q: ArrayLike, **arrays: ArrayLike) -> tuple[Array, ...]:
+    def _own(self, q: ArrayLike, **arrays: ArrayLike | None) -> tuple[Array, ...]:
+        given = all_given(arrays)
         own = self._own_q(q)
-        return own, *checked_batch(own, arrays, self._model.nv)
+        return own, *checked_batch(own, given, self._model.nv)
 
-    def _other(self, q: ArrayLike, **arrays: ArrayLike) -> tuple[Array, ...]:
+    def _other(self, q: ArrayLike, **arrays: ArrayLike | None) -> tuple[Array, ...]:
+        given = all_given(arrays)
         own = self.from_q(q)
-        return own, *checked_batch(own, arrays, self._sizes[1], f" of {self._library}")
+        return own, *checked_batch(own, given, self._sizes[1], f" of {self._library}")
 
     def _own_q(self, q: ArrayLike) -> Array:
         """Check and normalize a q that must be in jounce's conventions."""
@@ -373,6 +375,10 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 
 def require_models(model: object, other: object, kind: str, attribute: str) -> None:
     """Refuse what is not the two models, in this order; the other library is not imported."""
+    if hasattr(model, attribute) and isinstance(other, Model):
+        raise ArgumentTypeError(
+            f"the arguments are swapped: expected the jounce.Model first, then the {kind}"
+        )
     require_model(model)
     if isinstance(model, Model) and model.expanded is not model:
         raise ModelError(

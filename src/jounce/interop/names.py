@@ -106,6 +106,7 @@ ELSEWHERE = {
     "lie.rpy_to_matrix": "rpy rpytomatrix",
     "inertia.transform": "transform_inertia",
     "plot": "plotting",
+    "view": "visualize visualizer meshcatvisualizer meshcat viser launch_passive show",
     "Constraints": "loop_constraint rigidconstraintmodel equality",
     "Weld": "contact_6d contact6d",
     "Point": "contact_3d contact3d",
@@ -120,10 +121,7 @@ A name inside of a public module is found without a word: ``jc.hat`` is ``jc.lie
 
 _NO_DATA = "Functions need no data object, they return arrays."
 
-_PLANNED = "view viewer"
-
 NOTES = {
-    **dict.fromkeys(_PLANNED.split(), "It is not there yet."),
     "data": _NO_DATA,
     "createdata": _NO_DATA,
     "mjdata": _NO_DATA,
@@ -138,12 +136,13 @@ NOTES = {
 def no_such_name(name: str, known: Iterable[str]) -> str:
     """Say that jounce has no such name, and what may be meant.
 
-    >>> no_such_name("rnea", [])
-    "jounce has no 'rnea'; did you mean jc.inverse_dynamics?"
-
     Args:
         name: what was asked for.
         known: all public names, for words that only look like one of them.
+
+    Examples:
+        >>> no_such_name("rnea", [])
+        "jounce has no 'rnea'; did you mean jc.inverse_dynamics?"
     """
     word = name.lower()
     public = [ours for ours in known if not ours.startswith("_")]

@@ -57,10 +57,11 @@ class Converter(Peer):
         ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there.
 
-    >>> from jounce.interop import pinocchio                        # doctest: +SKIP
-    >>> there = pinocchio.Converter(model, pin_model)               # doctest: +SKIP
-    >>> pin.rnea(pin_model, data, there.to_q(q), there.to_v(q, v), there.to_a(q, v, a))
-    ... # doctest: +SKIP
+    Examples:
+        >>> from jounce.interop import pinocchio                        # doctest: +SKIP
+        >>> there = pinocchio.Converter(model, pin_model)               # doctest: +SKIP
+        >>> pin.rnea(pin_model, data, there.to_q(q), there.to_v(q, v), there.to_a(q, v, a))
+        ... # doctest: +SKIP
     """
 
     def __init__(self, model: Model, pin_model: Any) -> None:

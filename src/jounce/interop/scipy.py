@@ -64,15 +64,16 @@ class RightHandSide:
     Raises:
         ArgumentError: the forces have a wrong shape.
 
-    >>> import numpy as np, jounce as jc
-    >>> from scipy.integrate import solve_ivp
-    >>> arm = jc.models.chain(2)
-    >>> motion = RightHandSide(arm)
-    >>> start = motion.pack(np.ones(2), np.zeros(2))
-    >>> end = solve_ivp(motion, (0, 0.1), start, rtol=1e-9, atol=1e-9).y[:, -1]
-    >>> exact = jc.simulate(arm, np.ones(2), np.zeros(2), [0, 0.1])
-    >>> bool(np.allclose(end[:2], exact.q[-1], atol=1e-7))
-    True
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> from scipy.integrate import solve_ivp
+        >>> arm = jc.models.chain(2)
+        >>> motion = RightHandSide(arm)
+        >>> start = motion.pack(np.ones(2), np.zeros(2))
+        >>> end = solve_ivp(motion, (0, 0.1), start, rtol=1e-9, atol=1e-9).y[:, -1]
+        >>> exact = jc.simulate(arm, np.ones(2), np.zeros(2), [0, 0.1])
+        >>> bool(np.allclose(end[:2], exact.q[-1], atol=1e-7))
+        True
     """
 
     def __init__(
@@ -210,13 +211,14 @@ class Residuals:
     Raises:
         ArgumentTypeError: the unknown is not among the arguments.
 
-    >>> import numpy as np, jounce as jc
-    >>> from scipy.optimize import least_squares
-    >>> arm = jc.models.chain(4)
-    >>> there = jc.body_pose(arm, np.full(4, 0.3), 3)
-    >>> reach = Residuals(jc.body_pose, arm, {"q": np.zeros(4), "body": 3}, "q", there)
-    >>> bool(least_squares(reach, reach.start, jac=reach.jac).cost < 1e-12)
-    True
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> from scipy.optimize import least_squares
+        >>> arm = jc.models.chain(4)
+        >>> there = jc.body_pose(arm, np.full(4, 0.3), 3)
+        >>> reach = Residuals(jc.body_pose, arm, {"q": np.zeros(4), "body": 3}, "q", there)
+        >>> bool(least_squares(reach, reach.start, jac=reach.jac).cost < 1e-12)
+        True
     """
 
     def __init__(

@@ -69,6 +69,13 @@ def load(
         MissingFileError: there is no such file.
         MissingExtraError: a package that the format needs is missing.
         ArgumentError: `base` or `mimic` is none of the above, or the format has no such option.
+
+    Examples:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "arm.urdf")
+        >>> jc.save(jc.models.panda_like(), path)
+        >>> jc.load(path).nv, jc.load(path, base="free").nv
+        (7, 13)
     """
     model = _load(path, base, mimic, strict, gravity, arguments, max_bytes, folder)
     model = model if srdf is None else with_srdf(model.expanded, srdf, strict, max_bytes)

@@ -69,12 +69,13 @@ def save(
     Warns:
         ModelWarning: other readers of the file see another robot; the message says in what.
 
-    >>> import io
-    >>> import jounce as jc
-    >>> arm, file = jc.models.chain(2), io.StringIO()
-    >>> jc.save(arm, file, format="urdf")
-    >>> jc.load_urdf(file.getvalue()).joint_names
-    ('joint0', 'joint1')
+    Examples:
+        >>> import io
+        >>> import jounce as jc
+        >>> arm, file = jc.models.chain(2), io.StringIO()
+        >>> jc.save(arm, file, format="urdf")
+        >>> jc.load_urdf(file.getvalue()).joint_names
+        ('joint0', 'joint1')
     """
     require_model(model)
     model = model.expanded

@@ -51,12 +51,20 @@ def read_source(source: str | bytes | os.PathLike[str], max_bytes: int = MAX_BYT
     try:
         return _limited(Source(_file_bytes(path, limit), str(path), path.parent), limit)
     except FileNotFoundError:
-        raise MissingFileError(f"there is no model file {str(path)!r}") from None
+        raise MissingFileError(_missing(source)) from None
     except (OSError, ValueError) as error:
         if isinstance(error, ModelError):
             raise
         reason = error.strerror if isinstance(error, OSError) else error
         raise ModelError(f"{path}: cannot read the model file: {reason}") from None
+
+
+def _missing(source: str | os.PathLike[str]) -> str:
+    """There is no such file, in the words of the caller; addresses are not looked up."""
+    given = os.fspath(source)
+    scheme = re.match(r"(\w{2,}):/", given)
+    hint = f"; it must be a path, {scheme[1]}: is not looked up" if scheme else ""
+    return f"there is no model file {given!r}{hint}"
 
 
 def _checked_limit(max_bytes: int) -> int:

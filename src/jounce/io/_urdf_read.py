@@ -228,10 +228,17 @@ def _check_range(
         message = "<limit> is missing; a revolute or prismatic joint needs it"
         doc.doubt("style", joint, message)
         return
-    for name in ("lower", "upper", "effort", "velocity"):
+    unbounded = "lower" not in values and "upper" not in values
+    if unbounded:
+        message = (
+            "neither 'lower' nor 'upper' is given; URDF takes both for 0, a joint that cannot "
+            "move, jounce for a joint without limits"
+        )
+        doc.doubt("style", limit, message)
+    for name in ("effort", "velocity") if unbounded else ("lower", "upper", "effort", "velocity"):
         if name not in values:
             doc.doubt("style", limit, f"attribute {name!r} is missing")
-    if "lower" in values or "upper" in values:
+    if not unbounded:
         lower, upper = values.setdefault("lower", 0.0), values.setdefault("upper", 0.0)
         if lower > upper:
             raise doc.error(limit, f"the lower limit {lower:g} is above the upper one, {upper:g}")

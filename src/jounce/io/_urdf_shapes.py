@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -60,7 +61,11 @@ def _cylinder(doc: Document, element: Element) -> geometry.Shape:
 
 def _mesh(doc: Document, element: Element) -> geometry.Shape:
     scale = read_triple(doc, element, "scale", (1.0, 1.0, 1.0))
-    return geometry.Mesh(doc.text(element, "filename"), scale, doc.directory)
+    name = doc.text(element, "filename")
+    if re.match(r"(package|model|file):/(?!/)", name):
+        right = name.replace(":/", "://", 1)
+        doc.doubt("style", element, f"filename {name!r} has one slash; {right!r} is meant?")
+    return geometry.Mesh(name, scale, doc.directory)
 
 
 _READERS: dict[str, Callable[[Document, Element], geometry.Shape]] = {

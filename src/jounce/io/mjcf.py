@@ -89,6 +89,12 @@ def load_mjcf(
 
     Warns:
         ModelWarning: once per file, naming what is left out.
+
+    Examples:
+        >>> body = '<body name="a"><joint/><geom size="1"/></body>'
+        >>> text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+        >>> jc.load_mjcf(text).nv
+        1
     """
     text = read_source(source, max_bytes)
     return from_source(
@@ -327,14 +333,26 @@ def _body_to_free(
     candidates = [i for i in fixed if i in moving] or fixed
     if len(candidates) != 1:
         raise ModelError(
-            f'base="{base.type}" needs one root body that is fixed to the world, the file has '
-            f"{len(candidates)}{_listed([names[i] for i in candidates or roots])}"
+            _no_root_to_free(base, [names[i] for i in candidates or roots], candidates)
         )
     if any(joint.name == base.name for own in joints for joint in own):
         raise ModelError(
             f'base="{base.type}" adds a joint named {base.name!r}, the file has one too'
         )
     return candidates[0]
+
+
+def _no_root_to_free(base: Joint, names: Sequence[str], candidates: Sequence[int]) -> str:
+    """What to do where `base` finds none or several bodies that are fixed to the world."""
+    needs = f'base="{base.type}" needs one root body that is fixed to the world, the file has '
+    if candidates:
+        return f"{needs}{len(candidates)}{_listed(names)}: give the body its joint in the file"
+    if not names:
+        return f"{needs}no body at all"
+    return (
+        f"{needs}none{_listed(names)}: in MJCF the joints of a root body attach it to the world; "
+        "load it without base=, or put <freejoint/> in the place of those joints"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

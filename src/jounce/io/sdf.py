@@ -104,13 +104,14 @@ def load_sdf(
     Warns:
         ModelWarning: once per file, naming what is doubtful or left out.
 
-    >>> import jounce as jc
-    >>> text = '''<sdf version="1.9"><model name="pendulum"><link name="rod">
-    ... <inertial><pose>0 0 -0.5 0 0 0</pose><mass>2</mass></inertial></link>
-    ... <joint name="pivot" type="revolute"><parent>world</parent><child>rod</child>
-    ... <axis><xyz>0 1 0</xyz></axis></joint></model></sdf>'''
-    >>> print(round(jc.load_sdf(text).inertias[0, 0], 3))
-    2.0
+    Examples:
+        >>> import jounce as jc
+        >>> text = '''<sdf version="1.9"><model name="pendulum"><link name="rod">
+        ... <inertial><pose>0 0 -0.5 0 0 0</pose><mass>2</mass></inertial></link>
+        ... <joint name="pivot" type="revolute"><parent>world</parent><child>rod</child>
+        ... <axis><xyz>0 1 0</xyz></axis></joint></model></sdf>'''
+        >>> print(round(jc.load_sdf(text).inertias[0, 0], 3))
+        2.0
     """
     text = read_source(source, max_bytes)
     return from_source(

@@ -79,6 +79,16 @@ def load_urdf(
 
     Warns:
         ModelWarning: once per file, listing the links and lines of impossible inertias.
+
+    Examples:
+        >>> text = (
+        ...     "<robot name='rod'><link name='base'/><link name='rod'/>"
+        ...     "<joint name='hinge' type='continuous'>"
+        ...     "<parent link='base'/><child link='rod'/></joint>"
+        ...     "</robot>"
+        ... )
+        >>> jc.load_urdf(text).joint_names
+        ('hinge',)
     """
     text = read_source(source, max_bytes)
     return from_source(text, base, mimic=mimic, strict=strict, gravity=gravity)

@@ -37,6 +37,11 @@ def body_poses(model: Model, q: ArrayLike, *, out: Array | None = None, threads:
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.body_poses(arm, arm.poses["home"]).shape
+        (7, 4, 4)
     """
 
 
@@ -68,6 +73,12 @@ def body_twists(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.body_twists(arm, q, v).shape
+        (7, 6)
     """
 
 
@@ -104,6 +115,12 @@ def body_accelerations(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.body_accelerations(arm, q, v, a).shape
+        (7, 6)
     """
 
 
@@ -127,6 +144,13 @@ def body_pose(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.body_pose(arm, arm.poses["home"], "tool")[:3, 3].round(3)
+        array([0.369, 0.   , 0.533])
+        >>> jc.body_pose(arm, np.zeros((5, 7)), ["link4", "tool"]).shape
+        (5, 2, 4, 4)
     """
 
 
@@ -164,6 +188,12 @@ def body_twist(
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> bool(np.allclose(jc.body_twist(arm, q, v, "tool"), jc.jacobian(arm, q, "tool") @ v))
+        True
     """
 
 
@@ -204,6 +234,12 @@ def body_acceleration(
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.body_acceleration(arm, q, v, a, "tool", "hybrid").shape
+        (6,)
     """
 
 
@@ -242,4 +278,11 @@ def bias_acceleration(
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> J, rest = jc.jacobian(arm, q, "tool"), jc.bias_acceleration(arm, q, v, "tool")
+        >>> bool(np.allclose(J @ a + rest, jc.body_acceleration(arm, q, v, a, "tool")))
+        True
     """

@@ -46,6 +46,11 @@ def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
         ArgumentError: a negative shape.
         TooLargeError: there is less memory than that.
         ArgumentTypeError: `model` is no model, or the shape is not made of integers.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> jc.neutral(robot)[:7]  # quaternion (x, y, z, w), position
+        array([0., 0., 0., 1., 0., 0., 0.])
     """
     require_model(model)
     q = np.zeros((*_lead("neutral", model, shape), model.nq))
@@ -76,6 +81,12 @@ def random_configuration(
         TooLargeError: there is less memory than that.
         ArgumentTypeError: `model` is no model, `rng` is no generator or seed, or the shape is not
             made of integers.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q = jc.random_configuration(robot, 0, shape=100)
+        >>> q.shape, bool(np.allclose(np.linalg.norm(q[:, :4], axis=1), 1))
+        ((100, 13), True)
     """
     require_model(model)
     generator = generator_of(rng)
@@ -113,12 +124,6 @@ def configuration(
 ) -> Array:
     """Configuration with the base at a pose and joints at values, (..., nq); the rest is neutral.
 
-    >>> import jounce as jc
-    >>> model = jc.models.aerial_manipulator()
-    >>> q = jc.configuration(model, base=np.eye(4), joints={"q2": 0.3})
-    >>> q[model.q_slice("q2")]
-    array([0.3])
-
     Args:
         model: the robot.
         base: (..., 4, 4) pose of the first body in the world, if it has a free joint.
@@ -134,6 +139,13 @@ def configuration(
             none, or a pose for a base that is not free.
         ArgumentTypeError: `model` is no model.
         UnknownNameError: an unknown joint.
+
+    Examples:
+        >>> import jounce as jc
+        >>> model = jc.models.aerial_manipulator()
+        >>> q = jc.configuration(model, base=np.eye(4), joints={"q2": 0.3})
+        >>> q[model.q_slice("q2")]
+        array([0.3])
     """
     require_model(model)
     if joints is not None and not isinstance(joints, Mapping):
@@ -246,6 +258,12 @@ def integrate(
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
 
     Identity: ``difference(model, q, integrate(model, q, dv)) == dv`` below half a turn.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q = jc.integrate(robot, jc.neutral(robot), [0, 0, np.pi / 2, *np.zeros(9)])
+        >>> q[:4].round(4)
+        array([0.    , 0.    , 0.7071, 0.7071])
     """
 
 
@@ -270,6 +288,12 @@ def difference(
 
     Identity: ``integrate(model, q0, difference(model, q0, q1)) == q1`` (up to the quaternion's
     sign).
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q0, q1 = jc.random_configuration(robot, 0, shape=2)
+        >>> bool(np.allclose(jc.integrate(robot, q0, jc.difference(robot, q0, q1))[4:], q1[4:]))
+        True
     """
 
 
@@ -301,6 +325,11 @@ def interpolate(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.interpolate(arm, np.zeros(7), np.ones(7), 0.25)
+        array([0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25])
     """
 
 
@@ -322,6 +351,11 @@ def normalize(model: Model, q: ArrayLike, *, out: Array | None = None, threads: 
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a zero quaternion.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> jc.normalize(robot, [0, 0, 0, 2.0, *np.zeros(9)])[:4]
+        array([0., 0., 0., 1.])
     """
 
 
@@ -348,6 +382,12 @@ def coordinate_rates(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q, v = jc.neutral(robot), np.ones(robot.nv)
+        >>> jc.coordinate_rates(robot, q, v)[:7]
+        array([ 0.5,  0.5,  0.5, -0. ,  1. ,  1. ,  1. ])
     """
 
 

@@ -102,12 +102,13 @@ def inverse_kinematics(
             finite, a bad quaternion, or a weight for what has no target.
         UnknownNameError: an unknown frame.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(6)
-    >>> target = jc.body_pose(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "body5")
-    >>> found = jc.inverse_kinematics(arm, {"body5": target}, jc.neutral(arm))
-    >>> bool(found.converged)
-    True
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(6)
+        >>> target = jc.body_pose(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "body5")
+        >>> found = jc.inverse_kinematics(arm, {"body5": target}, jc.neutral(arm))
+        >>> bool(found.converged)
+        True
     """
     require_model(model)
     tasks = _tasks(model, targets, {} if weights is None else weights)

@@ -42,6 +42,13 @@ def jacobian(
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> J = jc.jacobian(arm, q, "tool", twist="hybrid")  # angular rows first
+        >>> J.shape
+        (6, 7)
     """
 
 
@@ -79,4 +86,10 @@ def jacobian_rate(
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or an unknown
             representation.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.jacobian_rate(arm, q, v, "tool", "hybrid").shape
+        (6, 7)
     """

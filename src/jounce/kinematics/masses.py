@@ -47,6 +47,11 @@ def center_of_mass(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> jc.center_of_mass(dog, dog.poses["standing"])[:2].round(2) + 0.0
+        array([0., 0.])
     """
 
 
@@ -61,6 +66,11 @@ def total_mass(model: Model) -> float:
 
     Raises:
         ArgumentTypeError: `model` is no model.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> bool(np.isclose(jc.total_mass(dog), dog.inertias[:, 0].sum()))
+        True
     """
     require_model(model)
     return float(model.inertias[:, 0].sum())
@@ -77,6 +87,11 @@ def subtree_masses(model: Model) -> Array:
 
     Raises:
         ArgumentTypeError: `model` is no model.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> bool(np.isclose(jc.subtree_masses(arm)[0], arm.inertias[:, 0].sum()))
+        True
     """
     require_model(model)
     masses = model.inertias[:, 0].tolist()
@@ -107,6 +122,11 @@ def subtree_centers_of_mass(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.subtree_centers_of_mass(arm, arm.poses["home"]).shape
+        (7, 3)
     """
 
 
@@ -140,6 +160,11 @@ def center_of_mass_jacobian(
         UnknownNameError: an unknown body or frame.
 
     Identity: ``total_mass(model) * J`` are the linear rows of `centroidal_momentum_matrix`.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> jc.center_of_mass_jacobian(dog, dog.poses["standing"]).shape
+        (3, 18)
     """
 
 
@@ -172,6 +197,12 @@ def center_of_mass_jacobian_rate(
         UnknownNameError: an unknown body or frame.
 
     Identity: the acceleration of the center of mass is ``J a + rate v``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> jc.center_of_mass_jacobian_rate(arm, q, v).shape
+        (3, 7)
     """
 
 
@@ -208,4 +239,11 @@ def center_of_mass_derivatives(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         UnknownNameError: an unknown body or frame.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> d = jc.center_of_mass_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.center_of_mass_jacobian(arm, q)))
+        True
     """

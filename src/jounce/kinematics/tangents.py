@@ -61,6 +61,12 @@ def integrate_derivatives(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> d = jc.integrate_derivatives(robot, jc.neutral(robot), np.zeros(robot.nv))
+        >>> bool(np.allclose(d.dq, np.eye(robot.nv)) and np.allclose(d.dv, np.eye(robot.nv)))
+        True
     """
 
 
@@ -97,4 +103,10 @@ def difference_derivatives(
 
     Identity: with dv the difference, ``integrate_derivatives(model, q0, dv).dv @ dq1`` is the
     identity.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> q = jc.neutral(robot)
+        >>> bool(np.allclose(jc.difference_derivatives(robot, q, q).dq1, np.eye(robot.nv)))
+        True
     """

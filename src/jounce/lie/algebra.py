@@ -22,6 +22,12 @@ def hat(x: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyAr
 
     Returns:
         (..., 3, 3) or (..., 4, 4); `vee` is the inverse.
+
+    Examples:
+        >>> jc.lie.hat([1.0, 2.0, 3.0])
+        array([[ 0., -3.,  2.],
+               [ 3.,  0., -1.],
+               [-2.,  1.,  0.]])
     """
 
 
@@ -39,6 +45,10 @@ def vee(X: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyAr
 
     Returns:
         (..., 3) or (..., 6).
+
+    Examples:
+        >>> jc.lie.vee(jc.lie.hat([1.0, 2.0, 3.0]))
+        array([1., 2., 3.])
     """
 
 
@@ -55,4 +65,9 @@ def ad(x: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyArr
 
     Returns:
         (..., 3, 3), the cross product matrix, or (..., 6, 6).
+
+    Examples:
+        >>> x, y = np.arange(3.0), np.ones(3)
+        >>> bool(np.allclose(jc.lie.ad(x) @ y, np.cross(x, y)))
+        True
     """

@@ -22,6 +22,12 @@ def exp(x: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyAr
 
     Returns:
         (..., 3, 3) rotation or (..., 4, 4) pose.
+
+    Examples:
+        >>> jc.lie.exp([0, 0, np.pi / 2]).round(12) + 0.0  # a quarter turn about z
+        array([[ 0., -1.,  0.],
+               [ 1.,  0.,  0.],
+               [ 0.,  0.,  1.]])
     """
 
 
@@ -42,6 +48,11 @@ def log(T: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
 
     Raises:
         ArgumentError: T is not finite, not orthonormal to 1e-6, a reflection, or complex.
+
+    Examples:
+        >>> x = np.array([0.1, 0.2, 0.3, 1, 2, 3])
+        >>> bool(np.allclose(jc.lie.log(jc.lie.exp(x)), x))
+        True
     """
 
 
@@ -56,6 +67,11 @@ def inverse(T: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> A
 
     Returns:
         The inverse, of the same shape.
+
+    Examples:
+        >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
+        >>> bool(np.allclose(jc.lie.inverse(T) @ T, np.eye(4)))
+        True
     """
 
 
@@ -74,6 +90,11 @@ def Ad(T: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyArr
 
     Returns:
         (..., 3, 3), which is T itself, or (..., 6, 6).
+
+    Examples:
+        >>> T, x = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3]), np.arange(6.0)
+        >>> bool(np.allclose(jc.lie.Ad(T) @ x, jc.lie.vee(T @ jc.lie.hat(x) @ np.linalg.inv(T))))
+        True
     """
 
 
@@ -92,6 +113,10 @@ def dexp(x: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyA
 
     Returns:
         (..., 3, 3) or (..., 6, 6). ``dexp(x) == Ad(exp(x)) @ dexp(-x)``.
+
+    Examples:
+        >>> bool(np.allclose(jc.lie.dexp(np.zeros(6)), np.eye(6)))
+        True
     """
 
 
@@ -110,6 +135,11 @@ def dexp_inv(x: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> 
 
     Returns:
         (..., 3, 3) or (..., 6, 6).
+
+    Examples:
+        >>> x = np.array([0.1, 0.2, 0.3])
+        >>> bool(np.allclose(jc.lie.dexp_inv(x) @ jc.lie.dexp(x), np.eye(3)))
+        True
     """
 
 
@@ -124,4 +154,8 @@ def rpy_to_matrix(rpy: ArrayLike, *, out: AnyArray | None = None, threads: int =
 
     Returns:
         (..., 3, 3).
+
+    Examples:
+        >>> bool(np.allclose(jc.lie.rpy_to_matrix([0, 0, 0.3]), jc.lie.exp([0, 0, 0.3])))
+        True
     """

@@ -29,6 +29,12 @@ def quat_to_matrix(q: ArrayLike, *, out: AnyArray | None = None, threads: int = 
 
     Returns:
         (..., 3, 3).
+
+    Examples:
+        >>> jc.lie.quat_to_matrix([0, 0, 0, 1.0])
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [0., 0., 1.]])
     """
 
 
@@ -46,6 +52,10 @@ def matrix_to_quat(R: ArrayLike, *, out: Array | None = None, threads: int = 1) 
 
     Raises:
         ArgumentError: R is not finite, not orthonormal to 1e-6, a reflection, or complex.
+
+    Examples:
+        >>> jc.lie.matrix_to_quat(np.eye(3))
+        array([0., 0., 0., 1.])
     """
 
 
@@ -63,6 +73,11 @@ def quat_multiply(
 
     Returns:
         (..., 4).
+
+    Examples:
+        >>> x = jc.lie.quat_exp([0, 0, 0.5])
+        >>> bool(np.allclose(jc.lie.quat_multiply(x, x), jc.lie.quat_exp([0, 0, 1.0])))
+        True
     """
 
 
@@ -77,6 +92,10 @@ def quat_exp(x: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> 
 
     Returns:
         (..., 4).
+
+    Examples:
+        >>> jc.lie.quat_exp([0, 0, np.pi]).round(12) + 0.0
+        array([0., 0., 1., 0.])
     """
 
 
@@ -93,6 +112,10 @@ def quat_log(q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Arr
 
     Returns:
         (..., 3).
+
+    Examples:
+        >>> bool(np.allclose(jc.lie.quat_log(jc.lie.quat_exp([0.1, 0.2, 0.3])), [0.1, 0.2, 0.3]))
+        True
     """
 
 
@@ -107,6 +130,10 @@ def quat_normalize(q: ArrayLike, *, out: AnyArray | None = None, threads: int = 
 
     Returns:
         (..., 4).
+
+    Examples:
+        >>> jc.lie.quat_normalize([0, 0, 0, 2.0])
+        array([0., 0., 0., 1.])
     """
 
 

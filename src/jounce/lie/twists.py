@@ -138,6 +138,11 @@ def convert(
     Raises:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
+
+    Examples:
+        >>> T = jc.lie.exp([0, 0, np.pi / 2, 1, 0, 0])
+        >>> jc.twists.convert([0, 0, 0, 1.0, 0, 0], T, "body", "hybrid").round(12) + 0.0
+        array([0., 0., 0., 0., 1., 0.])
     """
 
 
@@ -172,6 +177,12 @@ def convert_wrench(
     Raises:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
+
+    Examples:
+        >>> T, x = jc.lie.exp([0, 0, 1, 1, 0, 0]), np.arange(6.0)
+        >>> there = jc.twists.convert_wrench(x, T, "body", "spatial")
+        >>> bool(np.isclose(there @ jc.twists.convert(x, T, "body", "spatial"), x @ x))  # power
+        True
     """
 
 

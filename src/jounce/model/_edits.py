@@ -40,10 +40,11 @@ class Edits:
         Warns:
             ModelWarning: a position is outside the joint's limits.
 
-        >>> import jounce as jc
-        >>> arm = jc.models.chain(4)
-        >>> arm.lock({"joint2": 0.3}).joint_names
-        ('joint0', 'joint1', 'joint3')
+        Examples:
+            >>> import jounce as jc
+            >>> arm = jc.models.chain(4)
+            >>> arm.lock({"joint2": 0.3}).joint_names
+            ('joint0', 'joint1', 'joint3')
         """
         from jounce.model import editing
 
@@ -130,16 +131,17 @@ class Edits:
             ModelError: mimic joints follow each other in a cycle, or one of them or its leader has
                 more than one coordinate.
 
-        >>> import jounce as jc
-        >>> builder = jc.ModelBuilder()
-        >>> _ = builder.add_body("left", joint="prismatic", joint_name="close", mass=0.1)
-        >>> follow = jc.Mimic("close", -1.0)
-        >>> _ = builder.add_body("right", joint="prismatic", mimic=follow, mass=0.1)
-        >>> gripper = builder.build().coupled()
-        >>> gripper.nv, gripper.v_slice("right_joint")
-        (1, slice(1, 1, None))
-        >>> jc.mass_matrix(gripper, [0.02])
-        array([[0.2]])
+        Examples:
+            >>> import jounce as jc
+            >>> builder = jc.ModelBuilder()
+            >>> _ = builder.add_body("left", joint="prismatic", joint_name="close", mass=0.1)
+            >>> follow = jc.Mimic("close", -1.0)
+            >>> _ = builder.add_body("right", joint="prismatic", mimic=follow, mass=0.1)
+            >>> gripper = builder.build().coupled()
+            >>> gripper.nv, gripper.v_slice("right_joint")
+            (1, slice(1, 1, None))
+            >>> jc.mass_matrix(gripper, [0.02])
+            array([[0.2]])
         """
         from jounce.model import coupled
 

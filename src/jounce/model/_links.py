@@ -155,11 +155,20 @@ def _checked_pose(kind: str, name: str, value: ArrayLike) -> Array:
         raise ModelError(
             f"{kind} {name!r}: placement: the 3x3 part is not a rotation:\n{array[:3, :3]}"
         )
-    if error > 1e-15:  # the nearest rotation
-        u, _, vt = np.linalg.svd(array[:3, :3])
-        array[:3, :3] = u @ vt
+    if error > 1e-15:
+        array[:3, :3] = _nearest_rotation(array[:3, :3])
     array.setflags(write=False)
     return array
+
+
+def _nearest_rotation(R: Array) -> Array:
+    """The rotation nearest to a matrix that is one to 1e-6, by Newton's iteration.
+
+    It finds the polar factor; each step squares the error, so that two end at rounding.
+    """
+    for _ in range(2):
+        R = 0.5 * R @ (3.0 * np.eye(3) - R.T @ R)
+    return R
 
 
 def _is_triple(value: Any) -> bool:

@@ -19,13 +19,30 @@ def describe(model: Model, most: int = 40) -> str:
         f"Model {model.name!r}: {_count(model.n_bodies, 'body', 'bodies')}, "
         f"{_count(len(model.joints), 'joint', 'joints')}, "
         f"nq = {model.nq}, nv = {model.nv}, gravity ({gravity})",
-        "  q: 1-DoF joints one number; spherical quaternion (x, y, z, w); "
-        "free quaternion (x, y, z, w), position",
-        "  v: rates; spherical angular velocity in the child frame; "
-        "free body-fixed twist (angular, linear)",
+        *_legend(model),
         *_tree_lines(model, most),
     ]
     return "\n".join(lines)
+
+
+def _legend(model: Model) -> list[str]:
+    """What q and v hold, for joints whose coordinates are not simply their rates' integrals."""
+    kinds = {joint.type for joint in model.joints}
+    q = {
+        "spherical": "spherical quaternion (x, y, z, w)",
+        "free": "free quaternion (x, y, z, w), position",
+    }
+    v = {
+        "spherical": "spherical angular velocity in the child frame",
+        "free": "free body-fixed twist (angular, linear)",
+    }
+    if not kinds & q.keys():
+        return []
+    plain = bool(kinds - q.keys())
+    return [
+        "  q: " + "; ".join(["1-DoF joints one number"] * plain + [q[k] for k in q if k in kinds]),
+        "  v: " + "; ".join(["rates"] * plain + [v[k] for k in v if k in kinds]),
+    ]
 
 
 def _tree_lines(model: Model, most: int) -> list[str]:
@@ -37,8 +54,9 @@ def _tree_lines(model: Model, most: int) -> list[str]:
             continue
         joints = []
         for joint in body.joints:
-            q = model.q_slice(k)
-            joints.append(f"{joint.name} ({joint.type}, q[{q.start}:{q.stop}])")
+            q, v = model.q_slice(k), model.v_slice(k)
+            places = f"q[{q.start}:{q.stop}], v[{v.start}:{v.stop}]"
+            joints.append(f"{joint.name} ({joint.type}, {places})")
             k += 1
         indent = "  " * min(int(depth[i]), 30)
         lines.append(f"{indent}{i} {body.name}: {', '.join(joints)}")

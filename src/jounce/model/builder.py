@@ -47,16 +47,18 @@ class ModelBuilder:
     which they were added) and merges bodies that are fixed to their parent; the merged body's
     name stays known as a frame.
 
-    >>> import jounce as jc
-    >>> builder = jc.ModelBuilder(name="pendulum")
-    >>> _ = builder.add_body("rod", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5))
-    >>> builder.build().nv
-    1
-
     A builder may start from a model, which it then extends:
 
-    >>> arm = jc.models.chain(2)
-    >>> _ = jc.ModelBuilder(arm).add_body("tool", "body1", mass=0.1).build()
+    Examples:
+        >>> import jounce as jc
+        >>> builder = jc.ModelBuilder(name="pendulum")
+        >>> rod = {"mass": 1.0, "com": (0, 0, -0.5)}
+        >>> _ = builder.add_body("rod", joint="revolute", axis=(0, 1, 0), **rod)
+        >>> builder.build().nv
+        1
+
+        >>> arm = jc.models.chain(2)
+        >>> _ = jc.ModelBuilder(arm).add_body("tool", "body1", mass=0.1).build()
     """
 
     def __init__(

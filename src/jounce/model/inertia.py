@@ -84,6 +84,10 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
     """Build the ten parameters from mass (kg), center of mass (m) and inertia about it (3x3).
 
     Identity: ``rotational(from_com(m, c, I)) == I - m hat(c) hat(c)`` (Huygens-Steiner).
+
+    Examples:
+        >>> jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 3.0]))
+        array([2.  , 0.2 , 0.  , 0.  , 1.  , 0.  , 2.02, 0.  , 0.  , 3.02])
     """
     m, c, i = real("mass", mass), real("com", com, 3), real("inertia", inertia, 3, 3)
     _require_leads(mass=(m, 0), com=(c, 1), inertia=(i, 2))
@@ -106,6 +110,11 @@ def about_com(parameters: ArrayLike) -> MassProperties:
     """Return mass, center of mass and 3x3 inertia about the center of mass, undoing `from_com`.
 
     A massless body has its center of mass at the origin.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> jc.inertia.about_com(ten).com
+        array([0.1, 0. , 0. ])
     """
     p = real("parameters", parameters, 10)
     m = p[..., 0]
@@ -118,6 +127,11 @@ def matrix(parameters: ArrayLike) -> Array:
     """Return the 6x6 inertia in (angular, linear) order: momentum = matrix @ twist.
 
     ``[[I, hat(m c)], [-hat(m c), m 1]]`` (mueller, eq. 40; kim, eq. 20).
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> jc.inertia.matrix(ten).shape
+        (6, 6)
     """
     p = _checks.array("parameters", parameters, (10,))
     out = np.zeros((*p.shape[:-1], 6, 6), p.dtype)
@@ -137,6 +151,12 @@ def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
         pose: (..., 4, 4) pose of B in the new frame.
 
     Identity: ``matrix(transform(p, T)) == Ad(T^-1).T @ matrix(p) @ Ad(T^-1)``.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> moved = jc.inertia.transform(ten, jc.lie.exp([0, 0, 0, 0, 0, 1.0]))
+        >>> bool(np.isclose(moved[0], ten[0]))  # the mass stays
+        True
     """
     p, t = real("parameters", parameters, 10), real("pose", pose, 4, 4)
     _require_leads(parameters=(p, 1), pose=(t, 2))
@@ -154,6 +174,11 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
     Principal moments are compared relative to the largest one, with the given tolerance,
     because model files carry rounded numbers; so are moments whose radius of gyration is below a
     micrometer.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> jc.inertia.violation(ten) is None
+        True
     """
     p = real("parameters", parameters, 10)
     relative = real("tolerance", tolerance)
@@ -180,7 +205,13 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
 
 
 def violations(parameters: ArrayLike) -> dict[int, str]:
-    """Say which of many bodies, (n, 10), cannot exist and why, by `violation`."""
+    """Say which of many bodies, (n, 10), cannot exist and why, by `violation`.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> jc.inertia.violations(np.stack([ten, ten]))
+        {}
+    """
     p = real("parameters", parameters, 10).reshape(-1, 10)
     suspects = _core.doubtful_inertias(np.ascontiguousarray(p, float))
     found = ((k, violation(p[k])) for k in suspects)

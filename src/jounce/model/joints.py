@@ -119,6 +119,10 @@ class Joint:
         effort_limit: largest absolute generalized force.
         actuated: whether the joint is driven; by default all are but free joints.
         mimic: the joint it follows, kept as data.
+
+    Examples:
+        >>> jc.Joint("revolute", "elbow", axis=(0, 1, 0), lower=-2.0, upper=2.0).axis
+        (0.0, 1.0, 0.0)
     """
 
     type: str

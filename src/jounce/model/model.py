@@ -239,9 +239,10 @@ class Model(_core.Tree, Edits):
     def v_indices(self, joint_names: Sequence[str | int]) -> Integers:
         """Where the rates of several joints sit in v, a and tau, in the order of the joints.
 
-        >>> import jounce as jc
-        >>> jc.models.chain(4).v_indices(["joint3", "joint1"])
-        array([3, 1])
+        Examples:
+            >>> import jounce as jc
+            >>> jc.models.chain(4).v_indices(["joint3", "joint1"])
+            array([3, 1])
         """
         return self._indices(joint_names, 1)
 

@@ -1,4 +1,4 @@
-"""Robots that need no file: those of the papers, and families for tests and benchmarks."""
+"""Robots that need no file: real-looking ones, those of the papers, families for tests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import JOINT_TYPES
 from jounce.model.model import Model
+from jounce.model.robots import humanoid, panda_like, quadruped
 from jounce.model.roots import Base, root_joint
 
-__all__ = ["aerial_manipulator", "chain", "mixed_tree", "random_tree", "tree"]
+__all__ = [
+    "aerial_manipulator",
+    "chain",
+    "humanoid",
+    "mixed_tree",
+    "panda_like",
+    "quadruped",
+    "random_tree",
+    "tree",
+]
 
 
 def __dir__() -> list[str]:
@@ -40,6 +50,10 @@ def aerial_manipulator(branches: int = 2, bodies: int = 3) -> Model:
     Args:
         branches: number of arms.
         bodies: number of links of each arm.
+
+    Examples:
+        >>> jc.models.aerial_manipulator().nv
+        12
     """
     _at_least("branches", branches, 0)
     _at_least("bodies", bodies, 0)
@@ -84,6 +98,10 @@ def chain(n: int, base: Base = "fixed") -> Model:
     Args:
         n: number of links.
         base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
+
+    Examples:
+        >>> jc.models.chain(5).joint_names
+        ('joint0', 'joint1', 'joint2', 'joint3', 'joint4')
     """
     return tree(n, 1, base)
 
@@ -97,6 +115,10 @@ def tree(n: int, branching: int = 2, base: Base = "fixed") -> Model:
         n: number of links.
         branching: number of children per link.
         base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
+
+    Examples:
+        >>> jc.models.tree(7, 2).parents
+        array([-1,  0,  1,  1,  0,  4,  4])
     """
     _at_least("n", n, 1)
     _at_least("branching", branching, 1)
@@ -137,6 +159,10 @@ def mixed_tree(seed: int = 0) -> Model:
 
     Args:
         seed: of the random numbers.
+
+    Examples:
+        >>> len(jc.models.mixed_tree(0).joints)
+        10
     """
     _at_least("seed", seed, 0)
     rng = np.random.default_rng(seed)
@@ -175,6 +201,10 @@ def random_tree(
         seed: of the random numbers.
         joints: joint types to draw from.
         first: type of the first joint, if it matters.
+
+    Examples:
+        >>> jc.models.random_tree(4, 0, ("revolute", "spherical")).n_bodies
+        4
     """
     _at_least("n", n, 1)
     _at_least("seed", seed, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from jounce.errors import (
 )
 from jounce.model import inertia
 from jounce.model._checks import name_list
+from jounce.model._inertial import InertialChanges
 from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import Frame
@@ -115,6 +117,11 @@ class Parameters:
         """How the inertial parameters of the bodies change with each, (number, 10 n_bodies)."""
         return self._inertial
 
+    @functools.cached_property
+    def inertial_changes(self) -> InertialChanges:
+        """The same, for what is linear in them."""
+        return InertialChanges(self._inertial, all(p.kind in _INERTIAL for p in self.items))
+
     def model_tangent(self, model: Model, direction: ArrayLike, body: Any = None) -> Array:
         """The change of the model along a direction (..., number), for a kernel.
 
@@ -193,10 +200,11 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
         ArgumentError: an unknown kind, or one that a named joint does not have.
         UnknownNameError: an unknown name.
 
-    >>> import jounce as jc
-    >>> arm = jc.models.chain(3)
-    >>> jc.parameters(arm, "mass") + jc.parameters(arm, "gravity")
-    Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
+    Examples:
+        >>> import jounce as jc
+        >>> arm = jc.models.chain(3)
+        >>> jc.parameters(arm, "mass") + jc.parameters(arm, "gravity")
+        Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
     """
     require_model(model)
     if not isinstance(kind, str) or kind not in KINDS:

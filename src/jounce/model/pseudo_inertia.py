@@ -53,7 +53,13 @@ def real(name: str, value: ArrayLike, *trailing: int) -> Array:
 
 
 def rotational(parameters: ArrayLike) -> Array:
-    """Return the 3x3 rotational inertia about the frame's origin, kg m^2."""
+    """Return the 3x3 rotational inertia about the frame's origin, kg m^2.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> np.diag(jc.inertia.rotational(ten))
+        array([1.  , 2.02, 2.52])
+    """
     p = _checks.array("parameters", parameters, (10,))
     out = np.empty((*p.shape[:-1], 3, 3), p.dtype)
     for k, (i, j) in enumerate(zip(ROWS, COLUMNS, strict=True)):
@@ -67,6 +73,10 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
 
     ``[[S, m c], [m c^T, m]]`` with ``S = trace(I)/2 - I`` the second moments of mass
     (Binet's inertia of mueller, eq. 87).
+
+    Examples:
+        >>> jc.inertia.pseudo_inertia(jc.models.panda_like().inertias[0]).shape
+        (4, 4)
     """
     p = real("parameters", parameters, 10)
     rot = rotational(p)
@@ -80,7 +90,13 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
 
 
 def from_pseudo_inertia(pseudo: ArrayLike) -> Array:
-    """Return the ten parameters, (..., 10), of a pseudo inertia, undoing `pseudo_inertia`."""
+    """Return the ten parameters, (..., 10), of a pseudo inertia, undoing `pseudo_inertia`.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> bool(np.allclose(jc.inertia.from_pseudo_inertia(jc.inertia.pseudo_inertia(ten)), ten))
+        True
+    """
     J = real("pseudo", pseudo, 4, 4)
     S = J[..., :3, :3]
     I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S  # noqa: E741
@@ -92,6 +108,10 @@ def is_possible(parameters: ArrayLike) -> Mask:
 
     That is, whether the pseudo inertia is positive definite, without any tolerance; see `violation`
     for one that model files pass.
+
+    Examples:
+        >>> bool(jc.inertia.is_possible(jc.models.panda_like().inertias[0]))
+        True
     """
     return np.linalg.eigvalsh(pseudo_inertia(parameters))[..., 0] > 0.0
 
@@ -112,6 +132,11 @@ def distance(parameters: ArrayLike) -> Array:
 
     The Frobenius norm of the negative part of the pseudo inertia: the distance, in that norm, of
     the pseudo inertia to the nearest one of a body. Zero exactly for bodies that can exist.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> float(jc.inertia.distance(ten))  # a body can have these
+        0.0
     """
     size: Array = np.linalg.norm(_negative_part(parameters)[1], axis=(-2, -1))
     return size
@@ -121,6 +146,13 @@ def nearest(parameters: ArrayLike) -> Array:
     """Return the parameters, (..., 10), of the body nearest to these, see `distance`.
 
     The pseudo inertia without its negative part.
+
+    Examples:
+        >>> wrong = jc.inertia.from_com(1.0, (0, 0, 0), np.diag([1.0, 1.0, 5.0]))
+        >>> float(jc.inertia.distance(wrong)) > 0  # no body has these moments
+        True
+        >>> float(jc.inertia.distance(jc.inertia.nearest(wrong))) < 1e-12
+        True
     """
     J, negative = _negative_part(parameters)
     return from_pseudo_inertia(J - negative)
@@ -148,9 +180,10 @@ def _factor(x: Array) -> Array:
 def from_log_cholesky(coordinates: ArrayLike) -> Array:
     """Return the ten inertial parameters, (..., 10), of log-Cholesky coordinates (..., 10).
 
-    >>> import numpy as np, jounce as jc
-    >>> jc.inertia.from_log_cholesky(np.zeros(10))
-    array([1., 0., 0., 0., 2., 0., 2., 0., 0., 2.])
+    Examples:
+        >>> import numpy as np, jounce as jc
+        >>> jc.inertia.from_log_cholesky(np.zeros(10))
+        array([1., 0., 0., 0., 2., 0., 2., 0., 0., 2.])
     """
     x = _coordinates(coordinates)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -167,6 +200,11 @@ def log_cholesky(parameters: ArrayLike) -> Array:
     Raises:
         ArgumentError: the pseudo inertia is not positive definite: no body of finite extent in all
             directions has these parameters.
+
+    Examples:
+        >>> ten = jc.models.panda_like().inertias[0]
+        >>> bool(np.allclose(jc.inertia.from_log_cholesky(jc.inertia.log_cholesky(ten)), ten))
+        True
     """
     J = pseudo_inertia(parameters)
     try:
@@ -189,6 +227,11 @@ def log_cholesky_derivatives(coordinates: ArrayLike) -> Array:
     """Derivatives of the ten parameters by the log-Cholesky coordinates, (..., 10, 10).
 
     Column k is ``d from_log_cholesky(x) / d x_k``.
+
+    Examples:
+        >>> ten = jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 2.5]))
+        >>> jc.inertia.log_cholesky_derivatives(jc.inertia.log_cholesky(ten)).shape
+        (10, 10)
     """
     x = _coordinates(coordinates)
     U = _factor(x)

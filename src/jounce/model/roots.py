@@ -20,11 +20,12 @@ def root_joint(base: Base) -> Joint:
     Types stand for joints at the root's frame with the default axes: "planar" moves in x and y and
     turns about z, "prismatic" slides along z.
 
-    >>> root_joint("planar").name
-    'root_joint'
-
     Raises:
         ArgumentError: it is neither a joint type nor a joint.
+
+    Examples:
+        >>> root_joint("planar").name
+        'root_joint'
     """
     if isinstance(base, Joint):
         joint = base.named(ROOT_JOINT)

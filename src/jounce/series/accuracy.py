@@ -51,11 +51,12 @@ def forward_dynamics_series_error(
         ArgumentError: no samples, a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
-    >>> import jounce as jc, numpy as np
-    >>> model = jc.models.chain(3)
-    >>> calm = jc.forward_dynamics_series_error(model, np.ones(3), np.ones(3), np.ones((4, 3)))
-    >>> bool((calm < 1e-12).all())
-    True
+    Examples:
+        >>> import jounce as jc, numpy as np
+        >>> model = jc.models.chain(3)
+        >>> calm = jc.forward_dynamics_series_error(model, np.ones(3), np.ones(3), np.ones((4, 3)))
+        >>> bool((calm < 1e-12).all())
+        True
     """
     if not isinstance(samples, (int, np.integer)) or samples < 1:
         raise ArgumentError(f"samples must be a number of at least 1, got {samples!r}")

@@ -48,6 +48,13 @@ def inverse_dynamics_series(
             or a bad quaternion.
 
     Identity: `forward_dynamics_series` of the result returns ``motion[..., 1:, :]``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, motion = np.zeros(7), np.full((3, 7), 0.1)  # v, dv/dt, d2v/dt2
+        >>> tau, rate = jc.inverse_dynamics_series(arm, q, motion)
+        >>> bool(np.allclose(tau, jc.inverse_dynamics(arm, q, motion[0], motion[1])))
+        True
     """
 
 
@@ -83,6 +90,13 @@ def forward_dynamics_series(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, motion = np.zeros(7), np.full((4, 7), 0.1)
+        >>> tau = jc.inverse_dynamics_series(arm, q, motion)
+        >>> bool(np.allclose(jc.forward_dynamics_series(arm, q, motion[0], tau), motion[1:]))
+        True
     """
 
 
@@ -132,4 +146,13 @@ def hybrid_dynamics_series(
         SingularError: a joint that is not prescribed moves no inertia; it is named.
 
     Identity: all prescribed is the inverse series, none prescribed the forward series.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, motion = np.zeros(7), np.full((4, 7), 0.1)
+        >>> tau = jc.inverse_dynamics_series(arm, q, motion)
+        >>> held = np.arange(7) < 3
+        >>> found = jc.hybrid_dynamics_series(arm, q, motion[0], motion[1:], tau, held)
+        >>> bool(np.allclose(found.tau, tau))
+        True
     """

@@ -49,6 +49,12 @@ def body_motion_series(
         UnknownNameError: an unknown body or frame.
 
     Identity: row 0 is `body_twist`.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> motion = np.full((4, 7), 0.1)  # v and three derivatives
+        >>> jc.body_motion_series(arm, np.zeros(7), motion, "tool", "hybrid").shape
+        (4, 6)
     """
 
 
@@ -81,6 +87,12 @@ def body_pose_series(
         UnknownNameError: an unknown body or frame.
 
     Identity: equals `jounce.twists.pose_series` of `body_pose` and `body_motion_series`.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> motion = np.full((2, 7), 0.1)  # v and dv/dt
+        >>> jc.body_pose_series(arm, np.zeros(7), motion, "tool").shape
+        (3, 4, 4)
     """
 
 
@@ -116,4 +128,9 @@ def jacobian_series(
 
     Identity: row 1 is `jacobian_rate`; J v, differentiated by Leibniz' rule, is
     `body_motion_series`.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> jc.jacobian_series(arm, np.zeros(7), np.ones((2, 7)), "tool").shape
+        (3, 6, 7)
     """

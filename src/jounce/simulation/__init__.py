@@ -1,7 +1,7 @@
 """Motion in time: steps on the group, rollouts, simulations, and exact derivatives of steps."""
 
 from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
-from jounce.simulation.adjoint import RolloutGradient, rollout_vjp
+from jounce.simulation.adjoint import ParameterGradient, RolloutGradient, rollout_vjp
 from jounce.simulation.contacts import Contact
 from jounce.simulation.control import Control
 from jounce.simulation.events import Event, EventRecord, joint_limits
@@ -25,6 +25,7 @@ __all__ = [
     "LinearizedStep",
     "MarkedRollout",
     "MotionCheck",
+    "ParameterGradient",
     "Rollout",
     "RolloutGradient",
     "SecondOrderStep",

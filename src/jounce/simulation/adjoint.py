@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -11,19 +11,25 @@ from jounce import _core
 from jounce._core import MOST_THREADS
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
+from jounce.derivatives.parameters import parameter_derivatives
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model.model import require_model
+from jounce.model.parameters import Parameters
 from jounce.simulation.control import Control
 from jounce.simulation.methods import Method, find_method
-from jounce.simulation.stepping import RolloutCall, rollout_call
+from jounce.simulation.rollout_call import RolloutCall, rollout_call
+from jounce.simulation.stepping import step
 
-__all__ = ["RolloutGradient", "rollout_vjp"]
+__all__ = ["ParameterGradient", "RolloutGradient", "rollout_vjp"]
 
 _adjoint = _core.raw("explicit_rollout_adjoint", "rollout_vjp")
 
 _MOST_BYTES = 2**27
 """Memory for states and weights of the steps between two checkpoints."""
+
+_MOST_AT_ONCE = 2**21
+"""Numbers of the derivatives of steps by parameters that are held at once."""
 
 Weights = tuple[ArrayLike | None, ArrayLike | None]
 
@@ -39,6 +45,20 @@ class RolloutGradient(NamedTuple):
     """(..., T, nv) by every row of forces, (..., T + 1, nv) with ``hold="first"``."""
 
 
+class ParameterGradient(NamedTuple):
+    """The same, and the derivatives by parameters of the model."""
+
+    q0: Array
+    """(..., nv) by the coordinates at the start, in their tangent space."""
+    v0: Array
+    """(..., nv) by the rates at the start."""
+    tau: Array
+    """(..., T, nv) by every row of forces."""
+    parameters: Array
+    """(..., number of parameters)."""
+
+
+@overload
 def rollout_vjp(
     model: Model,
     q0: ArrayLike,
@@ -52,9 +72,49 @@ def rollout_vjp(
     *,
     hold: str = "zero",
     control: Control | None = None,
+    parameters: None = None,
     out: tuple[Array, Array, Array] | None = None,
     threads: int = 1,
-) -> RolloutGradient:
+) -> RolloutGradient: ...
+
+
+@overload
+def rollout_vjp(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    weights: Weights,
+    f_ext: ArrayLike | None = None,
+    method: str = "rkmk4",
+    every: int = 1,
+    *,
+    hold: str = "zero",
+    control: Control | None = None,
+    parameters: Parameters,
+    out: None = None,
+    threads: int = 1,
+) -> ParameterGradient: ...
+
+
+def rollout_vjp(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    weights: Weights,
+    f_ext: ArrayLike | None = None,
+    method: str = "rkmk4",
+    every: int = 1,
+    *,
+    hold: str = "zero",
+    control: Control | None = None,
+    parameters: Parameters | None = None,
+    out: tuple[Array, Array, Array] | None = None,
+    threads: int = 1,
+) -> RolloutGradient | ParameterGradient:
     """The exact discrete adjoint of a rollout with an explicit method.
 
     Of ``sum_k weights_q[k] @ dq[k] + weights_v[k] @ dv[k]`` over the stored states, where dq and dv
@@ -80,19 +140,22 @@ def rollout_vjp(
         every: as in `rollout`: which states have weights.
         hold: as in `rollout`.
         control: as in `rollout`; where a limit is reached exactly the derivatives are those inside.
+        parameters: of the model, see `jounce.parameters`, by which to differentiate as well: with
+            ``hold="zero"`` and without a control. They cost a few rollouts for each of them.
         out: a tuple of arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         Named tuple q0 (..., nv), v0 (..., nv), tau (..., T, nv), of each state of the batch, even
-        where an argument is shared by all.
+        where an argument is shared by all; with `parameters` one more, parameters (..., number of
+        parameters).
 
     Raises:
         ArgumentError: what `rollout` refuses, or weights that do not fit its states.
         DivergenceError: a state became infinite; the step and the state of the batch are named.
         SingularError: a joint moves no inertia; it is named.
 
-    Example:
+    Examples:
         A mass that is pushed for three steps: an early push moves it farther.
 
         >>> import jounce as jc
@@ -113,6 +176,9 @@ def rollout_vjp(
     stored = max(np.shape(tau)[-2] - call.hold, 0) // every
     both = _weights(model, weights, stored + 1)
     lead = _lead(model, call, both)
+    if parameters is not None:
+        _require_plain(call, out)
+        return _with_parameters(model, call, both, lead, every, parameters, threads)
     if out is None:
         return _whole(model, call, both, lead, every, threads)
     shapes: list[Shape] = [(*lead, model.nv)] * 2 + [(*lead, np.shape(tau)[-2], model.nv)]
@@ -126,20 +192,72 @@ def rollout_vjp(
     return RolloutGradient(*out)
 
 
+def _require_plain(call: RolloutCall, out: object) -> None:
+    """Refuse what derivatives by parameters do not know."""
+    _, prescribed, passive, q_ref, servo = call.control
+    if call.hold or passive or any(x is not None for x in (prescribed, q_ref, servo)):
+        raise ArgumentError("rollout_vjp takes parameters with hold='zero' and without a control")
+    if out is not None:
+        raise ArgumentError("rollout_vjp has no out with parameters")
+
+
+def _with_parameters(
+    model: Model,
+    call: RolloutCall,
+    weights: Array,
+    lead: Shape,
+    every: int,
+    parameters: Parameters,
+    threads: int,
+) -> ParameterGradient:
+    """With the adjoint after each step times how the step depends on the parameters."""
+    steps = (weights.shape[-2] - 1) * every
+    q, v, by_end = (np.empty((*lead, steps, n)) for n in (model.nq, model.nv, 2 * model.nv))
+
+    def keep(k: int, states: tuple[Array, Array], by: Array) -> None:
+        q[..., k, :], v[..., k, :] = (x[..., 0, :] for x in states)
+        by_end[..., k, :] = by
+
+    found = _whole(model, call, weights, lead, every, threads, keep)
+    count, out = len(parameters), np.zeros((*lead, len(parameters)))
+    size = 2 * model.nv * max(1, count) * max(1, int(np.prod(lead)))
+    at_once = max(1, _MOST_AT_ONCE // size)
+    given = {"dt": call.dt[..., None], "method": call.method.name}
+    for first in range(0, steps, at_once):
+        some = slice(first, min(first + at_once, steps))
+        rows = call.part(some.start, some.stop)
+        given |= {"q": q[..., some, :], "v": v[..., some, :], "tau": rows.control.tau}
+        if rows.f_ext is not None:
+            given["f_ext"] = rows.f_ext
+        moved = parameter_derivatives(step, model, given, parameters, threads=threads)
+        change = np.concatenate([moved.q, moved.v], axis=-2)
+        out += np.einsum("...tip,...ti->...p", change, by_end[..., some, :])
+    return ParameterGradient(*found, out)
+
+
 def _whole(
-    model: Model, call: RolloutCall, weights: Array, lead: Shape, every: int, threads: int
+    model: Model,
+    call: RolloutCall,
+    weights: Array,
+    lead: Shape,
+    every: int,
+    threads: int,
+    visit: Callable[[int, tuple[Array, Array], Array], None] | None = None,
 ) -> RolloutGradient:
-    """Go backward, part by part."""
+    """Go backward, part by part; `visit` sees each step, its states and the adjoint of its end."""
     rows = np.shape(call.control.tau)[-2]
     size = 8 * int(np.prod(lead)) * (model.nq + 3 * model.nv)
-    length = max(1, _MOST_BYTES // max(size, 1) // every) * every
+    length = max(1, _MOST_BYTES // max(size, 1) // every) * every if visit is None else 1
     by_tau, carried = np.zeros((*lead, rows, model.nv)), np.zeros((*lead, 2 * model.nv))
     steps = (weights.shape[-2] - 1) * every
     for first, last, q, v in _parts(model, call, steps, length, threads):
         own = np.zeros((*lead, last - first + 1, 2 * model.nv))
-        own[..., ::every, :] = weights[..., first // every : last // every + 1, :]
+        stored = [k for k in range(first, last + 1) if k % every == 0]
+        own[..., [k - first for k in stored], :] = weights[..., [k // every for k in stored], :]
         own[..., -1, :] += carried
         own[..., 0, :] *= first == 0  # else they are carried to the part before
+        if visit is not None and last > first:
+            visit(first, (q, v), own[..., -1, :])
         q0, v0, some = _backward(model, call.part(first, last), q, v, own, threads)
         carried = np.concatenate([q0, v0], axis=-1)
         by_tau[..., first : last + call.hold, :] += some
@@ -171,11 +289,8 @@ def _has_own_axes(model: Model, call: RolloutCall, threads: int) -> bool:
 
 def _lead(model: Model, call: RolloutCall, weights: Array) -> Shape:
     """Leading axes of all arguments."""
-    tau, _, _, q_ref, servo = call.control
-    given = ((call.q0, 1), (call.v0, 1), (tau, 2), (call.dt, 0), (call.f_ext, 3), (q_ref, 2))
-    axes = [np.shape(x)[: np.ndim(x) - n] for x, n in (*given, (servo, 2)) if x is not None]
     try:
-        return np.broadcast_shapes(*axes, weights.shape[:-2])
+        return np.broadcast_shapes(*call.leads(), weights.shape[:-2])
     except ValueError:
         call.run(model)  # which names the argument, if it is none of the weights
         raise ArgumentError(

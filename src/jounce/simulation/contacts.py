@@ -46,7 +46,7 @@ class Contact:
         name: for the records of events, "touch-down of ..." and "lift-off of ..."; by default that
             of the frame.
 
-    Example:
+    Examples:
         A mass on a spring falls, stands, and leaves the ground.
 
         >>> import jounce as jc, numpy as np

@@ -51,7 +51,7 @@ class Control:
     i]``, these are k = m / stop_time^2 and d = 2 m / stop_time: critically damped. Steps should be
     shorter than a fifth of `stop_time`. For stops without depth see the events of `simulate`.
 
-    Example:
+    Examples:
         >>> import jounce as jc
         >>> arm = jc.models.chain(3)
         >>> felt = 1 / np.diagonal(jc.inverse_mass_matrix(arm, np.zeros(3)))

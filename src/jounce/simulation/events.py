@@ -59,6 +59,13 @@ class Event:
             their derivatives (r + 2, nv) and the forces and theirs (r + 1, nv). If all events have
             it, ``simulate(method="taylor")`` isolates their zeros in the polynomials of its steps:
             no pair of crossings within a step is missed.
+
+    Examples:
+        >>> fall = jc.Event(lambda t, q, v: q[0], direction=-1, name="down")
+        >>> t = np.linspace(0, 1, 11)
+        >>> motion = jc.simulate(jc.models.chain(1), [0.5], [0.0], t, events=[fall])
+        >>> [event.name for event in motion.events]
+        ['down']
     """
 
     function: Callable[[float, Array, Array], float]
@@ -103,6 +110,12 @@ def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = Fal
 
     Raises:
         ArgumentError: the restitution is not in its range.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> stops = jc.joint_limits(arm, restitution=0.5)
+        >>> len(stops)
+        14
     """
     require_model(model)
     check_flag("terminal", terminal)

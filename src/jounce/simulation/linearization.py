@@ -21,8 +21,8 @@ from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
+from jounce.simulation.rollout_call import time_step
 from jounce.simulation.second_order import check_springs, step_hessian
-from jounce.simulation.stepping import time_step
 from jounce.simulation.tangents import States, TangentFlow
 from jounce.simulation.taylor import TAYLOR, checked_order
 from jounce.simulation.taylor_tangents import linearized_taylor
@@ -226,6 +226,13 @@ def linearize_step(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> step = jc.linearize_step(arm, q, np.zeros(7), np.zeros(7), 0.01)
+        >>> step.A.shape, step.B.shape
+        ((14, 14), (14, 7))
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)

@@ -85,17 +85,24 @@ class Manifold:
         )
         return a, force
 
-    def series(self, t: Array, q: Array, v: Array, tau: Array) -> Array:
+    def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
         """(n, p + 1, nv) the rates and their time derivatives, under forces (n, p, nv)."""
-        options = {"threads": self.threads}
+        options: dict[str, Any] = {"threads": self.threads}
         if len(self.constraints.motion):
             each = [
-                constrained_dynamics_series(self.model, *x, self._at(float(t[k])), **options).a
+                constrained_dynamics_series(
+                    self.model,
+                    *x,
+                    self._at(float(t[k])),
+                    None if f_ext is None else f_ext[k],
+                    **options,
+                ).a
                 for k, x in enumerate(zip(q, v, tau, strict=True))
             ]
             a = np.array(each).reshape(tau.shape)
         else:
-            a = constrained_dynamics_series(self.model, q, v, tau, self.constraints, **options).a
+            given = self.model, q, v, tau, self.constraints, f_ext
+            a = constrained_dynamics_series(*given, **options).a
         return np.concatenate([v[:, None], a], axis=1)
 
     def _at(self, t: float) -> Constraints:

@@ -99,7 +99,7 @@ def simulate(
         DivergenceError: the motion cannot be followed further; state and time are named.
         SingularError: a joint moves no inertia; it is named.
 
-    Example:
+    Examples:
         A pendulum that is let go swings as high on the other side.
 
         >>> import jounce as jc

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,21 +9,21 @@ import numpy as np
 from jounce import _core
 from jounce._core.out import Given, deliver_all, require_out
 from jounce._types import Array, ArrayLike, Integers
+from jounce.constraints import Constraints
 from jounce.derivatives.jvp import let_differentiate
-from jounce.dynamics import forward_dynamics, hybrid_dynamics
-from jounce.errors import ArgumentError, DivergenceError
+from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.model._checks import check_choice
-from jounce.simulation.control import Control, ControlInputs, control_inputs
-from jounce.simulation.methods import Geometric, Method, find_method, find_stepper
+from jounce.model._checks import check_choice, check_flag
+from jounce.simulation.control import Control
+from jounce.simulation.held_rows import rollout_manifold
+from jounce.simulation.methods import Method, find_method, find_stepper
+from jounce.simulation.rollout_call import HOLDS, RolloutCall, rollout_call, time_step
 from jounce.simulation.taylor import TAYLOR, checked_order, taylor_step
 from jounce.simulation.taylor_rollout import taylor_rollout
 
-__all__ = ["MarkedRollout", "Rollout", "RolloutCall", "Step", "rollout", "rollout_call", "step"]
+__all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
 
 _step = _core.raw("explicit_step", "step")
-_rollout = _core.raw("explicit_rollout", "rollout")
-HOLDS = ("zero", "first")
 
 
 class Step(NamedTuple):
@@ -65,6 +64,8 @@ def step(
     f_ext: ArrayLike | None = None,
     method: str = "rkmk4",
     *,
+    constraints: Constraints | None = None,
+    projection: bool = True,
     order: int = 20,
     out: tuple[Array, Array] | None = None,
     threads: int = 1,
@@ -85,6 +86,9 @@ def step(
         f_ext: (..., n_bodies, 6) body-fixed wrenches on the bodies.
         method: "euler", "semi_implicit_euler", "midpoint", "rkmk2", "rkmk4", "cf4", "dopri5",
             "dop853", "taylor"; "variational" and "momentum" keep the momentum to rounding.
+        constraints: loops, contacts and gears that hold, as in `rollout`.
+        projection: whether the step ends on their manifold; without it, it is the step that
+            `linearize_step` differentiates.
         order: of "taylor", 2 to 30.
         out: a pair of arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
@@ -94,10 +98,11 @@ def step(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, an unknown
-            method, a step that is not positive, or a result that is not finite.
+            method, a step that is not positive, a result that is not finite, or a state that the
+            constraints do not allow.
         SingularError: a joint moves no inertia; it is named.
 
-    Example:
+    Examples:
         A ball falls; the acceleration is constant, so the step is exact.
 
         >>> import jounce as jc
@@ -106,13 +111,14 @@ def step(
         >>> jc.step(ball, jc.neutral(ball), np.zeros(6), np.zeros(6), 0.1).q[4:].round(9)
         array([ 0.     ,  0.     , -0.04905])
     """
-    if isinstance(method, str) and method == TAYLOR:
+    held = constraints is not None
+    if not held and isinstance(method, str) and method == TAYLOR:
         end = taylor_step(
             model, q, v, tau, time_step(dt), f_ext, order=order, out=out, threads=threads
         )
         return Step(*end)
-    chosen, length = find_stepper(method), time_step(dt)
-    if isinstance(chosen, Method):
+    length = time_step(dt)
+    if not held and isinstance(chosen := find_stepper(method), Method):
         options = {"out": out, "threads": threads}
         return Step(*_step(model, q, v, tau, length, chosen.packed(), f_ext, **options))
 
@@ -121,7 +127,10 @@ def step(
     ) -> Step:
         rows = np.asarray(tau)[..., None, :]
         wrenches = None if f_ext is None else np.asarray(f_ext)[..., None, :, :]
-        end = rollout(model, q, v, rows, dt, wrenches, method, threads=threads)
+        options: dict[str, Any] = {"order": order, "threads": threads}
+        if held:
+            options |= {"constraints": constraints, "projection": projection}
+        end = rollout(model, q, v, rows, dt, wrenches, method, **options)
         return Step(end.q[..., -1, :].copy(), end.v[..., -1, :].copy())
 
     arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": length}
@@ -150,6 +159,8 @@ def rollout(
     *,
     hold: str = "zero",
     control: Control | None = None,
+    constraints: Constraints | None = None,
+    projection: bool = True,
     on_failure: str = "raise",
     order: int = 20,
     out: tuple[Array, ...] | None = None,
@@ -174,6 +185,12 @@ def rollout(
         hold: "zero": forces are constant during a step; "first": linear from its row to the next.
         control: what answers to the state beside tau: servos with force limits, prescribed joints,
             passive forces, stops at joint limits; see `Control`.
+        constraints: loops, contacts and gears that hold; explicit methods and "taylor" know them.
+            Without a target they hold what they hold at q0, and states that differ there are
+            followed one by one: with targets, as those of ``constraints.at(q)``, they share
+            registers. A ``motion`` is the series of their rates at the start.
+        projection: whether each step ends on the manifold of the constraints, see `project`;
+            without it, they are kept as well as the method integrates.
         on_failure: "raise" an error if a state diverges, or "mark" it: then the others go on, the
             tuple gains ``failed_at``, and what follows a failure is NaN.
         order: of "taylor", 2 to 30.
@@ -186,22 +203,33 @@ def rollout(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, an unknown
-            method or a step that is not positive.
-        DivergenceError: a state became infinite; the step and the state of the batch are named.
+            method, a step that is not positive, or a start that the constraints do not allow.
+        DivergenceError: a state became infinite, or left its constraints so far that it cannot be
+            projected; the step and the state of the batch are named.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``rollout(...).q[..., k + 1, :]`` is `step` from ``rollout(...).q[..., k, :]``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = arm.poses["home"]
+        >>> tau = np.tile(jc.gravity_forces(arm, q), (100, 1))  # holds still
+        >>> motion = jc.rollout(arm, q, np.zeros(7), tau, dt=0.01)
+        >>> motion.q.shape, bool(np.allclose(motion.q[-1], q))
+        ((101, 7), True)
     """
     check_choice("on_failure", on_failure, ("raise", "mark"))
+    check_flag("projection", projection)
     marks = on_failure == "mark"
+    manifold = rollout_manifold(model, constraints, (q0, v0), projection, threads)
     if isinstance(method, str) and method == TAYLOR:
         check_choice("hold", hold, HOLDS)
         if control is not None:
             raise ArgumentError("method 'taylor' takes no control in a rollout: it needs series")
         options = every, HOLDS.index(hold), checked_order(order), marks, threads
-        found = taylor_rollout(model, (q0, v0), tau, time_step(dt), f_ext, *options)
+        found = taylor_rollout(model, (q0, v0), tau, time_step(dt), f_ext, manifold, *options)
         return _delivered(found, out, marks)
-    call = rollout_call(model, q0, v0, tau, dt, f_ext, method, every, hold, control)
+    call = rollout_call(model, q0, v0, tau, dt, f_ext, method, every, hold, control, manifold)
     place = None if out is None else _place(out, marks)
     shared = _shared(call, out)
     q, v, failed = call.run(model, out=place, threads=threads)
@@ -236,59 +264,6 @@ def _delivered(
     return MarkedRollout(q, v, steps) if marks else Rollout(q, v)
 
 
-def rollout_call(
-    model: Model,
-    q0: ArrayLike,
-    v0: ArrayLike,
-    tau: ArrayLike,
-    dt: ArrayLike,
-    f_ext: ArrayLike | None,
-    method: str,
-    every: int,
-    hold: str,
-    control: Control | None,
-) -> RolloutCall:
-    """Return a rollout as its kernel takes it.
-
-    Raises:
-        ArgumentError: an argument that the kernel does not check is wrong.
-    """
-    chosen = find_stepper(method)
-    check_choice("hold", hold, HOLDS)
-    inputs = control_inputs(model, control, tau)
-    if isinstance(chosen, Geometric):
-        _require_simple(chosen, inputs)
-    return RolloutCall(q0, v0, time_step(dt), chosen, every, HOLDS.index(hold), f_ext, inputs)
-
-
-def _require_simple(method: Geometric, inputs: ControlInputs) -> None:
-    """Refuse what a method does not know."""
-    if inputs.prescribed is not None:
-        raise ArgumentError(f"method {method.name!r} knows no prescribed joints")
-    if method.tableau is None and (inputs.servo is not None or inputs.passive):
-        raise ArgumentError(
-            f"method {method.name!r} takes forces that do not depend on the rates: no servos, "
-            "passive forces or stops; 'momentum' does"
-        )
-
-
-def time_step(dt: ArrayLike, *, forward: bool = True) -> Array:
-    """Return lengths of steps as an array; if `forward`, they must be positive.
-
-    Raises:
-        ArgumentError: they are no such numbers, or not finite.
-    """
-    try:
-        array = np.asarray(dt)
-    except ValueError:
-        array = np.asarray(None)
-    real = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
-    if not real or (forward and not (array > 0).all()):
-        what = "positive finite" if forward else "finite real"
-        raise ArgumentError(f"dt must be {what} numbers, got {dt!r}")
-    return np.asarray(array, float)
-
-
 def _place(out: object, marks: bool) -> tuple[Any, ...]:
     """Return the caller's arrays as the kernel takes them: it counts failed steps in doubles."""
     count = 3 if marks else 2
@@ -310,93 +285,3 @@ def _shared(call: RolloutCall, out: tuple[Array, ...] | None) -> list[tuple[Arra
     given: list[Any] = [*call, *call.control]
     arrays: list[Array] = [x for x in given if isinstance(x, np.ndarray) and x.flags.writeable]
     return [(x, x.copy()) for x in arrays if any(np.may_share_memory(x, y) for y in out or ())]
-
-
-class RolloutCall(NamedTuple):
-    """What a rollout is given."""
-
-    q0: ArrayLike
-    v0: ArrayLike
-    dt: Array
-    method: Method | Geometric
-    every: int
-    hold: int
-    f_ext: ArrayLike | None
-    control: ControlInputs
-
-    def run(self, model: Model, **options: Any) -> tuple[Array, Array, Array]:
-        """Call the kernel."""
-        tau, prescribed, passive, q_ref, servo = self.control
-        kernel: Any = _rollout
-        choices: tuple[Any, ...] = self.every, self.hold
-        if isinstance(self.method, Method):
-            choices = self.method.packed(), *choices, prescribed, passive
-        else:
-            kernel = _core.raw(self.method.kernel, "rollout")
-            if self.method.tableau is not None:
-                choices = self.method.tableau.packed(), *choices, passive
-        given = self.q0, self.v0, tau, self.dt, *choices, self.f_ext, q_ref, servo
-        q, v, failed = kernel(model, *given, **options)
-        return q, v, failed
-
-    def alone(self, at: tuple[Any, ...], lead: tuple[int, ...], rows: slice) -> RolloutCall:
-        """One state of the batch, with some rows of its controls."""
-
-        def own(x: ArrayLike | None, axes: int, some: slice | None = None) -> Any:
-            if x is None:
-                return None
-            array = np.asarray(x, float)
-            mine = np.broadcast_to(array, (*lead, *array.shape[array.ndim - axes :]))[at]
-            return mine if some is None else mine[some]
-
-        control = self.control._replace(
-            tau=own(self.control.tau, 2, rows),
-            q_ref=own(self.control.q_ref, 2, rows),
-            servo=own(self.control.servo, 2),
-        )
-        f_ext, dt = own(self.f_ext, 3, rows), own(self.dt, 0)
-        return self._replace(dt=dt, every=1, f_ext=f_ext, control=control)
-
-    def part(self, first: int, last: int) -> RolloutCall:
-        """Return the call for some of the steps."""
-        some = slice(first, last + self.hold)
-
-        def rows(x: ArrayLike | None, axes: int) -> Any:
-            where: tuple[Any, ...] = (..., some, *[slice(None)] * axes)
-            return None if x is None else np.asarray(x)[where]
-
-        control = self.control._replace(
-            tau=rows(self.control.tau, 1), q_ref=rows(self.control.q_ref, 1)
-        )
-        return self._replace(f_ext=rows(self.f_ext, 2), control=control)
-
-    def states(self, model: Model, threads: int, first: int = 0) -> tuple[Array, Array]:
-        """Return coordinates and rates; raise if there are none."""
-        q, v, failed = self.run(model, threads=threads)
-        if np.any(failed >= 0):
-            self.explain(model, q, v, np.asarray(failed), first)
-        return q, v
-
-    def explain(self, model: Model, q: Array, v: Array, failed: Array, first: int = 0) -> None:
-        """Raise what the first state of a batch that failed calls for; steps count from `first`."""
-        lead = failed.shape
-        at = np.unravel_index(int(np.flatnonzero(failed.ravel() >= 0)[0]), lead)
-        k = int(failed[at])
-        row = k // self.every
-        near = self.alone(at, lead, slice(row * self.every, k + self.hold))
-        ends = near._replace(q0=q[at][row], v0=v[at][row]).run(model)
-        last = self.alone(at, lead, slice(k, k + 1))
-        wrenches = None if last.f_ext is None else np.asarray(last.f_ext)[0]
-        with suppress(ArgumentError):  # numbers too large for an acceleration
-            state = model, ends[0][-1], ends[1][-1]
-            if last.control.prescribed is None:
-                forward_dynamics(*state, np.asarray(last.control.tau)[0], wrenches)
-            else:
-                rows = np.asarray(last.control.tau)[0]
-                hybrid_dynamics(*state, rows, rows, last.control.prescribed, wrenches)
-        where = f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
-        raise DivergenceError(
-            f"step {first + k} of the rollout leads to numbers that are not finite{where}: take a "
-            "shorter dt, a method of higher order, or smaller forces; on_failure='mark' lets the "
-            "other states go on"
-        )

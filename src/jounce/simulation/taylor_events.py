@@ -66,6 +66,13 @@ def coordinate_event(
     Raises:
         ArgumentError: the joint has several coordinates; a value that is no finite number.
         UnknownNameError: there is no such joint.
+
+    Examples:
+        >>> pendulum = jc.models.chain(1)
+        >>> lowest = jc.coordinate_event(pendulum, "joint0", 0.0)
+        >>> t = np.linspace(0, 1, 11)
+        >>> len(jc.simulate(pendulum, [0.5], [0.0], t, events=[lowest]).events)
+        2
     """
     require_model(model)
     value = _finite("value", value)
@@ -109,6 +116,14 @@ def height_event(
     Raises:
         UnknownNameError: there is no such frame.
         ArgumentError: a value that is no finite number, an axis that is none of the three.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> half = jc.height_event(arm, "tool", 0.3, direction=-1)
+        >>> home, t = arm.poses["home"], np.linspace(0, 1, 11)
+        >>> fall = jc.simulate(arm, home, np.zeros(7), t, events=[half])
+        >>> bool(np.isclose(jc.body_pose(arm, fall.events[0].q, "tool")[2, 3], 0.3))
+        True
     """
     require_model(model)
     value = _finite("value", value)

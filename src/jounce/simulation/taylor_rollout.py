@@ -11,6 +11,8 @@ from jounce._types import Array, ArrayLike
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
 from jounce.model import Model
+from jounce.simulation.manifold import Manifold
+from jounce.simulation.series_path import kept, path_of, taken
 from jounce.simulation.taylor import constant_step
 
 __all__ = ["taylor_rollout"]
@@ -22,6 +24,7 @@ def taylor_rollout(
     tau: ArrayLike,
     dt: Array,
     f_ext: ArrayLike | None,
+    manifold: Manifold | None,
     every: int,
     hold: int,
     order: int,
@@ -52,6 +55,11 @@ def taylor_rollout(
         return np.array(np.broadcast_to(x, (*lead, *own))).reshape(n, *own)
 
     walk = _Walk(model, order, hold, flat(dt, 0), flat(rows, 2), threads)
+    if manifold is not None:
+        walk.manifold = manifold
+        if len(manifold.held) > 1:
+            each = np.arange(len(manifold.held)).reshape(q.shape[:-1])
+            walk.manifold = manifold.some(np.broadcast_to(each, lead).ravel())
     walk.wrenches = None if wrenches is None else flat(wrenches, 3)
     out = walk.run(flat(q, 1), flat(v, 1), steps // every, every, marks, lead)
     to_q, to_v, failed = (x.reshape((*lead, *x.shape[1:])) for x in out)
@@ -62,6 +70,7 @@ class _Walk:
     """Steps of n states."""
 
     wrenches: Array | None = None
+    manifold: Manifold | None = None
 
     def __init__(
         self, model: Model, order: int, hold: int, dt: Array, tau: Array, threads: int
@@ -110,7 +119,25 @@ class _Walk:
                 span = dt.reshape(-1, *[1] * (x.ndim - 2))
                 to[:, 1] = (x[some, k + 1] - x[some, k]) / span
         tau, f_ext = series[0], series[1] if len(series) > 1 else None
+        if self.manifold is not None:
+            return self.step_on(self.manifold.some(some), k, (q[some], v[some]), tau, dt, f_ext)
         return constant_step(self.model, q[some], v[some], tau, dt, f_ext, self.threads)
+
+    def step_on(
+        self,
+        manifold: Manifold,
+        k: int,
+        state: tuple[Array, Array],
+        tau: Array,
+        dt: Array,
+        f_ext: Array | None,
+    ) -> tuple[Array, Array]:
+        """The same under constraints."""
+        motion = manifold.series(k * dt, *state, tau, f_ext)
+        at = kept(self.model, *state)
+        after = taken(path_of(self.model, at, motion), at, dt)
+        q, v = after.q, after.rates(self.model)
+        return manifold.onto((k + 1) * dt, q, v) if manifold.project else (q, v)
 
     def forces(self) -> list[Array]:
         return [self.tau] if self.wrenches is None else [self.tau, self.wrenches]

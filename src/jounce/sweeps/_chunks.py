@@ -27,8 +27,9 @@ def default_block(states: int) -> int:
     It depends on nothing but the number of states, so that results do not depend on who computes
     them: a power of two from 16, a multiple of every pack, to 1024, where calls cost nothing.
 
-    >>> [default_block(n) for n in (10, 100_000, 1_000_000, 10**9)]
-    [16, 64, 512, 1024]
+    Examples:
+        >>> [default_block(n) for n in (10, 100_000, 1_000_000, 10**9)]
+        [16, 64, 512, 1024]
     """
     return int(min(1024, max(16, 2 ** int(np.log2(max(states, 1) / 1024)))))
 

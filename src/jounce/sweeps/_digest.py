@@ -23,10 +23,11 @@ _ROWS_AT_ONCE = 2**24
 def fingerprint(value: Any) -> str:
     """Hexadecimal digits that differ if two values do.
 
-    >>> fingerprint([1.0, "a"]) == fingerprint([1.0, "a"])
-    True
-    >>> fingerprint([1.0, "a"]) == fingerprint([1.0, "b"])
-    False
+    Examples:
+        >>> fingerprint([1.0, "a"]) == fingerprint([1.0, "a"])
+        True
+        >>> fingerprint([1.0, "a"]) == fingerprint([1.0, "b"])
+        False
     """
     digest = hashlib.blake2b(digest_size=16)
     for data in _bytes(value, ()):

@@ -59,13 +59,6 @@ def sweep(
     they are those of one call with the whole batch. A task takes several blocks, about a quarter of
     a second by the time that earlier ones took.
 
-    >>> import jounce as jc
-    >>> model = jc.models.chain(3)
-    >>> q = jc.random_configuration(model, 0, shape=1000)
-    >>> tool = jc.sweep(jc.body_pose, model, q, constants={"body": model.body_names[-1]})
-    >>> tool.shape
-    (1000, 4, 4)
-
     Without arrays the function draws its own inputs: it is called as ``function(model, rng, count,
     **constants)``, with a generator that belongs to the block, and nothing but a number travels.
 
@@ -105,6 +98,14 @@ def sweep(
         ArgumentError: arrays do not fit together, or the file is of another function, model,
             arrays or constants.
         MissingExtraError: a package is needed that is not installed.
+
+    Examples:
+        >>> import jounce as jc
+        >>> model = jc.models.chain(3)
+        >>> q = jc.random_configuration(model, 0, shape=1000)
+        >>> tool = jc.sweep(jc.body_pose, model, q, constants={"body": model.body_names[-1]})
+        >>> tool.shape
+        (1000, 4, 4)
     """
     require_model(model)
     if not callable(function):

@@ -167,6 +167,11 @@ class Constant(Curve):
 
     Args:
         value: number or (n,).
+
+    Examples:
+        >>> jc.trajectories.Constant([1.0, 2.0]).series(0.0, 1)
+        array([[1., 2.],
+               [0., 0.]])
     """
 
     value: Array
@@ -239,6 +244,11 @@ def stack(*curves: Curve | ArrayLike) -> Curve:
 
     Args:
         curves: curves; numbers and vectors are constant ones.
+
+    Examples:
+        >>> both = jc.trajectories.stack(jc.trajectories.Polynomial([0.0, 1.0]), [5.0])
+        >>> both.series(2.0, 0)
+        array([[2., 5.]])
     """
     return _Stack(*(as_curve("curves", curve) for curve in curves))
 

@@ -33,6 +33,11 @@ def axis_angle(axis: ArrayLike, angle: Curve | float) -> PoseCurve:
     Args:
         axis: (3,) direction; normalized.
         angle: curve of size 1, or a number, rad.
+
+    Examples:
+        >>> spin = jc.trajectories.axis_angle((0, 0, 1), jc.trajectories.Polynomial([0.0, 2.0]))
+        >>> spin.twist_series(0.5, 0)
+        array([[0., 0., 2., 0., 0., 0.]])
     """
     direction = _checks.vector("axis", axis)
     length = float(np.linalg.norm(direction))
@@ -47,6 +52,11 @@ def roll_pitch_yaw(angles: Curve | ArrayLike) -> PoseCurve:
 
     Args:
         angles: curve of size 3, or three numbers: (roll, pitch, yaw), rad.
+
+    Examples:
+        >>> turned = jc.trajectories.roll_pitch_yaw([0, 0, 0.3]).pose(0.0)
+        >>> bool(np.allclose(turned[:3, :3], jc.lie.exp([0, 0, 0.3])))
+        True
     """
     rpy = require_size("angles", as_curve("angles", angles), 3)
     return ProductOfExponentials(np.eye(4), np.eye(3)[::-1], rpy[::-1])
@@ -60,6 +70,11 @@ def position_and_rotation(
     Args:
         position: curve of size 3, or three numbers, m.
         rotation: for example `axis_angle`, `roll_pitch_yaw`, or a constant matrix (3, 3).
+
+    Examples:
+        >>> still = jc.trajectories.position_and_rotation([1.0, 2.0, 3.0], np.eye(4))
+        >>> still.pose(0.0)[:3, 3]
+        array([1., 2., 3.])
     """
     return Translation(position) @ rotation
 
@@ -71,6 +86,11 @@ def geodesic(initial: ArrayLike, final: ArrayLike, law: Curve | float) -> PoseCu
         initial: (4, 4) pose or (3, 3) rotation, at s = 0.
         final: likewise, at s = 1; the turn between them is the shorter one.
         law: scalar curve s(t), or the duration in s of a quintic from rest to rest.
+
+    Examples:
+        >>> curve = jc.trajectories.geodesic(np.eye(4), jc.lie.exp([0, 0, 1, 1, 0, 0]), 2.0)
+        >>> bool(np.allclose(curve.pose(2.0), jc.lie.exp([0, 0, 1, 1, 0, 0])))
+        True
     """
     T0, T1 = _checks.poses("initial", initial, 2), _checks.poses("final", final, 2)
     if not isinstance(law, Curve):
@@ -107,6 +127,12 @@ def interpolate_poses(
         degree: of the scalar splines.
         ends: "rest" or "free", see `BSpline.through`.
         extend: "error" (default), "hold" or "formula", see `Segment`.
+
+    Examples:
+        >>> poses = jc.lie.exp(np.eye(6)[:3])
+        >>> curve = jc.trajectories.interpolate_poses([0, 1, 2], poses, degree=5)
+        >>> bool(np.allclose(curve.pose(1.0), poses[1]))
+        True
     """
     T = _checks.poses("poses", poses, 3)
     if len(T) < 2 or len(T) != _checks.numbers("times", times).size:
@@ -167,6 +193,10 @@ def circle_with_yaw(
         yaw_amplitude: rad.
         yaw_rate: rad/s.
         center: (3,), m.
+
+    Examples:
+        >>> jc.trajectories.circle_with_yaw(radius=1.0).twist_series(0.0, 2).shape
+        (3, 6)
     """
     yaw = Sinusoid(_checks.number("yaw_amplitude", yaw_amplitude), yaw_rate)
     return Translation(Circle(radius, rate, center=center)) @ axis_angle((0, 0, 1), yaw)

@@ -147,10 +147,11 @@ def s_curve(
     Returns:
         The curve; ``curve.interval`` tells how long it takes.
 
-    >>> from jounce import trajectories
-    >>> curve = trajectories.s_curve(0.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0)
-    >>> curve.interval
-    (0.0, 1.75)
+    Examples:
+        >>> from jounce import trajectories
+        >>> curve = trajectories.s_curve(0.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0)
+        >>> curve.interval
+        (0.0, 1.75)
     """
     ends = np.array(_checks.vectors(initial=initial, final=final))
     return through_waypoints(ends, velocity, acceleration, jerk, jounce, start=start, extend=extend)
@@ -183,6 +184,12 @@ def through_waypoints(
         blend: whether to round the corners instead of stopping.
         start: time of departure, s.
         extend: "error" (default), "hold" or "formula", see `Segment`.
+
+    Examples:
+        >>> curve = jc.trajectories.through_waypoints([[0.0], [1.0], [0.5]], 1.0, 4.0, 40.0)
+        >>> start, end = curve.interval
+        >>> curve.series(end, 1).ravel().round(9) + 0.0
+        array([0.5, 0. ])
     """
     rows = _checks.rows("points", points, 2)
     limits = Limits.of(rows.shape[1], velocity, acceleration, jerk, jounce)

@@ -73,6 +73,14 @@ def path_dynamics(model: Model, path: RobotTrajectory, s: ArrayLike) -> PathDyna
         ArgumentTypeError: `model` is no model or `path` is no trajectory.
 
     Identity: ``path_dynamics(model, path, t).forces(1.0, 0.0)`` is inverse dynamics along the path.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = [arm.poses["home"], arm.poses["home"] + 0.5]
+        >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], q)
+        >>> d = jc.path_dynamics(arm, path, np.linspace(0, 1, 11))
+        >>> d.m.shape, d.dg.shape
+        ((11, 7), (11, 7))
     """
     require_model(model)
     if not isinstance(path, RobotTrajectory):
@@ -118,6 +126,14 @@ def largest_speed_factor(
     Raises:
         ArgumentError: a limit is negative or does not fit, no limit is given, or gravity alone
             exceeds a limit.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q = [arm.poses["home"], arm.poses["home"] + 0.5]
+        >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], q)
+        >>> d = jc.path_dynamics(arm, path, np.linspace(0, 1, 51))
+        >>> jc.trajectories.largest_speed_factor(d, effort_limit=arm.effort_limit) > 1
+        True
     """
     if not isinstance(dynamics, PathDynamics):
         raise ArgumentTypeError(f"dynamics must be a PathDynamics, got {dynamics!r}")

@@ -39,6 +39,11 @@ class PolynomialSegment(Segment):
         duration: s.
         start: time of the initial conditions, s.
         extend: "error" (default), "hold" or "formula", see `jounce.trajectories.Segment`.
+
+    Examples:
+        >>> step = jc.trajectories.PolynomialSegment([[0.0], [0.0]], [[1.0], [0.0]], 2.0)
+        >>> step.series(1.0, 1).ravel()  # half the way, at 1.5 times the mean speed
+        array([0.5 , 0.75])
     """
 
     initial: Array

@@ -160,6 +160,11 @@ class Translation(PoseCurve):
 
     Args:
         position: curve of size 3, or three numbers.
+
+    Examples:
+        >>> line = jc.trajectories.Polynomial([[0.0, 0, 1], [1.0, 0, 0]])
+        >>> jc.trajectories.Translation(line).twist_series(0.0, 0)
+        array([[0., 0., 0., 1., 0., 0.]])
     """
 
     position: Curve

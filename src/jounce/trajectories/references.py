@@ -30,6 +30,11 @@ def aerial_manipulator_reference(model: Model, duration: float = 30.0) -> RobotT
     Args:
         model: a floating base whose other joints are revolute or prismatic.
         duration: the time T of the half-cosines, s.
+
+    Examples:
+        >>> robot = jc.models.aerial_manipulator()
+        >>> jc.trajectories.aerial_manipulator_reference(robot).evaluate(10.0, order=3).motion.shape
+        (5, 12)
     """
     require_model(model)
     base, *arms = model.joints or (None,)

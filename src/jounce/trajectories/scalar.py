@@ -26,6 +26,10 @@ class Polynomial(Curve):
     Args:
         coefficients: (d+1,) for one component, or (d+1, n): c_0 to c_d, in m/s^k or rad/s^k.
         start: the time about which the powers are taken, s.
+
+    Examples:
+        >>> jc.trajectories.Polynomial([1.0, 2.0, 3.0]).series(2.0, 2).ravel()
+        array([17., 14.,  6.])
     """
 
     coefficients: Array
@@ -73,6 +77,10 @@ class Sinusoid(Curve):
         angular_frequency: number or (n,), rad/s.
         phase: number or (n,), rad.
         offset: number or (n,).
+
+    Examples:
+        >>> jc.trajectories.Sinusoid(1.0, 2.0).series(0.0, 1).shape
+        (2, 1)
     """
 
     amplitude: Array
@@ -123,6 +131,11 @@ class HalfCosine(Segment):
         amplitude: number or (n,), the value at t = duration minus that at t = 0.
         duration: time of the half cosine, s.
         extend: "formula" (default), "hold" or "error", see `jounce.trajectories.Segment`.
+
+    Examples:
+        >>> curve = jc.trajectories.HalfCosine([0.0], [1.0], 2.0)
+        >>> bool(np.allclose(curve.series(2.0, 1).ravel(), [1, 0]))
+        True
     """
 
     start: Array
@@ -171,6 +184,11 @@ class Circle(Curve):
         rate: rad/s; negative runs clockwise seen from above.
         phase: angle at t = 0, rad.
         center: (3,), m.
+
+    Examples:
+        >>> jc.trajectories.Circle(radius=2.0, rate=1.0).series(0.0, 1) + 0.0
+        array([[2., 0., 0.],
+               [0., 2., 0.]])
     """
 
     radius: float

@@ -32,6 +32,11 @@ class BSpline(Segment):
         control_points: (m,) for one component, or (m, n).
         degree: of the polynomials.
         extend: "error" (default), "hold" or "formula", see `jounce.trajectories.Segment`.
+
+    Examples:
+        >>> spline = jc.trajectories.BSpline.through([0, 1, 2], [0.0, 0.5, 0.2], degree=5)
+        >>> spline.series(1.0, 0).round(12)
+        array([[0.5]])
     """
 
     knots: Array

@@ -20,14 +20,20 @@ __all__ = ["evaluate", "partials"]
 def evaluate(own: Operation, arrays: Sequence[Any]) -> tuple[Array, ...]:
     """Results of an operation; leading axes broadcast."""
     run, names, options = _prepared(own)
-    found = run(own.model, **dict(zip(names, arrays, strict=True)), **options)
+    if options is None:
+        found = run(own.model, *arrays)
+    else:
+        found = run(own.model, **dict(zip(names, arrays, strict=True)), **options)
     return found if isinstance(found, tuple) else (found,)
 
 
 @functools.lru_cache(maxsize=4096)
-def _prepared(own: Operation) -> tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]]:
-    """The function of a kernel, the names of what it is given, and its options."""
-    told, known = own.options, set(_core.signature(own.kernel)["options"])
+def _prepared(
+    own: Operation,
+) -> tuple[Callable[..., Any], tuple[str, ...], dict[str, Any] | None]:
+    """The function of a kernel, the names of what it is given, and its options, if it has some."""
+    signature = _core.signature(own.kernel)
+    told, known = own.options, set(signature["options"])
     options: dict[str, Any] = {"threads": told.threads}
     if "body" in known and told.frame >= 0:
         options["body"] = list(own.model.frames)[told.frame]
@@ -38,7 +44,8 @@ def _prepared(own: Operation) -> tuple[Callable[..., Any], tuple[str, ...], dict
     if "tableau" in known:
         options["tableau"] = np.frombuffer(told.tableau or b"")
     names = tuple(x.name for x in own.inputs)
-    return _core.raw(own.kernel, own.function), names, options
+    plain = not known and told.threads == 1 and names == tuple(signature["inputs"])
+    return _core.raw(own.kernel, own.function), names, None if plain else options
 
 
 def partials(own: Operation, arrays: Sequence[Array], by: str) -> list[Array]:

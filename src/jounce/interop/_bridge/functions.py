@@ -23,6 +23,7 @@ __all__ = [
     "Function",
     "Operation",
     "Options",
+    "c_options",
     "dressed",
     "functions",
     "operation",
@@ -263,6 +264,22 @@ def _chosen(model: Model, given: Mapping[str, Any]) -> Options:
         numbers: Array = find_method(given["method"]).packed()
         chosen = chosen._replace(tableau=numbers.tobytes())
     return chosen
+
+
+def c_options(own: Operation, kept: list[Any]) -> entry.Call:
+    """The options of an operation as a call in C has them; what it points to is added to `kept`."""
+    options = own.options
+    call = entry.Call(
+        order=options.order,
+        prescribed=options.prescribed,
+        frame=options.frame,
+        twist=options.twist,
+        threads=options.threads or int(_core.core_info()["cores"]),
+    )
+    numbers = np.frombuffer(options.tableau or b"")
+    call.tableau, call.tableau_size = numbers.ctypes.data, numbers.size
+    kept += [numbers, options]
+    return call
 
 
 def _frame(model: Model, body: Any) -> int:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from jounce import _core
 from jounce.errors import MissingExtraError
 from jounce.interop._bridge import entry
-from jounce.interop._bridge.functions import Operation
+from jounce.interop._bridge.functions import Operation, c_options
 
 __all__ = ["TARGET", "registered"]
 
@@ -83,15 +82,8 @@ def _register(own: Operation) -> int:
     number = int.from_bytes(digest, "little", signed=True)
     if number in _kept:
         return number
-    call = entry.Call(
-        order=options.order,
-        prescribed=options.prescribed,
-        frame=options.frame,
-        twist=options.twist,
-        threads=options.threads or int(_core.core_info()["cores"]),
-    )
-    numbers = np.frombuffer(options.tableau or b"")
-    call.tableau, call.tableau_size = numbers.ctypes.data, numbers.size
+    kept: list[Any] = []
+    call = c_options(own, kept)
     given = _Registered(
         run=entry.run_address(),
         kernel=entry.kernel_address(own.kernel),
@@ -99,7 +91,7 @@ def _register(own: Operation) -> int:
         name=own.function.encode(),
         inputs=len(own.inputs),
         outputs=len(own.outputs),
-        marks=options.marks,
+        marks=own.options.marks,
         options=call,
     )
     for k, x in enumerate(own.inputs):
@@ -107,6 +99,6 @@ def _register(own: Operation) -> int:
         given.labels[k] = x.name.encode()
     for k, y in enumerate(own.outputs):
         given.output_rank[k] = len(y.shape)
-    _kept[number] = (own.model, numbers, options, call, given)
+    _kept[number] = (own.model, kept, call, given)
     _library.jounce_jax_register(ctypes.c_int64(number), ctypes.byref(given))
     return number

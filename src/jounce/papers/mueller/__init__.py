@@ -12,6 +12,7 @@ which equation, what the compiled core calls the same number, and which equation
     newton_euler   one body, all representations and frames (eq. 34 to 64)
     recursions     the recursive algorithms (eq. 65 to 76)
     lagrange       closed forms, Christoffel symbols (eq. 77 to 87)
+    forms          forward dynamics in four forms, hybrid and mixed form of any order (Sec. 4, 5.1)
     momentum       momentum formulation (eq. 36, 79)
     sensitivity    derivatives by state, geometry and time (Sec. 6)
     integration    Munthe-Kaas methods (eq. 88, 89)
@@ -30,6 +31,7 @@ from jounce.papers.mueller.accelerations import (
     system_jacobian_rate,
     system_jacobian_rate_factored,
 )
+from jounce.papers.mueller.forms import forward_dynamics, hybrid_series, mixed_series
 from jounce.papers.mueller.geometry import (
     JointFrames,
     column_nodes,
@@ -189,6 +191,7 @@ __all__ = [
     "coriolis_matrix",
     "coriolis_matrix_long",
     "euler_jourdain",
+    "forward_dynamics",
     "forward_kinematics",
     "geometric_columns",
     "geometric_sensitivity",
@@ -196,6 +199,7 @@ __all__ = [
     "hybrid_inertia",
     "hybrid_inertia_rate",
     "hybrid_jacobian_rate2",
+    "hybrid_series",
     "inertia_in_frame",
     "inertia_matrices",
     "instantaneous_screws",
@@ -222,6 +226,7 @@ __all__ = [
     "matrix_X",
     "matrix_a",
     "matrix_b",
+    "mixed_series",
     "momentum",
     "momentum_balance",
     "momentum_rates",

@@ -7,7 +7,7 @@ All functions accept complex arrays, so a complex step through them gives exact 
 
 ==========================  ======================================================
 eq. 8-14                    `first_pass`, `torque_terms`, `RNEA`
-Algorithm 1                 `IDSVA`
+Algorithm 1; Fig. 3         `IDSVA`; `IDSVA_body`
 eq. 25; 26, 27; 29          `mass_dq`; `coriolis_dq`; `gravity_dq`
 eq. 30, 31; 32              `torque_dq`; `torque_dqd`
 Appendix B, P1-P7           `P`
@@ -19,6 +19,7 @@ Table II                    `RNEACR`, `FDCR`, `ABACR`
 """
 
 from jounce.papers.joints import joint_poses
+from jounce.papers.singh.body import IDSVA_body
 from jounce.papers.singh.forward import (
     ABA,
     ABACR,
@@ -75,6 +76,7 @@ __all__ = [
     "Articulated",
     "ForwardPartials",
     "Ground",
+    "IDSVA_body",
     "P",
     "Partials",
     "TorqueTerms",

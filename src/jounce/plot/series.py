@@ -1,59 +1,45 @@
-"""Plots of series: a motion and its derivatives, forces and theirs.
-
-Rows are orders, columns are groups of components with one unit. Matplotlib (extra ``plot``) is
-imported when a function is called, and every function returns its figure::
-
-    from jounce import plot
-
-    figure = plot.motion(model, t, q, motion)
-    figure.savefig("motion.png")
-"""
+"""Plots of series: a motion and its derivatives, forces and theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jounce import lie
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError, MissingExtraError
+from jounce.errors import ArgumentError
 from jounce.lie import twists
 from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
+from jounce.plot._common import beside, finite_array, label_text, legend_columns, panels
+from jounce.plot.columns import Column, force_columns, motion_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Column", "force_columns", "forces", "motion", "motion_columns", "pyplot", "series"]
+__all__ = ["forces", "motion", "series"]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_SOLID = {"linewidth": 2.8, "alpha": 0.45}
-_ALONE = {"linewidth": 1.4}
-_DASHED = {"linewidth": 1.1, "linestyle": (0, (4, 3))}
-_MOST_IN_LEGEND = 12
+_Style = dict[str, Any]
+_SOLID: _Style = {"linewidth": 2.8, "alpha": 0.45}
+_ALONE: _Style = {"linewidth": 1.4}
+_DASHED: _Style = {"linewidth": 1.1, "linestyle": (0, (4, 3))}
+_LIMIT: _Style = {"linewidth": 0.9, "linestyle": (0, (1, 2)), "zorder": 1}
+_BEYOND: _Style = {
+    "color": "red",
+    "linewidth": 4,
+    "alpha": 0.5,
+    "zorder": 1.5,
+    "solid_capstyle": "round",
+}
+_WIDTH, _HEIGHT = 3.7, 1.55
+"""Of a panel, inches."""
+_LINE = 0.175
+"""Of a legend, inches."""
 _NOTHING = 1e-13
 """A panel whose lines span less than this does not zoom in on rounding errors."""
-
-
-class Column(NamedTuple):
-    """Components that share a column of panels."""
-
-    title: str
-    symbol: str
-    """Mathtext of the quantity, for example ``\\omega``; derivatives get dots."""
-    unit: str
-    """Unit of order 0, for example "rad/s" or "N m"."""
-    components: Sequence[int]
-    """Where the components sit on the last axis of the series."""
-    labels: Sequence[str]
-    """A name for each component."""
 
 
 def motion(
@@ -64,6 +50,7 @@ def motion(
     *,
     compare: ArrayLike | None = None,
     twist: str = "body",
+    limits: bool = True,
     title: str | None = None,
 ) -> Figure:
     """Plot coordinates, rates and the derivatives of the rates.
@@ -78,18 +65,21 @@ def motion(
         compare: (n, m, nv) dv/dt and its derivatives, drawn dashed on top; for example what
             `jounce.forward_dynamics_series` returns.
         twist: representation of the free joints' twists, see `jounce.twists`.
+        limits: whether to draw the limits of coordinates and rates, see `series`.
         title: of the figure.
     """
-    x = _array("motion", motion, model.nv)
-    coordinates = _array("q", q, model.nq)
+    x = _orders("motion", motion, model.nv)
+    coordinates = finite_array("q", q, ("n", model.nq))
     rows = [_coordinates(model, coordinates)[:, None], _twists(model, coordinates, x, twist)]
     other = None
     if compare is not None:
-        y = np.concatenate([x[:, :1], _array("compare", compare, model.nv)], axis=1)
+        y = np.concatenate([x[:, :1], _orders("compare", compare, model.nv)], axis=1)
         other = np.full((len(y), y.shape[1] + 1, model.nv), np.nan)
         other[:, 2:] = _twists(model, coordinates, y, twist)[:, 1:]
     columns = motion_columns(model, twist)
-    return series(t, np.concatenate(rows, axis=1), columns, compare=other, below=1, title=title)
+    return series(
+        t, np.concatenate(rows, axis=1), columns, compare=other, below=1, limits=limits, title=title
+    )
 
 
 def forces(
@@ -100,6 +90,7 @@ def forces(
     q: ArrayLike | None = None,
     motion: ArrayLike | None = None,
     twist: str = "body",
+    limits: bool = True,
     title: str | None = None,
 ) -> Figure:
     """Plot generalized forces and their derivatives.
@@ -111,16 +102,23 @@ def forces(
         q: (n, nq) coordinates; needed for representations other than "body".
         motion: (n, m, nv) with m >= k - 1, v and its derivatives; likewise.
         twist: representation of the free joints' wrenches, see `jounce.twists`.
+        limits: whether to draw the limits of the forces, see `series`.
         title: of the figure.
     """
-    x = _array("tau", tau, model.nv)
+    x = _orders("tau", tau, model.nv)
     if twist != "body":
         if q is None or motion is None:
             raise ArgumentError(
                 f"q and motion: needed for wrenches in the {twist!r} representation"
             )
-        x = _wrenches(model, _array("q", q, model.nq), _array("motion", motion, model.nv), x, twist)
-    return series(t, x, force_columns(model, twist), title=title)
+        x = _wrenches(
+            model,
+            finite_array("q", q, ("n", model.nq)),
+            _orders("motion", motion, model.nv),
+            x,
+            twist,
+        )
+    return series(t, x, force_columns(model, twist), limits=limits, title=title)
 
 
 def series(
@@ -130,99 +128,74 @@ def series(
     *,
     compare: ArrayLike | None = None,
     below: int = 0,
+    limits: bool = True,
     title: str | None = None,
 ) -> Figure:
     """Plot a series: a row of panels for each order, a column for each group of components.
+
+    With more groups than orders it is the other way round: a row for each group, with its names
+    at the right.
 
     Args:
         t: (n,) times, s.
         values: (n, orders, width) the quantity and its time derivatives.
         columns: which components go together.
         compare: like `values`, drawn dashed on top; NaN is left out.
-        below: number of rows that come before order 0, as integrals of it.
+        below: number of orders that come before order 0, as integrals of it.
+        limits: whether to draw the limits of the columns: dotted lines, and red where lines are
+            beyond them. Limits far from the lines are not shown.
         title: of the figure.
     """
-    plt = pyplot()
-    time, x = np.asarray(t, float), np.asarray(values, float)
+    time = finite_array("t", t, ("n",))
+    x = finite_array("values", values, (len(time), "orders", "components"))
     other = None if compare is None else np.asarray(compare, float)
-    orders = x.shape[1]
-    figure: Figure
-    figure, axes = plt.subplots(
-        orders,
-        len(columns),
-        sharex=True,
-        squeeze=False,
-        figsize=(4.1 * len(columns) + 0.4, 1.55 * orders + 1.4),
-        layout="constrained",
-    )
+    figure, grid, above = _panels(columns, x.shape[1])
     for j, column in enumerate(columns):
-        for k, panel in enumerate(axes[:, j]):
+        for k in range(x.shape[1]):
+            panel = grid[k, j]
             _draw(panel, time, x[:, k], column, _SOLID if other is not None else _ALONE)
             if other is not None and k < other.shape[1]:
                 _draw(panel, time, other[:, k], column, _DASHED)
+            bounds = column.limits[k] if limits and k < len(column.limits) else None
+            if bounds is not None:
+                _draw_limits(panel, time, x[:, k], column, bounds)
             panel.set_ylabel(_label(column, k - below))
-        _legend(axes[0, j], column)
-        axes[-1, j].set_xlabel("time (s)")
+        _legend(grid[0 if above else -1, j], column, above)
+    for panel in grid[-1] if above else grid[:, -1]:
+        panel.set_xlabel("time (s)")
     figure.align_ylabels()
     if title:
         figure.suptitle(title, fontsize="large")
     return figure
 
 
-def motion_columns(model: Model, twist: str = "body") -> list[Column]:
-    """Columns for the rates of a model: angular and linear ones apart."""
-    return _columns(model, twist, ("\\omega", "v", "\\dot q"), ("rad/s", "m/s"), "twist")
+def _panels(columns: Sequence[Column], orders: int) -> tuple[Figure, Any, bool]:
+    """A figure, its panels by order and column, and whether legends stand above.
 
-
-def force_columns(model: Model, twist: str = "body") -> list[Column]:
-    """Columns for the generalized forces of a model: moments and forces apart."""
-    return _columns(model, twist, ("n", "f", "\\tau"), ("N m", "N"), "wrench")
-
-
-def pyplot() -> Any:
-    """Import matplotlib.pyplot, or say how to install it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("plots need matplotlib: pip install 'jounce[plot]'") from None
-    return plt
-
-
-def _columns(
-    model: Model, twist: str, symbols: tuple[str, str, str], units: tuple[str, str], what: str
-) -> list[Column]:
-    nodes, out = model.nodes, []
-    parts = ("angular", "linear") if what == "twist" else ("moment", "force")
-    for kind, start, joint in zip(nodes.kind, nodes.v_index, nodes.joint, strict=True):
-        name = model.joint_names[joint]
-        if ELEMENTARY[kind] in ("spherical", "free"):
-            own = twist if ELEMENTARY[kind] == "free" else "body"
-            for half in range(1 if ELEMENTARY[kind] == "spherical" else 2):
-                title = f"{name}: {own} {what}, {parts[half]} part"
-                index = range(start + 3 * half, start + 3 * half + 3)
-                out.append(Column(title, symbols[half], units[half], index, "xyz"))
-    for half, kinds in enumerate((("revolute", "helical"), ("prismatic",))):
-        chosen = [i for i, kind in enumerate(nodes.kind) if ELEMENTARY[kind] in kinds]
-        rates = [int(nodes.v_index[i]) for i in chosen]
-        if rates:
-            title = f"{('turning', 'sliding')[half]} joints"
-            labels = [
-                _component_name(model, int(nodes.joint[i]), int(nodes.v_index[i])) for i in chosen
-            ]
-            out.append(Column(title, symbols[2], units[half], rates, labels))
-    return out
-
-
-def _component_name(model: Model, joint: int, rate: int) -> str:
-    own = model.v_slice(joint)
-    name: str = model.joint_names[joint]
-    return name if own.stop - own.start == 1 else f"{name}[{rate - own.start}]"
+    Orders go down and columns across, with legends above; or, where there are more columns than
+    orders, the other way round, with legends at the right. Panels are as high as their legends.
+    """
+    above = orders >= len(columns)
+    shape = (orders, len(columns)) if above else (len(columns), orders)
+    if above:
+        lines = max(
+            -(-len(column.labels) // legend_columns(column.labels, _WIDTH)) for column in columns
+        )
+        heights = [_HEIGHT] * orders
+        size = ((_WIDTH + 0.4) * shape[1] + 0.4, sum(heights) + _LINE * (lines + 2) + 1.0)
+    else:
+        heights = [max(_HEIGHT, _LINE * (len(column.labels) + 2.6)) for column in columns]
+        widest = max(len(label_text(x)) for column in columns for x in (*column.labels, "x" * 24))
+        size = (_WIDTH * shape[1] + 0.085 * widest + 0.6, sum(heights) + 0.8)
+    ratios = {"height_ratios": heights}
+    figure, axes = panels(*shape, size, sharex=True, gridspec_kw=ratios)
+    return figure, axes if above else axes.T, above
 
 
 def _coordinates(model: Model, q: Array) -> Array:
     """Coordinates with one number per rate: rotations as rotation vectors, then positions."""
     out = np.empty((len(q), model.nv))
-    nodes = model.nodes
+    nodes = model.coordinates
     for kind, i, j in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
         if ELEMENTARY[kind] in ("spherical", "free"):
             out[:, j : j + 3] = lie.quat_log(q[:, i : i + 4])
@@ -236,7 +209,7 @@ def _coordinates(model: Model, q: Array) -> Array:
 def _free_joints(model: Model, q: Array) -> list[tuple[slice, Array]]:
     """Where the twist of each free joint sits, and the joint's poses."""
     out = []
-    nodes = model.nodes
+    nodes = model.coordinates
     for kind, i, j in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
         if ELEMENTARY[kind] == "free":
             T = np.zeros((len(q), 4, 4))
@@ -275,22 +248,53 @@ def _draw(panel: Axes, t: Array, x: Array, column: Column, style: dict[str, Any]
         panel.set_ylim(low - reach, high + reach)
 
 
-def _legend(panel: Axes, column: Column) -> None:
-    lines = panel.get_lines()[: len(column.labels)][:_MOST_IN_LEGEND]
-    labels = list(column.labels)[:_MOST_IN_LEGEND]
-    hidden = len(column.labels) - len(labels)
+def _draw_limits(panel: Axes, t: Array, x: Array, column: Column, limits: Array) -> None:
+    """Dotted lines at limits, red below lines that are beyond them.
+
+    Limits that are far from the lines stay outside of the panel.
+    """
+    low, high = panel.get_ylim()
+    reach = 0.6 * (high - low)
+    for value in np.unique(limits[np.isfinite(limits)]):
+        owners = np.flatnonzero((limits == value).any(axis=0))
+        color = f"C{owners[0] % 10}" if len(owners) == 1 else "0.4"
+        panel.axhline(float(value), color=color, **_LIMIT)
+        if low - reach <= value <= high + reach:
+            pad = 0.05 * reach
+            low, high = min(low, float(value) - pad), max(high, float(value) + pad)
+    for k, i in enumerate(column.components):
+        beyond = (x[:, i] < limits[0, k]) | (x[:, i] > limits[1, k])
+        if beyond.any():
+            panel.plot(t, np.where(beyond, x[:, i], np.nan), **_BEYOND)
+    panel.set_ylim(low, high)
+
+
+def _legend(panel: Axes, column: Column, above: bool) -> None:
+    lines = panel.get_lines()[: len(column.labels)]
+    labels = [label_text(name) for name in column.labels]
+    title = label_text(column.title) if len(column.title) < 34 else _two_lines(column.title)
+    if not above:
+        beside(panel, lines, labels, title)
+        return
     panel.legend(
         lines,
         labels,
-        title=column.title + (f" (and {hidden} more)" if hidden else ""),
-        ncols=min(len(labels), 6),
+        title=title,
+        ncols=legend_columns(labels, _WIDTH),
         loc="lower center",
         bbox_to_anchor=(0.5, 1.08),
+        borderaxespad=0,
         frameon=False,
         fontsize="small",
         handlelength=1.2,
         columnspacing=1.0,
     )
+
+
+def _two_lines(title: str) -> str:
+    """Break a long title after its colon, or leave out its middle."""
+    name, colon, rest = title.partition(": ")
+    return f"{label_text(name)}:\n{label_text(rest)}" if colon else label_text(title)
 
 
 def _label(column: Column, order: int) -> str:
@@ -316,10 +320,5 @@ def _unit(unit: str, order: int) -> str:
     return f"{base}/s" + (f"$^{power}$" if power > 1 else "")
 
 
-def _array(name: str, value: ArrayLike, width: int) -> Array:
-    array = np.asarray(value, float)
-    ndim = 2 if name == "q" else 3
-    if array.ndim != ndim or array.shape[-1] != width:
-        expected = f"(n, {width})" if ndim == 2 else f"(n, orders, {width})"
-        raise ArgumentError(f"{name} must have shape {expected}, got {array.shape}")
-    return array
+def _orders(name: str, value: ArrayLike, width: int) -> Array:
+    return finite_array(name, value, ("n", "orders", width))

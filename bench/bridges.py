@@ -1,0 +1,253 @@
+"""Functions inside JAX, PyTorch and CasADi beside the package's own calls, and beside peers there.
+
+What a call costs besides its kernel is measured where it is used: inside a compiled loop (`scan` of JAX,
+a graph of CasADi), less the same loop without the call, less the kernel through the C entry point,
+which a compiled program runs in the same turns. PyTorch has no such loop: there it is the call less
+that of the package. Peers in JAX (MJX, frax) run in the same loops, in 64 bits, on one thread, with
+the XLA flags that frax asks for; MJX runs the smooth dynamics alone (no contacts, limits, actuators).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jounce as jc
+from bench import bridge_peers, compiled, robots
+from bench.report import Report, Steps
+from bench.robots import Robot
+from bench.timing import Call, Effort, Timing, measure, ratio
+
+FLAGS = (
+    "--xla_cpu_multi_thread_eigen=false",
+    "--xla_cpu_scheduler_type=CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",
+)
+LOOP = 200
+BATCH = 1024
+NODES = 50
+
+
+def run(effort: Effort, step: Steps) -> Report:
+    """Each library that is installed."""
+    report = Report("bridges")
+    robot = robots.load("Panda")
+    step("kernels by a compiled program")
+    kernel = _kernel(robot, effort)
+    report.numbers["kernel"] = kernel
+    if _has("jax"):
+        os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
+        _in_jax(report, robot, effort, step, kernel)
+    if _has("torch"):
+        _in_torch(report, robot, effort, step)
+    if _has("casadi"):
+        _in_casadi(report, robot, effort, step, kernel)
+    return report
+
+
+def _has(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def _kernel(robot: Robot, effort: Effort) -> float | None:
+    """Seconds of forward dynamics through the C entry point, the least of some runs."""
+    if compiled.compiler() is None or effort.tiny:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled.ours(robot, robots.states(robot, 64), Path(folder))
+        times = [program.run(["forward_dynamics"], effort.pick(0.05, 0.02, 0.0)) for _ in range(8)]
+    return min(found["forward_dynamics"] for found in times)
+
+
+def _in_jax(
+    report: Report, robot: Robot, effort: Effort, step: Steps, kernel: float | None
+) -> None:
+    """Single calls and batches inside `scan`, values and gradients, beside peers."""
+    import jax
+
+    with jax.enable_x64(True):
+        _single_in_jax(report, robot, effort, step, kernel)
+        _batch_in_jax(report, robot, effort, step)
+
+
+def _scan(function: Any) -> Any:
+    """A compiled loop over states."""
+    import jax
+
+    def loop(*arrays: Any) -> Any:
+        return jax.lax.scan(lambda carry, x: (carry, function(*x)), 0.0, arrays)[1]
+
+    run = jax.jit(loop)
+    return lambda *arrays: jax.block_until_ready(run(*arrays))
+
+
+def _gradient(function: Any) -> Any:
+    """Gradient of the sum of accelerations by q, v and tau."""
+    import jax
+
+    return jax.grad(lambda q, v, tau: function(q, v, tau).sum(), (0, 1, 2))
+
+
+def _single_in_jax(
+    report: Report, robot: Robot, effort: Effort, step: Steps, kernel: float | None
+) -> None:
+    import jax.numpy as jnp
+
+    table = report.table(
+        "Forward dynamics of the Panda inside a compiled loop of JAX, one state at a time",
+        *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
+        note="Loops include reading the states and writing the results; gradients by q, v and tau.",
+    )
+    least = {}
+    for name, model, theirs in bridge_peers.contenders(robot, effort):
+        step(f"JAX, one by one: {name}")
+        at = bridge_peers.states(model, LOOP)
+        arrays = [jnp.asarray(x) for x in at]
+        ours = bridge_peers.ours(model)
+        expected = jc.forward_dynamics(model, *at)
+        by = jc.vjp(jc.forward_dynamics, model, tuple(at), np.ones((LOOP, model.nv)))
+        calls = {"empty": Call(_scan(lambda q, v, tau: tau), arrays)}
+        for who, function in (("ours", ours), (name, theirs)):
+            calls[f"{who}, value"] = Call(_scan(function), arrays)
+            calls[f"{who}, gradient"] = Call(_scan(_gradient(function)), arrays)
+            robots.check(f"{who} in JAX", calls[f"{who}, value"](), expected, 1e-9)
+            robots.check(f"{who} in JAX, by q", calls[f"{who}, gradient"]()[0], by.q, 1e-7)
+        times = measure(calls, effort)
+        report.keep(f"jax/single/{name}", times)
+        empty = times["empty"].best / LOOP
+        per = {key: timing.best / LOOP for key, timing in times.items()}
+        ratios = [ratio(times[f"{name}, {k}"], times[f"ours, {k}"]) for k in ("value", "gradient")]
+        table.add("jounce", per["ours, value"] * 1e6, per["ours, gradient"] * 1e6, "", "")
+        table.add(name, *(per[f"{name}, {k}"] * 1e6 for k in ("value", "gradient")), *ratios)
+        least[name] = [x.value for x in ratios]
+        if "overhead" not in report.numbers and kernel is not None:
+            overhead = (per["ours, value"] - empty - kernel) * 1e6
+            report.numbers["overhead"] = overhead
+            report.target("call inside a loop of JAX, us besides the kernel", "<= 1", overhead)
+    for name, (value, gradient) in least.items():
+        report.target(f"forward dynamics in JAX against {name}, one state", ">= 10", value)
+        report.target(f"its gradient in JAX against {name}, one state", ">= 10", gradient)
+
+
+def _batch_in_jax(report: Report, robot: Robot, effort: Effort, step: Steps) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    size, turns = effort.pick(BATCH, BATCH, 8), 8
+    table = report.table(
+        f"The same in batches of {size}, time per state",
+        *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
+    )
+    for name, model, theirs in bridge_peers.contenders(robot, effort):
+        step(f"JAX, batches: {name}")
+        at = [np.reshape(x, (turns, size, -1)) for x in bridge_peers.states(model, turns * size)]
+        arrays, ours = [jnp.asarray(x) for x in at], bridge_peers.ours(model)
+        calls = {"native": Call(_natively, (model, at))}
+        for who, function in (("ours", ours), (name, jax.vmap(theirs))):
+            calls[f"{who}, value"] = Call(_scan(function), arrays)
+            calls[f"{who}, gradient"] = Call(_scan(_gradient(function)), arrays)
+        times = measure(calls, effort)
+        report.keep(f"jax/batch/{name}", times)
+        scale = 1e6 / (turns * size)
+        ratios = [ratio(times[f"{name}, {k}"], times[f"ours, {k}"]) for k in ("value", "gradient")]
+        own = ratio(times["ours, value"], times["native"])
+        table.add("jounce, native", times["native"].best * scale, "", f"1 / {own}", "")
+        for who, found in (("ours", ("", "")), (name, ratios)):
+            shown = (times[f"{who}, {k}"].best * scale for k in ("value", "gradient"))
+            table.add("jounce" if who == "ours" else who, *shown, *found)
+        report.target(f"batch in JAX over a native batch (beside {name})", "<= 1.1", own.value)
+        for kind, x in zip(("value", "gradient"), ratios, strict=True):
+            report.target(f"{kind} in JAX against {name}, batches", ">= 10", x.value)
+
+
+def _natively(model: jc.Model, at: list[Any]) -> list[Any]:
+    """Batch after batch, without JAX; results are kept."""
+    return [jc.forward_dynamics(model, *x) for x in zip(*at, strict=True)]
+
+
+def _in_torch(report: Report, robot: Robot, effort: Effort, step: Steps) -> None:
+    """Calls of PyTorch beside those of the package."""
+    import torch
+
+    from jounce.interop import torch as jtorch
+
+    step("PyTorch")
+    torch.set_num_threads(1)
+    table = report.table(
+        "Forward dynamics of the Panda in PyTorch",
+        *("states", "jounce, us", "PyTorch, us", "with backward, us", "ratio of values"),
+    )
+    for size in (1, effort.pick(BATCH, BATCH, 8)):
+        at = robots.states(robot, *(() if size == 1 else (size,))).ours("q v tau")
+        tensors = [torch.tensor(x) for x in at]
+        leaves = [x.clone().requires_grad_() for x in tensors]
+
+        def backward(leaves: Any = leaves) -> Any:
+            return torch.autograd.grad(jtorch.forward_dynamics(robot.model, *leaves).sum(), leaves)
+
+        times: dict[str, Timing] = measure(
+            {
+                "ours": Call(jc.forward_dynamics, (robot.model, *at), keep=True),
+                "torch": Call(jtorch.forward_dynamics, (robot.model, *tensors), keep=True),
+                "backward": Call(backward),
+            },
+            effort,
+        )
+        report.keep(f"torch/{size}", times)
+        own = ratio(times["torch"], times["ours"])
+        table.add(size, *(times[k].best * 1e6 for k in ("ours", "torch", "backward")), own)
+        if size == 1:
+            over = (times["torch"].best - times["ours"].best) * 1e6
+            report.target("call of PyTorch, us more than the package's", "<= 25", over)
+        else:
+            report.target("batch in PyTorch over a native batch", "<= 1.1", own.value)
+
+
+def _in_casadi(
+    report: Report, robot: Robot, effort: Effort, step: Steps, kernel: float | None
+) -> None:
+    """Nodes of a graph: callbacks and compiled functions, values and sparse Jacobians."""
+    import casadi as ca
+
+    from jounce.interop import casadi as jca
+
+    step("CasADi")
+    model = robot.model
+    at = robots.states(robot).ours("q v tau")
+    ways = {"callback": jca.function("forward_dynamics", model)}
+    if compiled.compiler() is not None and not effort.tiny:
+        ways["compiled"] = jca.function("forward_dynamics", model, compiled=True)
+    ways["graph of CasADi (SX)"] = bridge_peers.casadi_graph(model)
+    x = [ca.MX.sym(name, len(value)) for name, value in zip("qvt", at, strict=True)]
+    calls = {"empty": Call(ca.Function("empty", x, [x[2]]), at)}
+    for name, function in ways.items():
+        tau = x[2]
+        for _ in range(NODES):
+            tau = function(x[0], x[1], tau)
+        jacobian = ca.horzcat(*(ca.jacobian(function(*x), part) for part in x))
+        calls[f"{name}, value"] = Call(ca.Function("value", x, [tau]), at)
+        calls[f"{name}, Jacobian"] = Call(ca.Function("jacobian", x, [jacobian]), at)
+        robots.check(f"CasADi, {name}", np.ravel(function(*at)), jc.forward_dynamics(model, *at), 1e-9)
+    times = measure(calls, effort)
+    report.keep("casadi", times)
+    empty = times["empty"].best
+    table = report.table(
+        "Forward dynamics of the Panda as a node of a graph of CasADi",
+        *("how", "value, us", "besides the kernel, us", "Jacobian by q, v, tau, us"),
+        note="The graph of scalar expressions (SX) is evaluated by CasADi's virtual machine.",
+    )
+    for name in ways:
+        value = (times[f"{name}, value"].best - empty) / NODES * 1e6
+        over = value - kernel * 1e6 if kernel is not None and "graph" not in name else ""
+        table.add(name, value, over, (times[f"{name}, Jacobian"].best - empty) * 1e6)
+        if name == "compiled" and kernel is not None:
+            report.target("compiled node of CasADi, us besides the kernel", "<= 0.5", over)
+    best = min(key for key in ways if "graph" not in key)
+    best = "compiled" if "compiled" in ways else best
+    for kind in ("value", "Jacobian"):
+        times_ours = times[f"graph of CasADi (SX), {kind}"].best / times[f"{best}, {kind}"].best
+        report.numbers[f"SX graph over {best}, {kind}"] = times_ours

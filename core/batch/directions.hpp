@@ -1,0 +1,96 @@
+// Directional derivatives of one state along many directions, in closed form where a kernel has one: what
+// belongs to the state is computed once, as plain numbers, and the directions fill the lanes.
+//
+// `directions_kernel<K, Closed>` takes and gives what `Jvp<K>` does, and leaves to it the calls in which
+// states differ or the model changes. K has one output, a number for each rate. `Closed` has a workspace
+// `Work` and
+//   static int run(tree, in, tangents, value, derivative, work)
+// with inputs as doubles, tangents as packs, null where not given; it returns a singular node or -1.
+#pragma once
+
+#include "jounce/batch/jvp.hpp"
+
+namespace jounce {
+namespace batch {
+
+template <class K, class Closed>
+struct DirectionsLayout {
+  Fetched<double> inputs;
+  Wide *tangents[kMostInputs], *derivative;
+  double* value;
+  typename Closed::Work work;
+
+  DirectionsLayout(const Tree<double>& tree, Arena& arena)
+      : inputs(K::signature, tree, {tree, Extent{}}, arena),
+        derivative(arena.take<Wide>(tree.nv)),
+        value(arena.take<double>(tree.nv)),
+        work(tree, arena) {
+    constexpr const Signature& s = Jvp<K>::signature;
+    const Sizes sizes(tree, Extent{});
+    for (int k = 0; k < K::signature.inputs.count; ++k) {
+      tangents[k] = arena.take<Wide>(entries(s.inputs[K::signature.inputs.count + k].shape, sizes));
+    }
+  }
+};
+
+// Whether all directions are those of one state, and the model stays as it is.
+template <class K>
+inline bool have_one_state(const Call& call) {
+  constexpr int n = K::signature.inputs.count;
+  for (int k = 0; k < n; ++k) {
+    if (call.in[k] && call.in_step[k] && call.states > 1) return false;
+  }
+  return !call.in[2 * n];
+}
+
+// The tangents of `count` directions; false if they are not finite.
+template <class K>
+inline bool load_tangents(const Call& call, std::ptrdiff_t first, int count, Wide* const* to,
+                          const Wide** given) {
+  constexpr int n = K::signature.inputs.count;
+  for (int k = 0; k < n; ++k) {
+    const int from = n + k;
+    given[k] = call.in[from] ? to[k] : nullptr;
+    if (!given[k]) continue;
+    load(call.in[from] + first * call.in_step[from], call.in_step[from], count, call.in_size[from], to[k]);
+    if (!all_finite(reinterpret_cast<const double*>(to[k]), lanes<Wide> * call.in_size[from])) return false;
+  }
+  return true;
+}
+
+template <class K, class Closed>
+Failure run_directions(const Call& call, std::ptrdiff_t first, int count, char* block) {
+  if (!have_one_state<K>(call)) return run_states<Jvp<K, true>>(call, first, count, block);
+  const int nv = call.tree->nv;
+  Arena arena(block);
+  DirectionsLayout<K, Closed> layout(*call.tree, arena);
+  if (const auto bad = fetch(K::signature, call, first, 1, layout.inputs)) return {bad, first, -1};
+  const Wide* tangents[kMostInputs];
+  if (!load_tangents<K>(call, first, count, layout.tangents, tangents)) return {Failure::not_finite, first, -1};
+  const int singular =
+      Closed::run(*call.tree, layout.inputs.at, tangents, layout.value, layout.derivative, layout.work);
+  if (singular >= 0) return {Failure::singular, first, singular};
+  store(layout.derivative, count, nv, call.out[1] + first * call.out_step[1], call.out_step[1]);
+  for (std::ptrdiff_t i = first; i < first + count; ++i) {
+    std::memcpy(call.out[0] + i * call.out_step[0], layout.value, nv * sizeof(double));
+    if (all_finite(layout.value, nv) && all_finite(call.out[1] + i * call.out_step[1], nv)) continue;
+    return {Failure::overflow, i, -1};
+  }
+  return {};
+}
+
+template <class K, class Closed>
+std::size_t directions_bytes(const Tree<double>& tree, Extent extent, bool wide) {
+  Arena arena;
+  DirectionsLayout<K, Closed> layout(tree, arena);
+  const std::size_t other = bytes<Jvp<K, true>>(tree, extent, wide);
+  return arena.used() > other ? arena.used() : other;
+}
+
+}  // namespace batch
+
+template <class K, class Closed>
+inline constexpr Kernel directions_kernel{&Jvp<K, true>::signature, batch::directions_bytes<K, Closed>,
+                                          batch::run_directions<K, Closed>};
+
+}  // namespace jounce

@@ -1,0 +1,93 @@
+"""What the plots share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jounce._types import Array, ArrayLike
+from jounce.errors import ArgumentError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["beside", "finite_array", "label_text", "legend_columns", "panels", "pyplot"]
+
+_LONGEST = 34
+_LETTER = 0.075
+"""Width of a letter of a small font, inches."""
+
+
+def pyplot() -> Any:
+    """Import matplotlib.pyplot, or say how to install it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("plots need matplotlib: pip install 'jounce[plot]'") from None
+    return plt
+
+
+def panels(
+    rows: int, columns: int, size: tuple[float, float], **options: Any
+) -> tuple[Figure, Any]:
+    """A figure of that size in inches, and its panels (rows, columns)."""
+    figure: Figure
+    figure, axes = pyplot().subplots(
+        rows, columns, squeeze=False, figsize=size, layout="constrained", **options
+    )
+    return figure, axes
+
+
+def finite_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return an array of that shape; words stand for any length.
+
+    Raises:
+        ArgumentError: it has another shape, or is no array of numbers.
+    """
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be numbers, got {value!r:.60}") from None
+    fits = array.ndim == len(shape) and all(
+        isinstance(wanted, str) or wanted == got
+        for wanted, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+        raise ArgumentError(f"{name} must have shape {wanted}, got {array.shape}")
+    return array
+
+
+def label_text(name: str) -> str:
+    """A name as matplotlib shows it: no mathematics, nothing hidden, long ones without middle."""
+    if len(name) > _LONGEST:
+        half = _LONGEST // 2
+        name = f"{name[:half]}…{name[-half + 1 :]}"
+    shown = name.replace("$", r"\$")
+    return f"\u200b{shown}" if shown.startswith("_") else shown
+
+
+def legend_columns(labels: Sequence[str], inches: float) -> int:
+    """How many columns of a legend fit into a width."""
+    widest = max((len(label) for label in labels), default=1) * _LETTER + 0.45
+    return max(1, min(len(labels), int(inches / widest)))
+
+
+def beside(panel: Axes, lines: Sequence[Any], labels: Sequence[str], title: str) -> None:
+    """Put a legend at the right of a panel."""
+    panel.legend(
+        lines,
+        labels,
+        title=title,
+        loc="upper left",
+        bbox_to_anchor=(1.02, 1.04),
+        borderaxespad=0,
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+        alignment="left",
+        handlelength=1.2,
+    )

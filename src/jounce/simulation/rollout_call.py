@@ -1,0 +1,221 @@
+"""A rollout as its kernel takes it, part by part, and what it says where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, ArrayLike
+from jounce.dynamics import forward_dynamics, hybrid_dynamics
+from jounce.errors import ArgumentError, DivergenceError
+from jounce.model import Model
+from jounce.model._checks import check_choice
+from jounce.simulation.control import Control, ControlInputs, control_inputs
+from jounce.simulation.held_rows import HeldRows, held_rows
+from jounce.simulation.manifold import Manifold
+from jounce.simulation.methods import Geometric, Method, find_stepper
+
+__all__ = ["HOLDS", "RolloutCall", "rollout_call", "time_step"]
+
+_rollout = _core.raw("explicit_rollout", "rollout")
+_constrained: Any = _core.raw("constrained_rollout", "rollout")
+HOLDS = ("zero", "first")
+
+
+def rollout_call(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None,
+    method: str,
+    every: int,
+    hold: str,
+    control: Control | None,
+    manifold: Manifold | None = None,
+) -> RolloutCall:
+    """Return a rollout as its kernel takes it.
+
+    Raises:
+        ArgumentError: an argument that the kernel does not check is wrong.
+    """
+    chosen = find_stepper(method)
+    check_choice("hold", hold, HOLDS)
+    inputs = control_inputs(model, control, tau)
+    if isinstance(chosen, Geometric):
+        _require_simple(chosen, inputs, manifold)
+    call = RolloutCall(q0, v0, time_step(dt), chosen, every, HOLDS.index(hold), f_ext, inputs)
+    if manifold is None:
+        return call
+    if inputs.prescribed is not None:
+        raise ArgumentError("prescribed joints and constraints do not go together in rollout()")
+    return call._replace(held=held_rows(manifold))
+
+
+def _require_simple(method: Geometric, inputs: ControlInputs, manifold: Manifold | None) -> None:
+    """Refuse what a method does not know."""
+    if manifold is not None:
+        raise ArgumentError(f"method {method.name!r} knows no constraints")
+    if inputs.prescribed is not None:
+        raise ArgumentError(f"method {method.name!r} knows no prescribed joints")
+    if method.tableau is None and (inputs.servo is not None or inputs.passive):
+        raise ArgumentError(
+            f"method {method.name!r} takes forces that do not depend on the rates: no servos, "
+            "passive forces or stops; 'momentum' does"
+        )
+
+
+def time_step(dt: ArrayLike, *, forward: bool = True) -> Array:
+    """Return lengths of steps as an array; if `forward`, they must be positive.
+
+    Raises:
+        ArgumentError: they are no such numbers, or not finite.
+    """
+    try:
+        array = np.asarray(dt)
+    except ValueError:
+        array = np.asarray(None)
+    real = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+    if not real or (forward and not (array > 0).all()):
+        what = "positive finite" if forward else "finite real"
+        raise ArgumentError(f"dt must be {what} numbers, got {dt!r}")
+    return np.asarray(array, float)
+
+
+def _merged(leads: list[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ArgumentError(f"the leading axes {leads} do not broadcast") from None
+
+
+class RolloutCall(NamedTuple):
+    """What a rollout is given."""
+
+    q0: ArrayLike
+    v0: ArrayLike
+    dt: Array
+    method: Method | Geometric
+    every: int
+    hold: int
+    f_ext: ArrayLike | None
+    control: ControlInputs
+    held: Sequence[HeldRows] | None = None
+    """Constraints: the same for all states, or one for each of q0."""
+
+    def run(self, model: Model, **options: Any) -> tuple[Array, Array, Array]:
+        """Call the kernel."""
+        if self.held is not None and len(self.held) != 1:
+            return self._one_by_one(model, **options)
+        tau, prescribed, passive, q_ref, servo = self.control
+        kernel: Any = _rollout
+        choices: tuple[Any, ...] = self.every, self.hold
+        if self.held is not None:
+            assert isinstance(self.method, Method)
+            kernel = _constrained
+            choices = *self.held[0], self.method.packed(), *choices, passive
+        elif isinstance(self.method, Method):
+            choices = self.method.packed(), *choices, prescribed, passive
+        else:
+            kernel = _core.raw(self.method.kernel, "rollout")
+            if self.method.tableau is not None:
+                choices = self.method.tableau.packed(), *choices, passive
+        given = self.q0, self.v0, tau, self.dt, *choices, self.f_ext, q_ref, servo
+        q, v, failed = kernel(model, *given, **options)
+        return q, v, failed
+
+    def _one_by_one(
+        self, model: Model, out: tuple[Array, ...] | None = None, threads: int = 1
+    ) -> tuple[Array, Array, Array]:
+        """States whose constraints have targets of their own."""
+        lead, steps = _merged(self.leads()), np.shape(self.control.tau)[-2] - self.hold
+        if out is None:
+            sizes = (steps // max(1, self.every) + 1,)
+            out = np.empty((*lead, *sizes, model.nq)), np.empty((*lead, *sizes, model.nv))
+            out = *out, np.empty(lead)
+        states = [np.asarray(x, float) for x in (self.q0, self.v0)]
+        q0, v0 = (np.array(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in states)
+        parts = np.ndindex(*lead)
+        calls = [(at, self.alone(at, lead, slice(None))._replace(every=self.every)) for at in parts]
+        for at, call in calls:
+            own = call._replace(q0=q0[at], v0=v0[at]).run(model, threads=threads)
+            for to, x in zip(out, own, strict=True):
+                to[at] = x
+        return out[0], out[1], out[2]
+
+    def leads(self) -> list[tuple[int, ...]]:
+        """Leading axes of each argument."""
+        tau, _, _, q_ref, servo = self.control
+        given = (self.q0, 1), (self.v0, 1), (tau, 2), (self.dt, 0), (self.f_ext, 3), (q_ref, 2)
+        return [np.shape(x)[: np.ndim(x) - n] for x, n in (*given, (servo, 2)) if x is not None]
+
+    def alone(self, at: tuple[Any, ...], lead: tuple[int, ...], rows: slice) -> RolloutCall:
+        """One state of the batch, with some rows of its controls."""
+
+        def own(x: ArrayLike | None, axes: int, some: slice | None = None) -> Any:
+            if x is None:
+                return None
+            array = np.asarray(x, float)
+            mine = np.broadcast_to(array, (*lead, *array.shape[array.ndim - axes :]))[at]
+            return mine if some is None else mine[some]
+
+        control = self.control._replace(
+            tau=own(self.control.tau, 2, rows),
+            q_ref=own(self.control.q_ref, 2, rows),
+            servo=own(self.control.servo, 2),
+        )
+        f_ext, dt, held = own(self.f_ext, 3, rows), own(self.dt, 0), self.held
+        if held is not None and len(held) > 1:
+            which = np.arange(len(held)).reshape(np.shape(self.q0)[:-1])
+            held = [held[int(np.broadcast_to(which, lead)[at])]]
+        return self._replace(dt=dt, every=1, f_ext=f_ext, control=control, held=held)
+
+    def part(self, first: int, last: int) -> RolloutCall:
+        """Return the call for some of the steps."""
+        some = slice(first, last + self.hold)
+
+        def rows(x: ArrayLike | None, axes: int) -> Any:
+            where: tuple[Any, ...] = (..., some, *[slice(None)] * axes)
+            return None if x is None else np.asarray(x)[where]
+
+        control = self.control._replace(
+            tau=rows(self.control.tau, 1), q_ref=rows(self.control.q_ref, 1)
+        )
+        return self._replace(f_ext=rows(self.f_ext, 2), control=control)
+
+    def states(self, model: Model, threads: int, first: int = 0) -> tuple[Array, Array]:
+        """Return coordinates and rates; raise if there are none."""
+        q, v, failed = self.run(model, threads=threads)
+        if np.any(failed >= 0):
+            self.explain(model, q, v, np.asarray(failed), first)
+        return q, v
+
+    def explain(self, model: Model, q: Array, v: Array, failed: Array, first: int = 0) -> None:
+        """Raise what the first state of a batch that failed calls for; steps count from `first`."""
+        lead = failed.shape
+        at = np.unravel_index(int(np.flatnonzero(failed.ravel() >= 0)[0]), lead)
+        k = int(failed[at])
+        row = k // self.every
+        near = self.alone(at, lead, slice(row * self.every, k + self.hold))
+        ends = near._replace(q0=q[at][row], v0=v[at][row]).run(model)
+        last = self.alone(at, lead, slice(k, k + 1))
+        wrenches = None if last.f_ext is None else np.asarray(last.f_ext)[0]
+        with suppress(ArgumentError):  # numbers too large for an acceleration
+            state = model, ends[0][-1], ends[1][-1]
+            if last.control.prescribed is None:
+                forward_dynamics(*state, np.asarray(last.control.tau)[0], wrenches)
+            else:
+                rows = np.asarray(last.control.tau)[0]
+                hybrid_dynamics(*state, rows, rows, last.control.prescribed, wrenches)
+        where = f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
+        lost = "" if self.held is None else ", or too far from its constraints"
+        raise DivergenceError(
+            f"step {first + k} of the rollout leads to numbers that are not finite{lost}{where}: "
+            "take a shorter dt, a method of higher order, or smaller forces; on_failure='mark' "
+            "lets the other states go on"
+        )
