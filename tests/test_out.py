@@ -62,6 +62,8 @@ def given(name):
     chosen = {p: known[p] for p in wanted}
     if name in ("linearize", "linearize_step"):  # have no out under constraints
         del chosen["constraints"]
+    if name in ("rollout", "step"):  # see tests/simulation/test_constrained_rollout.py
+        del chosen["constraints"]
     if name == "linearize_step":
         del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py
     if name.startswith("constrained_inverse"):

@@ -50,7 +50,8 @@ def test_demo_returns_the_input_and_draws(
     assert "Round trip" in printed
     assert "Time per call" in printed
     names = {path.name: path.stat().st_size for path in out.iterdir()}
-    assert names.keys() == {"fig3a_motion.png", "fig3b_forces.png", "fig4_scaling.png"}
+    figures = {"fig3a_motion.png", "fig3b_forces.png", "fig4_scaling.png", "robot.png"}
+    assert names.keys() == figures | {"robot.html"}
     assert min(names.values()) > 20_000
 
 

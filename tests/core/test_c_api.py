@@ -136,7 +136,7 @@ IN_TIME = {
     name
     for name in _core.kernel_names()
     if MOTION & {*_core.signature(name)["options"]}
-    or any("times" in axes for axes in _core.signature(name)["input_axes"].values())
+    or any({"times", "records"} & {*axes} for axes in _core.signature(name)["input_axes"].values())
 }
 """Kernels that take what a C call cannot tell."""
 

@@ -88,10 +88,27 @@ def test_batches_share_registers_and_change_nothing():
     out = np.empty_like(together.q), np.empty_like(together.v)
     jc.rollout(model, q, v, rows, dt, constraints=held, out=out)
     np.testing.assert_array_equal(out[0], together.q)
+    jc.rollout(model, starts, v, rows, dt, constraints=c, out=out)
+    np.testing.assert_array_equal(out[1], apart.v)
     for k in range(19):
         alone = jc.rollout(model, q, v, rows[k], dt[k], constraints=held)
         for many in (together, apart):
             assert_close(model, (many.q[k], many.v[k]), alone, 1e-13)
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one pose", "poses of their own"])
+def test_out_is_checked_before_anything_is_computed(same):
+    model, q, v, c = pendulum()
+    starts = np.stack([q, q if same else 1.5 * q])
+    rows = np.zeros((2, 3, model.nv))
+    good = jc.rollout(model, starts, v, rows, 0.01, constraints=c)
+    for wrong in (good.q[:1], good.q.astype("f4"), good.q[..., ::-1], good.q.tolist()):
+        rates = np.full_like(good.v, 7.0)
+        with pytest.raises(ValueError, match="out must be"):
+            jc.rollout(model, starts, v, rows, 0.01, constraints=c, out=(wrong, rates))
+        assert (rates == 7.0).all()
+    with pytest.raises(ValueError, match="real numbers"):
+        jc.rollout(model, starts * 1j, v, rows, 0.01, constraints=c)
 
 
 @pytest.mark.parametrize("method", ["rkmk4", "taylor"])

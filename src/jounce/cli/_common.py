@@ -211,7 +211,7 @@ def _named(found: Any, name: str) -> Any:
         return found[name]
     if len(names) == 1:
         return found[names[0]]
-    raise ValueError(f"it has arrays named {', '.join(names)}, none of them {name!r}")
+    raise ArgumentError(f"it has arrays named {', '.join(names)}, none of them {name!r}")
 
 
 def _read_npz(path: Path, name: str) -> Any:
@@ -227,7 +227,7 @@ def _read_csv(path: Path, name: str) -> Any:
     except ValueError:
         chosen = [k for k, word in enumerate(head) if word.split("[")[0].strip() == name]
         if not chosen:
-            raise ValueError(f"it has no columns named {name} or {name}[...]") from None
+            raise ArgumentError(f"it has no columns named {name} or {name}[...]") from None
         return np.loadtxt(path, delimiter=",", skiprows=1, usecols=chosen, ndmin=2)
     return np.loadtxt(path, delimiter=",", ndmin=2)
 

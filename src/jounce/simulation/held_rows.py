@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_complex
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
@@ -60,6 +61,7 @@ def rollout_manifold(
 
 
 def _rows(name: str, x: ArrayLike, size: int) -> Array:
+    refuse_complex(f"{name}0", x)
     rows = np.asarray(x, float)
     if rows.ndim < 1 or rows.shape[-1] != size:
         raise ArgumentError(f"{name}0 must have shape (..., {size}), got {rows.shape}")

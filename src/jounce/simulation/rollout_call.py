@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.out import require_out
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import forward_dynamics, hybrid_dynamics
 from jounce.errors import ArgumentError, DivergenceError
@@ -134,19 +135,22 @@ class RolloutCall(NamedTuple):
     ) -> tuple[Array, Array, Array]:
         """States whose constraints have targets of their own."""
         lead, steps = _merged(self.leads()), np.shape(self.control.tau)[-2] - self.hold
-        if out is None:
-            sizes = (steps // max(1, self.every) + 1,)
-            out = np.empty((*lead, *sizes, model.nq)), np.empty((*lead, *sizes, model.nv))
-            out = *out, np.empty(lead)
+        stored = steps // max(1, self.every) + 1
+        shapes = [(*lead, stored, model.nq), (*lead, stored, model.nv), lead]
+        if out is not None:
+            require_out(out, shapes)
+        found = [np.empty(shape) for shape in shapes]
         states = [np.asarray(x, float) for x in (self.q0, self.v0)]
-        q0, v0 = (np.array(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in states)
-        parts = np.ndindex(*lead)
-        calls = [(at, self.alone(at, lead, slice(None))._replace(every=self.every)) for at in parts]
-        for at, call in calls:
+        q0, v0 = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in states)
+        for at in np.ndindex(*lead):
+            call = self.alone(at, lead, slice(None))._replace(every=self.every)
             own = call._replace(q0=q0[at], v0=v0[at]).run(model, threads=threads)
-            for to, x in zip(out, own, strict=True):
+            for to, x in zip(found, own, strict=True):
                 to[at] = x
-        return out[0], out[1], out[2]
+        for to, x in zip(out or (), found, strict=False):
+            to[...] = x
+        q, v, failed = out or found
+        return q, v, failed
 
     def leads(self) -> list[tuple[int, ...]]:
         """Leading axes of each argument."""

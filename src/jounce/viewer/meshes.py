@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import Array
-from jounce.errors import MissingExtraError, ModelWarning
+from jounce.errors import ArgumentTypeError, MissingExtraError, ModelWarning
 from jounce.io.geometry import (
     Box,
     Capsule,
@@ -85,7 +85,7 @@ def triangles(shape: Shape) -> Piece:
         case Plane(size):
             x, y = (side or _UNLIMITED for side in size)
             return _piece(make.box(extents=(x, y, 1e-4)), flat=True)
-    raise TypeError(f"{shape!r} is a file")
+    raise ArgumentTypeError(f"{shape!r} is a file")
 
 
 def _piece(mesh: Any, flat: bool = False) -> Piece:
