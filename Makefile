@@ -1,4 +1,4 @@
-# make demo | test | examples | docs | bench | native-bench | lint: each sets up what it needs in .venv and build/.
+# make demo | test | browser | examples | docs | bench | native-bench | lint: each sets up what it needs in .venv and build/.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test torch examples docs bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test browser torch examples docs bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -55,6 +55,11 @@ demo: build
 
 test: $(VENV)/.test-$(ISA)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The viewer and the documentation in Chromium, which tools/browser.sh installs.
+browser: $(VENV)/.test-$(ISA)
+	tools/browser.sh
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m browser tests/viewer tests/test_site.py
 
 TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)

@@ -25,7 +25,10 @@ for needed in ("zensical", "mkdocstrings", "ziamath"):
     pytest.importorskip(needed, reason="the extra `docs` is not installed")
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.filterwarnings("ignore:connect:DeprecationWarning")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.filterwarnings("ignore:connect:DeprecationWarning"),
+]
 """Of websockets, which older versions do not give a way around."""
 
 

@@ -13,9 +13,12 @@ import jounce as jc
 
 pytest.importorskip("viser")
 imageio = pytest.importorskip("imageio.v3")
-pytestmark = pytest.mark.skipif(
-    browser.find() is None, reason="no Chromium is installed; tools/browser.sh does it"
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        browser.find() is None, reason="no Chromium is installed; tools/browser.sh does it"
+    ),
+]
 
 SIZE = 900, 600
 MIDDLE = np.s_[100:500, 250:560, :3]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import Array
-from jounce.errors import ArgumentTypeError, MissingExtraError, ModelWarning
+from jounce.errors import ArgumentTypeError, MissingExtraError, ModelWarning, UnknownNameError
 from jounce.io.geometry import (
     Box,
     Capsule,
@@ -182,7 +182,7 @@ class _Beside(Mapping[str, bytes]):
     def __getitem__(self, name: str) -> bytes:
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder) or not path.is_file():
-            raise KeyError(name)
+            raise UnknownNameError(f"{name} is not in the folder of the mesh")
         return path.read_bytes()
 
     def __iter__(self) -> Iterator[str]:
