@@ -414,6 +414,7 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
   }
   if (!fits_memory(s, arguments, call, batch)) return false;
   call.states = 1;
+  call.is_batch = batch.axes > 0;
   for (int i = 0; i < batch.axes; ++i) call.states *= batch.dims[i];
   for (int k = 0; k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);

@@ -37,6 +37,7 @@ struct Call {
   int rows = -1;              // of constraints, likewise
   std::ptrdiff_t records = -1;  // of their table, likewise
   std::ptrdiff_t states = 1;
+  bool is_batch = false;  // even if it has but one state
   const double* in[kMostInputs];  // null: not given
   std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
   double* out[kMostOutputs];

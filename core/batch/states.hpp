@@ -46,8 +46,9 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
   RunLayout<K, S> layout(*call.tree, call.extent(), arena);
   if (const auto bad = fetch(K::signature, call, first, count, layout.inputs)) return {bad, first, -1};
   if constexpr (K::signature.branches && lanes<S> == 1) {
-    // Of a batch, all states are computed alike: those that fill no pack too.
-    const bool alone = call.states == 1 && call.tree->branched;
+    // Of a batch, all states are computed alike: those that fill no pack too, and the last one of a
+    // sweep that is all of its block.
+    const bool alone = call.states == 1 && !call.is_batch && call.tree->branched;
     if (alone && ran_in_branches<K>(call, first, layout.inputs.at, arena)) return {};
   }
   if constexpr (lanes<S> == 1) {

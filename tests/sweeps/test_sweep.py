@@ -32,6 +32,18 @@ def test_compiled_functions_give_the_bits_of_one_call(executor):
     assert same(found, jc.jacobian(ROBOT, Q, body, "hybrid"))
 
 
+@pytest.mark.parametrize("states", [17, 18, 33])
+def test_a_rest_of_one_state_is_computed_as_the_others(states):
+    """Robots with branches have another way for one state that is no batch."""
+    robot = jc.models.quadruped()
+    rng = np.random.default_rng(states)
+    q = jc.random_configuration(robot, rng, states)
+    v, a = rng.standard_normal((2, states, robot.nv))
+    once = jc.inverse_dynamics(robot, q, v, a)
+    assert same(jc.sweep(jc.inverse_dynamics, robot, (q, v, a)), once)
+    assert same(jc.inverse_dynamics(robot, q[-1:], v[-1:], a[-1:]), once[-1:])
+
+
 def test_several_results_come_as_the_function_returns_them(executor):
     found = jc.sweep(jc.linearize, ROBOT, (Q, V, A), executor)
     once = jc.linearize(ROBOT, Q, V, A)  # a portion at a time, which ends where packs end
