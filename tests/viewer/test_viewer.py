@@ -162,6 +162,7 @@ def test_playback_advances_and_starts_again(arm, show):
     viewer.panel._play.value = True
     until(lambda: seen.add(viewer.time) or len(seen) > 2)
     viewer.panel._play.value = False
+    assert all(motion.t[0] <= time <= motion.t[-1] for time in seen)
 
 
 def test_a_trajectory_has_its_own_derivatives(arm):
