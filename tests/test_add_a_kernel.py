@@ -112,17 +112,17 @@ def follow(page: list[Step], copy: Path) -> None:
 def kernel_lists(copy: Path, changed: list[Path]) -> str:
     """The lists of kernels that `changed` does not define, from the installed core."""
     declared = re.findall(
-        r"^KernelList (\w+)\(\);", (copy / "core/kernels/list.hpp").read_text(), re.M
+        r"^KernelList (\w+)\((Plain|Duals)\);", (copy / "core/kernels/list.hpp").read_text(), re.M
     )
     sources = "".join(path.read_text() for path in changed)
-    own = [name for name in declared if f"KernelList {name}() {{" in sources]
-    others = [name for name in declared if name not in own]
-    assert own
+    own = sorted({name for name, _ in declared if f"KernelList {name}(Pass) {{" in sources})
+    others = [f"{name}({which})" for name, which in declared if name not in own]
     assert others
     assert len(own) == 1, "compile all of them, or change `compiled` below"
-    code = INSTALLED_KERNELS.replace("compiled()", f"{own[0]}()")
-    ends = [f"KernelList {name}() {{ return {{}}; }}" for name in others[1:]]
-    ends.append(f"KernelList {others[0]}() {{ return installed(); }}")
+    compiled = f"numbered({{{own[0]}(Plain{{}}), {own[0]}(Duals{{}})}})"
+    code = INSTALLED_KERNELS.replace("compiled()", compiled)
+    ends = [f"KernelList {name} {{ return {{}}; }}" for name in others[1:]]
+    ends.append(f"KernelList {others[0]} {{ return installed(); }}")
     return code + "namespace jounce {\n" + "\n".join(ends) + "\n}\n"
 
 
@@ -139,12 +139,16 @@ def build(page: list[Step], copy: Path) -> Path:
     library = place / Path(jc.get_library()).name
     isa = jc.core_info()["isa"]
     march = {"generic": [], "native": ["-march=native"]}.get(isa, [f"-march=x86-64-{isa}"])
+    compiler = [
+        *(COMPILER, "-std=c++20", "-O0", "-fPIC", "-pthread", *march),
+        *("-fno-strict-aliasing", "-fvisibility=hidden", "-Wno-psabi", "-I", include),
+    ]
+    duals = copy / "duals.o"
+    subprocess.run([*compiler, "-DJOUNCE_DUALS", "-c", *changed, "-o", duals], check=True)
     subprocess.run(
         [
-            *(COMPILER, "-std=c++20", "-O0", "-fPIC", "-shared", "-pthread", *march),
-            *("-fno-strict-aliasing", "-fvisibility=hidden", "-Wno-psabi", "-I", include),
-            *(f'-DINSTALLED="{jc.get_library()}"', *sources, *(copy / "core/batch").glob("*.cpp")),
-            *("-o", library, "-ldl"),
+            *(*compiler, "-shared", f'-DINSTALLED="{jc.get_library()}"', *sources),
+            *(*(copy / "core/batch").glob("*.cpp"), duals, "-o", library, "-ldl"),
         ],
         check=True,
     )

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jounce/batch/model_tangent.hpp"
+#include "jounce/batch/passes.hpp"
 #include "jounce/batch/states.hpp"
 #include "jounce/kinematics/configuration.hpp"
 
@@ -182,17 +183,32 @@ struct Jvp {
   }
 };
 
-// Kernels with their directional derivatives, and others without.
+// Kernels with their directional derivatives, and others; of these, the ones that belong to this pass.
 template <class... K>
 std::vector<Kernel> differentiable(std::vector<Kernel> all = {}) {
-  for (const Kernel& kernel : {kernel_of<K>..., kernel_of<Jvp<K>>...}) all.push_back(kernel);
+  if constexpr (kDuals) {
+    (all.push_back(kernel_of<Jvp<K>>), ...);
+  } else {
+    (all.push_back(kernel_of<K>), ...);
+  }
   return all;
 }
 
 // The same for those whose derivatives are asked for often.
 template <class... K>
 std::vector<Kernel> often_differentiable(std::vector<Kernel> all = {}) {
-  for (const Kernel& kernel : {kernel_of<K>..., kernel_of<Jvp<K, true>>...}) all.push_back(kernel);
+  if constexpr (kDuals) {
+    (all.push_back(kernel_of<Jvp<K, true>>), ...);
+  } else {
+    (all.push_back(kernel_of<K>), ...);
+  }
+  return all;
+}
+
+// Kernels without derivatives.
+template <class... K>
+std::vector<Kernel> others(std::vector<Kernel> all = {}) {
+  if constexpr (!kDuals) (all.push_back(kernel_of<K>), ...);
   return all;
 }
 

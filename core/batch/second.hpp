@@ -142,7 +142,11 @@ struct Second {
 // Kernels of the second derivatives of these, for those that have no first ones in closed form.
 template <class... K>
 std::vector<Kernel> second_derivatives() {
-  return {kernel_of<Second<K>>...};
+  if constexpr (kDuals) {
+    return {kernel_of<Second<K>>...};
+  } else {
+    return {};
+  }
 }
 
 }  // namespace jounce

@@ -150,7 +150,7 @@ struct TaylorStep {
 
 }  // namespace
 
-KernelList adaptive_kernels() {
+KernelList adaptive_kernels(Plain) {
   return {kernel_of<EmbeddedMotion>, kernel_of<TaylorMotion>, kernel_of<TaylorStep>};
 }
 

@@ -91,7 +91,7 @@ struct CentroidalMomentumDerivatives {
 
 }  // namespace
 
-KernelList center_of_mass_kernels() {
+KernelList center_of_mass_kernels(Pass) {
   return differentiable<CenterOfMass, CenterOfMassJacobian, CenterOfMassJacobianRate,
                         CenterOfMassDerivatives, SubtreeCentersOfMass, CentroidalMomentumDerivatives>(
       second_derivatives<CenterOfMassJacobian, SubtreeCentersOfMass>());

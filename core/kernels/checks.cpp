@@ -25,6 +25,6 @@ struct CheckState {
 
 }  // namespace
 
-KernelList check_kernels() { return {kernel_of<CheckState>}; }
+KernelList check_kernels(Plain) { return {kernel_of<CheckState>}; }
 
 }  // namespace jounce

@@ -120,11 +120,10 @@ struct DifferenceDerivatives {
 
 }  // namespace
 
-KernelList configuration_kernels() {
+KernelList configuration_kernels(Pass) {
   return differentiable<Integrate, Difference, Interpolate, Normalize, CoordinateRates,
                         IntegrateDerivatives, DifferenceDerivatives>(
-      {kernel_of<IntegrateBlocks>, kernel_of<Second<Interpolate>>, kernel_of<Second<Normalize>>,
-       kernel_of<Second<CoordinateRates>>});
+      others<IntegrateBlocks>(second_derivatives<Interpolate, Normalize, CoordinateRates>()));
 }
 
 }  // namespace jounce

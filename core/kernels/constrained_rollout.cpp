@@ -40,6 +40,6 @@ struct ConstrainedRollout {
 
 }  // namespace
 
-KernelList constrained_rollout_kernels() { return {kernel_of<ConstrainedRollout>}; }
+KernelList constrained_rollout_kernels(Plain) { return {kernel_of<ConstrainedRollout>}; }
 
 }  // namespace jounce

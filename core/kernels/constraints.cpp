@@ -228,7 +228,7 @@ struct OperationalInertia {
 
 }  // namespace
 
-KernelList constraint_kernels() {
+KernelList constraint_kernels(Plain) {
   return {kernel_of<ConstraintRows>, kernel_of<ConstraintRowDerivatives>, kernel_of<ConstrainedForward>,
           kernel_of<ConstrainedLocal>, kernel_of<ConstrainedJump>, kernel_of<ConstrainedForwardDerivatives>,
           kernel_of<ConstrainedJumpDerivatives>, kernel_of<ConstrainedSeries>,

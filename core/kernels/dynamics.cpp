@@ -111,15 +111,14 @@ struct HybridDynamics {
 
 }  // namespace
 
-KernelList dynamics_kernels() {
-  KernelList all = often_differentiable<BiasForces, GravityForces, HybridDynamics>(
+KernelList dynamics_kernels(Pass) {
+  KernelList all = others<InverseDynamics, ForwardDynamics>(
       second_derivatives<InverseDynamics, BiasForces, ForwardDynamics, HybridDynamics>());
-  for (const Kernel& kernel : {kernel_of<InverseDynamics>, kernel_of<ForwardDynamics>,
-                               directions_kernel<InverseDynamics, InverseDirections>,
-                               directions_kernel<ForwardDynamics, ForwardDirections>}) {
-    all.push_back(kernel);
+  if constexpr (kDuals) {
+    all.push_back(directions_kernel<InverseDynamics, InverseDirections>);
+    all.push_back(directions_kernel<ForwardDynamics, ForwardDirections>);
   }
-  return all;
+  return often_differentiable<BiasForces, GravityForces, HybridDynamics>(all);
 }
 
 }  // namespace jounce

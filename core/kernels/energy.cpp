@@ -58,7 +58,7 @@ struct Momentum {
 
 }  // namespace
 
-KernelList energy_kernels() {
+KernelList energy_kernels(Pass) {
   return differentiable<KineticEnergy, KineticEnergyDerivatives, PotentialEnergy, Momentum<false>,
                         Momentum<true>>(
       second_derivatives<KineticEnergy, Momentum<false>>());

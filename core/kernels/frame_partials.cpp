@@ -63,7 +63,7 @@ struct JacobianDerivatives {
 
 }  // namespace
 
-KernelList frame_partials_kernels() {
+KernelList frame_partials_kernels(Pass) {
   return differentiable<BodyTwistDerivatives, BodyAccelerationDerivatives, JacobianDerivatives<1>,
                         JacobianDerivatives<2>>();
 }

@@ -50,7 +50,7 @@ struct JacobianSeries {
 
 }  // namespace
 
-KernelList frame_series_kernels() {
+KernelList frame_series_kernels(Pass) {
   return differentiable<BodyPoseSeries, BodyMotionSeries, JacobianSeries>();
 }
 

@@ -165,10 +165,10 @@ struct InverseDynamicsSecondDerivatives {
 
 }  // namespace
 
-KernelList hessian_kernels() {
+KernelList hessian_kernels(Pass) {
   return differentiable<InverseDynamicsHessian, ForwardDynamicsHessian,
                         InverseDynamicsSecondDerivatives>(
-      {kernel_of<InverseDynamicsVjp>, kernel_of<ForwardDynamicsVjp>});
+      others<InverseDynamicsVjp, ForwardDynamicsVjp>());
 }
 
 }  // namespace jounce

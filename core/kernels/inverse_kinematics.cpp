@@ -51,6 +51,6 @@ struct InverseKinematics {
 
 }  // namespace
 
-KernelList inverse_kinematics_kernels() { return {kernel_of<InverseKinematics>}; }
+KernelList inverse_kinematics_kernels(Plain) { return {kernel_of<InverseKinematics>}; }
 
 }  // namespace jounce

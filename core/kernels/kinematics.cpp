@@ -133,7 +133,7 @@ struct JacobianRate {
 
 }  // namespace
 
-KernelList kinematics_kernels() {
+KernelList kinematics_kernels(Pass) {
   return differentiable<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, BodyTwist,
                         BodyAcceleration, Jacobian, JacobianRate, BiasAcceleration>(
       second_derivatives<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, JacobianRate>());

@@ -4,13 +4,50 @@ namespace jounce {
 namespace {
 
 KernelList all_kernels() {
-  return numbered({kinematics_kernels(), dynamics_kernels(), energy_kernels(), matrix_kernels(),
-                   series_kernels(), frame_series_kernels(), partials_kernels(),
-                   mass_partials_kernels(), frame_partials_kernels(), configuration_kernels(),
-                   wrench_kernels(), center_of_mass_kernels(), check_kernels(), simulation_kernels(),
-                   rollout_adjoint_kernels(), passive_kernels(), inverse_kinematics_kernels(),
-                   regressor_kernels(), hessian_kernels(), series_partials_kernels(),
-                   adaptive_kernels(), constraint_kernels(), constrained_rollout_kernels()});
+  const Plain numbers;
+  const Duals duals;
+  return numbered({
+      dynamics_kernels(numbers),
+      energy_kernels(numbers),
+      matrix_kernels(numbers),
+      regressor_kernels(numbers),
+      adaptive_kernels(numbers),
+      kinematics_kernels(numbers),
+      configuration_kernels(numbers),
+      wrench_kernels(numbers),
+      center_of_mass_kernels(numbers),
+      series_kernels(numbers),
+      frame_series_kernels(numbers),
+      partials_kernels(numbers),
+      mass_partials_kernels(numbers),
+      frame_partials_kernels(numbers),
+      check_kernels(numbers),
+      simulation_kernels(numbers),
+      rollout_adjoint_kernels(numbers),
+      constrained_rollout_kernels(numbers),
+      passive_kernels(numbers),
+      inverse_kinematics_kernels(numbers),
+      hessian_kernels(numbers),
+      series_partials_kernels(numbers),
+      constraint_kernels(numbers),
+      dynamics_kernels(duals),
+      energy_kernels(duals),
+      matrix_kernels(duals),
+      regressor_kernels(duals),
+      kinematics_kernels(duals),
+      configuration_kernels(duals),
+      wrench_kernels(duals),
+      center_of_mass_kernels(duals),
+      series_kernels(duals),
+      frame_series_kernels(duals),
+      partials_kernels(duals),
+      mass_partials_kernels(duals),
+      frame_partials_kernels(duals),
+      simulation_kernels(duals),
+      passive_kernels(duals),
+      hessian_kernels(duals),
+      series_partials_kernels(duals),
+  });
 }
 
 }  // namespace

@@ -6,34 +6,52 @@
 #include <vector>
 
 #include "jounce/batch/call.hpp"
+#include "jounce/batch/passes.hpp"
 
 namespace jounce {
 
-// One part of the list per file.
+// One part of the list per file. A file whose list takes a `Pass` is compiled twice, see batch/passes.hpp.
 using KernelList = std::vector<Kernel>;
-KernelList dynamics_kernels();
-KernelList energy_kernels();
-KernelList matrix_kernels();
-KernelList regressor_kernels();
-KernelList adaptive_kernels();
-KernelList kinematics_kernels();
-KernelList configuration_kernels();
-KernelList wrench_kernels();
-KernelList center_of_mass_kernels();
-KernelList series_kernels();
-KernelList frame_series_kernels();
-KernelList partials_kernels();
-KernelList mass_partials_kernels();
-KernelList frame_partials_kernels();
-KernelList check_kernels();
-KernelList simulation_kernels();
-KernelList rollout_adjoint_kernels();
-KernelList constrained_rollout_kernels();
-KernelList passive_kernels();
-KernelList inverse_kinematics_kernels();
-KernelList hessian_kernels();
-KernelList series_partials_kernels();
-KernelList constraint_kernels();
+KernelList dynamics_kernels(Plain);
+KernelList energy_kernels(Plain);
+KernelList matrix_kernels(Plain);
+KernelList regressor_kernels(Plain);
+KernelList adaptive_kernels(Plain);
+KernelList kinematics_kernels(Plain);
+KernelList configuration_kernels(Plain);
+KernelList wrench_kernels(Plain);
+KernelList center_of_mass_kernels(Plain);
+KernelList series_kernels(Plain);
+KernelList frame_series_kernels(Plain);
+KernelList partials_kernels(Plain);
+KernelList mass_partials_kernels(Plain);
+KernelList frame_partials_kernels(Plain);
+KernelList check_kernels(Plain);
+KernelList simulation_kernels(Plain);
+KernelList rollout_adjoint_kernels(Plain);
+KernelList constrained_rollout_kernels(Plain);
+KernelList passive_kernels(Plain);
+KernelList inverse_kinematics_kernels(Plain);
+KernelList hessian_kernels(Plain);
+KernelList series_partials_kernels(Plain);
+KernelList constraint_kernels(Plain);
+KernelList dynamics_kernels(Duals);
+KernelList energy_kernels(Duals);
+KernelList matrix_kernels(Duals);
+KernelList regressor_kernels(Duals);
+KernelList kinematics_kernels(Duals);
+KernelList configuration_kernels(Duals);
+KernelList wrench_kernels(Duals);
+KernelList center_of_mass_kernels(Duals);
+KernelList series_kernels(Duals);
+KernelList frame_series_kernels(Duals);
+KernelList partials_kernels(Duals);
+KernelList mass_partials_kernels(Duals);
+KernelList frame_partials_kernels(Duals);
+KernelList simulation_kernels(Duals);
+KernelList passive_kernels(Duals);
+KernelList hessian_kernels(Duals);
+KernelList series_partials_kernels(Duals);
 
 // Parts of a list together; the slot of each kernel is its position.
 KernelList numbered(std::initializer_list<KernelList> parts);

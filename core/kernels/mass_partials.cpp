@@ -48,7 +48,7 @@ struct InverseMassMatrixDerivatives {
 
 }  // namespace
 
-KernelList mass_partials_kernels() {
+KernelList mass_partials_kernels(Pass) {
   return differentiable<MassMatrixDerivatives, ChristoffelSymbols, InverseMassMatrixDerivatives>();
 }
 

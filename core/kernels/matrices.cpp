@@ -61,7 +61,7 @@ struct CentroidalMomentumMatrixRate {
 
 }  // namespace
 
-KernelList matrix_kernels() {
+KernelList matrix_kernels(Pass) {
   return differentiable<MassMatrix, InverseMassMatrix, CentroidalMomentumMatrix,
                         CentroidalMomentumMatrixRate>(second_derivatives<CentroidalMomentumMatrix>());
 }

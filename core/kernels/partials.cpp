@@ -93,10 +93,10 @@ struct CoriolisMatrix {
 
 }  // namespace
 
-KernelList partials_kernels() {
+KernelList partials_kernels(Pass) {
   return differentiable<InverseDynamicsDerivatives, ForwardDynamicsDerivatives<false>,
                         HybridDynamicsDerivatives, CoriolisMatrix>(
-      {kernel_of<ForwardDynamicsDerivatives<true>>});
+      others<ForwardDynamicsDerivatives<true>>());
 }
 
 }  // namespace jounce

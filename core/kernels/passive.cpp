@@ -35,7 +35,7 @@ struct PassiveForcesDerivatives {
 
 }  // namespace
 
-KernelList passive_kernels() {
+KernelList passive_kernels(Pass) {
   return differentiable<PassiveForces, PassiveForcesDerivatives>();
 }
 

@@ -65,9 +65,14 @@ struct MomentumRegressor {
 
 }  // namespace
 
-KernelList regressor_kernels() {
-  return differentiable<KineticEnergyRegressor, PotentialEnergyRegressor, MomentumRegressor>(
-      {direct_kernel<TorqueRegressor>, kernel_of<Jvp<TorqueRegressor>>});
+KernelList regressor_kernels(Pass) {
+  KernelList all = differentiable<KineticEnergyRegressor, PotentialEnergyRegressor, MomentumRegressor>();
+  if constexpr (kDuals) {
+    all.push_back(kernel_of<Jvp<TorqueRegressor>>);
+  } else {
+    all.push_back(direct_kernel<TorqueRegressor>);
+  }
+  return all;
 }
 
 }  // namespace jounce

@@ -53,6 +53,6 @@ struct ExplicitRolloutAdjoint {
 
 }  // namespace
 
-KernelList rollout_adjoint_kernels() { return {kernel_of<ExplicitRolloutAdjoint>}; }
+KernelList rollout_adjoint_kernels(Plain) { return {kernel_of<ExplicitRolloutAdjoint>}; }
 
 }  // namespace jounce

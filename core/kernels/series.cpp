@@ -63,7 +63,7 @@ struct HybridDynamicsSeries {
 
 }  // namespace
 
-KernelList series_kernels() {
+KernelList series_kernels(Pass) {
   return differentiable<InverseDynamicsSeries, ForwardDynamicsSeries, HybridDynamicsSeries>();
 }
 

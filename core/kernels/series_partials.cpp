@@ -77,7 +77,7 @@ struct HybridDynamicsSeriesDerivatives {
 
 }  // namespace
 
-KernelList series_partials_kernels() {
+KernelList series_partials_kernels(Pass) {
   return differentiable<InverseDynamicsSeriesDerivatives, ForwardDynamicsSeriesDerivatives,
                         HybridDynamicsSeriesDerivatives>();
 }

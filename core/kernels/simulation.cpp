@@ -94,10 +94,9 @@ struct VariationalRollout {
 
 }  // namespace
 
-KernelList simulation_kernels() {
+KernelList simulation_kernels(Pass) {
   return differentiable<ExplicitStep>(
-      {kernel_of<ExplicitRollout>, kernel_of<MomentumRollout>, kernel_of<VariationalRollout>,
-       kernel_of<Second<ExplicitStep>>});
+      others<ExplicitRollout, MomentumRollout, VariationalRollout>(second_derivatives<ExplicitStep>()));
 }
 
 }  // namespace jounce

@@ -40,7 +40,7 @@ struct FrameWrench {
 
 }  // namespace
 
-KernelList wrench_kernels() {
+KernelList wrench_kernels(Pass) {
   return differentiable<JointWrenches, FrameWrench>(second_derivatives<JointWrenches>());
 }
 

@@ -24,10 +24,13 @@
 #error "packs are vectors of GCC and Clang; on Windows, compile with clang-cl"
 #endif
 
-#define JOUNCE_INLINE inline __attribute__((always_inline))
-
-// The same for a lambda, after its parameters.
-#define JOUNCE_INLINED __attribute__((always_inline))
+// Inlined, but in code for dual numbers (see batch/passes.hpp).
+#ifdef JOUNCE_DUALS
+#define JOUNCE_INLINED
+#else
+#define JOUNCE_INLINED __attribute__((always_inline))  // of a lambda, after its parameters
+#endif
+#define JOUNCE_INLINE inline JOUNCE_INLINED
 
 // Code that many kernels share, compiled once.
 #define JOUNCE_SHARED __attribute__((noinline))
