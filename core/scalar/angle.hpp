@@ -18,7 +18,7 @@ constexpr double kTanEighth = 0.41421356237309503;  // of pi/8
 
 // atan2(y, x) for x, y >= 0, not both zero: 0 ... pi/2.
 template <class S>
-JOUNCE_INLINE S first_quadrant_angle(const S& y, const S& x) {
+JOUNCE_ALWAYS_INLINE S first_quadrant_angle(const S& y, const S& x) {
   using namespace detail;
   const auto low = value(y) <= value(x * kTanEighth), high = value(x) <= value(y * kTanEighth);
   const S top = select(low, y, select(high, -x, y - x));

@@ -27,15 +27,15 @@ struct Register<8> {
   JOUNCE_VECTOR(Mask, std::int64_t, 64);
 };
 
-JOUNCE_INLINE bool any(Register<2>::Mask m) { return (m[0] | m[1]) != 0; }
-JOUNCE_INLINE bool any(Register<4>::Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
-JOUNCE_INLINE bool any(Register<8>::Mask m) {
+JOUNCE_ALWAYS_INLINE bool any(Register<2>::Mask m) { return (m[0] | m[1]) != 0; }
+JOUNCE_ALWAYS_INLINE bool any(Register<4>::Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+JOUNCE_ALWAYS_INLINE bool any(Register<8>::Mask m) {
   return (m[0] | m[1] | m[2] | m[3] | m[4] | m[5] | m[6] | m[7]) != 0;
 }
 
-JOUNCE_INLINE bool all(Register<2>::Mask m) { return (m[0] & m[1]) != 0; }
-JOUNCE_INLINE bool all(Register<4>::Mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
-JOUNCE_INLINE bool all(Register<8>::Mask m) {
+JOUNCE_ALWAYS_INLINE bool all(Register<2>::Mask m) { return (m[0] & m[1]) != 0; }
+JOUNCE_ALWAYS_INLINE bool all(Register<4>::Mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+JOUNCE_ALWAYS_INLINE bool all(Register<8>::Mask m) {
   return (m[0] & m[1] & m[2] & m[3] & m[4] & m[5] & m[6] & m[7]) != 0;
 }
 
@@ -49,42 +49,42 @@ struct Pack {
   Pack() = default;
   // Written out, so that structures of packs are copied pack by pack: reading a register that was written
   // in pieces, or a piece of one, waits.
-  JOUNCE_INLINE Pack(const Pack& x) : v(x.v) {}
-  JOUNCE_INLINE Pack& operator=(const Pack& x) { v = x.v; return *this; }
-  JOUNCE_INLINE Pack(double x) : v(x - Values{}) {}
-  JOUNCE_INLINE explicit Pack(Values x) : v(x) {}
+  JOUNCE_ALWAYS_INLINE Pack(const Pack& x) : v(x.v) {}
+  JOUNCE_ALWAYS_INLINE Pack& operator=(const Pack& x) { v = x.v; return *this; }
+  JOUNCE_ALWAYS_INLINE Pack(double x) : v(x - Values{}) {}
+  JOUNCE_ALWAYS_INLINE explicit Pack(Values x) : v(x) {}
 
   // W numbers in a row; one instruction, which memcpy is not on all targets.
-  static JOUNCE_INLINE Pack load(const double* x) {
+  static JOUNCE_ALWAYS_INLINE Pack load(const double* x) {
     return Pack(Values(*reinterpret_cast<const typename Register<W>::Loose*>(x)));
   }
-  JOUNCE_INLINE void store(double* to) const { *reinterpret_cast<typename Register<W>::Loose*>(to) = v; }
+  JOUNCE_ALWAYS_INLINE void store(double* to) const { *reinterpret_cast<typename Register<W>::Loose*>(to) = v; }
 
-  friend JOUNCE_INLINE Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
-  friend JOUNCE_INLINE Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
-  friend JOUNCE_INLINE Pack operator*(Pack a, Pack b) { return Pack(a.v * b.v); }
-  friend JOUNCE_INLINE Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
-  friend JOUNCE_INLINE Pack operator-(Pack a) { return Pack(-a.v); }
-  friend JOUNCE_INLINE Mask operator<(Pack a, Pack b) { return a.v < b.v; }
-  friend JOUNCE_INLINE Mask operator<=(Pack a, Pack b) { return a.v <= b.v; }
-  friend JOUNCE_INLINE Mask operator>(Pack a, Pack b) { return a.v > b.v; }
-  friend JOUNCE_INLINE Mask operator>=(Pack a, Pack b) { return a.v >= b.v; }
-  JOUNCE_INLINE Pack& operator+=(Pack b) { v += b.v; return *this; }
-  JOUNCE_INLINE Pack& operator-=(Pack b) { v -= b.v; return *this; }
-  JOUNCE_INLINE Pack& operator*=(Pack b) { v *= b.v; return *this; }
+  friend JOUNCE_ALWAYS_INLINE Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
+  friend JOUNCE_ALWAYS_INLINE Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
+  friend JOUNCE_ALWAYS_INLINE Pack operator*(Pack a, Pack b) { return Pack(a.v * b.v); }
+  friend JOUNCE_ALWAYS_INLINE Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
+  friend JOUNCE_ALWAYS_INLINE Pack operator-(Pack a) { return Pack(-a.v); }
+  friend JOUNCE_ALWAYS_INLINE Mask operator<(Pack a, Pack b) { return a.v < b.v; }
+  friend JOUNCE_ALWAYS_INLINE Mask operator<=(Pack a, Pack b) { return a.v <= b.v; }
+  friend JOUNCE_ALWAYS_INLINE Mask operator>(Pack a, Pack b) { return a.v > b.v; }
+  friend JOUNCE_ALWAYS_INLINE Mask operator>=(Pack a, Pack b) { return a.v >= b.v; }
+  JOUNCE_ALWAYS_INLINE Pack& operator+=(Pack b) { v += b.v; return *this; }
+  JOUNCE_ALWAYS_INLINE Pack& operator-=(Pack b) { v -= b.v; return *this; }
+  JOUNCE_ALWAYS_INLINE Pack& operator*=(Pack b) { v *= b.v; return *this; }
 
-  friend JOUNCE_INLINE Pack select(Mask mask, Pack a, Pack b) {
+  friend JOUNCE_ALWAYS_INLINE Pack select(Mask mask, Pack a, Pack b) {
     return Pack(mask ? a.v : b.v);
   }
-  friend JOUNCE_INLINE Pack sqrt(Pack a) {
+  friend JOUNCE_ALWAYS_INLINE Pack sqrt(Pack a) {
     Pack r;
     for (int i = 0; i < W; ++i) r.v[i] = std::sqrt(a.v[i]);
     return r;
   }
-  friend JOUNCE_INLINE bool is_zero(Pack a) { return !any((a < Pack(0.0)) | (a > Pack(0.0))); }
-  friend JOUNCE_INLINE Pack value(Pack a) { return a; }
-  friend JOUNCE_INLINE double lane(const Pack& a, int i) { return a.v[i]; }
-  friend JOUNCE_INLINE void set_lane(Pack& a, int i, double y) { a.v[i] = y; }
+  friend JOUNCE_ALWAYS_INLINE bool is_zero(Pack a) { return !any((a < Pack(0.0)) | (a > Pack(0.0))); }
+  friend JOUNCE_ALWAYS_INLINE Pack value(Pack a) { return a; }
+  friend JOUNCE_ALWAYS_INLINE double lane(const Pack& a, int i) { return a.v[i]; }
+  friend JOUNCE_ALWAYS_INLINE void set_lane(Pack& a, int i, double y) { a.v[i] = y; }
 };
 
 template <int W>

@@ -24,11 +24,15 @@
 #error "packs are vectors of GCC and Clang; on Windows, compile with clang-cl"
 #endif
 
-// Inlined, but in code for dual numbers (see batch/passes.hpp).
+// For the algebra of numbers and vectors.
+#define JOUNCE_ALWAYS_INLINE inline __attribute__((always_inline))
+
+// For all else that is small or runs once in a recursion; in code for dual numbers (see batch/passes.hpp), the
+// compiler decides. JOUNCE_INLINED is for lambdas, after their parameters.
 #ifdef JOUNCE_DUALS
 #define JOUNCE_INLINED
 #else
-#define JOUNCE_INLINED __attribute__((always_inline))  // of a lambda, after its parameters
+#define JOUNCE_INLINED __attribute__((always_inline))
 #endif
 #define JOUNCE_INLINE inline JOUNCE_INLINED
 

@@ -15,27 +15,27 @@ constexpr double kEpsilon = 2.220446049250313e-16;
 template <class S>
 inline constexpr int lanes = 1;
 
-JOUNCE_INLINE double sqrt(double x) { return std::sqrt(x); }
-JOUNCE_INLINE double select(bool mask, double a, double b) { return mask ? a : b; }
-JOUNCE_INLINE bool any(bool mask) { return mask; }
-JOUNCE_INLINE bool all(bool mask) { return mask; }
+JOUNCE_ALWAYS_INLINE double sqrt(double x) { return std::sqrt(x); }
+JOUNCE_ALWAYS_INLINE double select(bool mask, double a, double b) { return mask ? a : b; }
+JOUNCE_ALWAYS_INLINE bool any(bool mask) { return mask; }
+JOUNCE_ALWAYS_INLINE bool all(bool mask) { return mask; }
 
 // The value without its tangent, for decisions (comparisons, thresholds).
-JOUNCE_INLINE double value(double x) { return x; }
+JOUNCE_ALWAYS_INLINE double value(double x) { return x; }
 
 // Whether a constant is zero, with its tangent, so that what it multiplies may be left out.
-JOUNCE_INLINE bool is_zero(double x) { return x == 0.0; }
+JOUNCE_ALWAYS_INLINE bool is_zero(double x) { return x == 0.0; }
 
-JOUNCE_INLINE double lane(double x, int) { return x; }
-JOUNCE_INLINE void set_lane(double& x, int, double y) { x = y; }
+JOUNCE_ALWAYS_INLINE double lane(double x, int) { return x; }
+JOUNCE_ALWAYS_INLINE void set_lane(double& x, int, double y) { x = y; }
 
 // The larger of two numbers, and a number without its sign.
 template <class S>
-JOUNCE_INLINE S larger(const S& a, const S& b) {
+JOUNCE_ALWAYS_INLINE S larger(const S& a, const S& b) {
   return select(a < b, b, a);
 }
 template <class S>
-JOUNCE_INLINE S magnitude(const S& x) {
+JOUNCE_ALWAYS_INLINE S magnitude(const S& x) {
   return select(x < S(0.0), -x, x);
 }
 

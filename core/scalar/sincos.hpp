@@ -25,7 +25,7 @@ constexpr double kCos[] = {4.16666666666666019037e-02,  -1.38888888888741095749e
                            2.08757232129817482790e-09,  -1.13596475577881948265e-11};
 
 template <class S, int N>
-JOUNCE_INLINE S polynomial(const double (&c)[N], S x) {
+JOUNCE_ALWAYS_INLINE S polynomial(const double (&c)[N], S x) {
   S y = c[N - 1];
   for (int i = N - 2; i >= 0; --i) y = y * x + S(c[i]);
   return y;
@@ -33,7 +33,7 @@ JOUNCE_INLINE S polynomial(const double (&c)[N], S x) {
 }  // namespace detail
 
 template <int W>
-JOUNCE_INLINE void sincos(Pack<W> x, Pack<W>& sine, Pack<W>& cosine) {
+JOUNCE_ALWAYS_INLINE void sincos(Pack<W> x, Pack<W>& sine, Pack<W>& cosine) {
   using P = Pack<W>;
   using Mask = typename P::Mask;
   using namespace detail;
@@ -61,7 +61,7 @@ JOUNCE_INLINE void sincos(Pack<W> x, Pack<W>& sine, Pack<W>& cosine) {
   }
 }
 
-JOUNCE_INLINE void sincos(double x, double& sine, double& cosine) {
+JOUNCE_ALWAYS_INLINE void sincos(double x, double& sine, double& cosine) {
   Pack<2> s, c;
   sincos(Pack<2>(x), s, c);
   sine = s.v[0];
@@ -69,7 +69,7 @@ JOUNCE_INLINE void sincos(double x, double& sine, double& cosine) {
 }
 
 template <class S>
-JOUNCE_INLINE void sincos(Dual<S> x, Dual<S>& sine, Dual<S>& cosine) {
+JOUNCE_ALWAYS_INLINE void sincos(Dual<S> x, Dual<S>& sine, Dual<S>& cosine) {
   S s, c;
   sincos(x.x, s, c);
   sine = {s, c * x.d};
@@ -78,12 +78,12 @@ JOUNCE_INLINE void sincos(Dual<S> x, Dual<S>& sine, Dual<S>& cosine) {
 
 // Sine and cosine of many angles, gathered from q; doubles go through the widest pack.
 template <class S>
-JOUNCE_INLINE void sincos_gather(const S* q, const int* index, int count, S* sine, S* cosine) {
+JOUNCE_ALWAYS_INLINE void sincos_gather(const S* q, const int* index, int count, S* sine, S* cosine) {
   for (int k = 0; k < count; ++k) sincos(q[index[k]], sine[k], cosine[k]);
 }
 
 // The outputs have room for a multiple of the pack's width.
-JOUNCE_INLINE void sincos_gather(const double* q, const int* index, int count, double* sine,
+JOUNCE_ALWAYS_INLINE void sincos_gather(const double* q, const int* index, int count, double* sine,
                                  double* cosine) {
   constexpr int W = lanes<Wide>;
   for (int k = 0; k < count; k += W) {

@@ -18,14 +18,14 @@ struct Columns {
   using Value = V;
   int at;
 
-  JOUNCE_INLINE V load(const S* x) const {
+  JOUNCE_ALWAYS_INLINE V load(const S* x) const {
     if constexpr (std::is_same_v<V, S>) {
       return x[at];
     } else {
       return V::load(x + at);
     }
   }
-  JOUNCE_INLINE void store(S* x, const V& v) const {
+  JOUNCE_ALWAYS_INLINE void store(S* x, const V& v) const {
     if constexpr (std::is_same_v<V, S>) {
       x[at] = v;
     } else {
@@ -35,7 +35,7 @@ struct Columns {
 };
 
 template <class S, class Body>
-JOUNCE_INLINE void for_columns(int begin, int end, Body&& body) {
+JOUNCE_ALWAYS_INLINE void for_columns(int begin, int end, Body&& body) {
   int c = begin;
   if constexpr (std::is_same_v<S, double>) {
     constexpr int W = lanes<Wide>;
@@ -56,24 +56,24 @@ struct SixRows {
   S *wx, *wy, *wz, *vx, *vy, *vz;
 
   SixRows() = default;
-  JOUNCE_INLINE SixRows(S* x, std::size_t length)
+  JOUNCE_ALWAYS_INLINE SixRows(S* x, std::size_t length)
       : wx(x), wy(x + length), wz(x + 2 * length), vx(x + 3 * length), vy(x + 4 * length),
         vz(x + 5 * length) {}
 
   template <class C>
-  JOUNCE_INLINE Vec3<typename C::Value> angular(const C& c) const {
+  JOUNCE_ALWAYS_INLINE Vec3<typename C::Value> angular(const C& c) const {
     return {c.load(wx), c.load(wy), c.load(wz)};
   }
   template <class C>
-  JOUNCE_INLINE Vec3<typename C::Value> linear(const C& c) const {
+  JOUNCE_ALWAYS_INLINE Vec3<typename C::Value> linear(const C& c) const {
     return {c.load(vx), c.load(vy), c.load(vz)};
   }
   template <class C>
-  JOUNCE_INLINE void set_angular(const C& c, const Vec3<typename C::Value>& x) const {
+  JOUNCE_ALWAYS_INLINE void set_angular(const C& c, const Vec3<typename C::Value>& x) const {
     c.store(wx, x.x); c.store(wy, x.y); c.store(wz, x.z);
   }
   template <class C>
-  JOUNCE_INLINE void set_linear(const C& c, const Vec3<typename C::Value>& x) const {
+  JOUNCE_ALWAYS_INLINE void set_linear(const C& c, const Vec3<typename C::Value>& x) const {
     c.store(vx, x.x); c.store(vy, x.y); c.store(vz, x.z);
   }
 };
@@ -84,20 +84,20 @@ struct ThreeRows {
   S *x, *y, *z;
 
   ThreeRows() = default;
-  JOUNCE_INLINE ThreeRows(S* first, std::size_t length)
+  JOUNCE_ALWAYS_INLINE ThreeRows(S* first, std::size_t length)
       : x(first), y(first + length), z(first + 2 * length) {}
 
   template <class C>
-  JOUNCE_INLINE Vec3<typename C::Value> get(const C& c) const {
+  JOUNCE_ALWAYS_INLINE Vec3<typename C::Value> get(const C& c) const {
     return {c.load(x), c.load(y), c.load(z)};
   }
   // As seen from the point p.
   template <class C>
-  JOUNCE_INLINE Vec3<typename C::Value> from(const Vec3<S>& p, const C& c) const {
+  JOUNCE_ALWAYS_INLINE Vec3<typename C::Value> from(const Vec3<S>& p, const C& c) const {
     return {c.load(x) - p.x, c.load(y) - p.y, c.load(z) - p.z};
   }
   template <class C>
-  JOUNCE_INLINE void set(const C& c, const Vec3<typename C::Value>& v) const {
+  JOUNCE_ALWAYS_INLINE void set(const C& c, const Vec3<typename C::Value>& v) const {
     c.store(x, v.x); c.store(y, v.y); c.store(z, v.z);
   }
 };
@@ -108,7 +108,7 @@ using AllRows = std::make_integer_sequence<int, W>;
 
 // One stage of the transpose below: exchanges elements whose indices differ in the bit `Step`.
 template <int Step, int At, int W, int... I>
-JOUNCE_INLINE void exchange_rows(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
+JOUNCE_ALWAYS_INLINE void exchange_rows(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
   if constexpr (!(At & Step)) {
     const auto a = x[At].v, b = x[At | Step].v;
     x[At].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
@@ -116,13 +116,13 @@ JOUNCE_INLINE void exchange_rows(Pack<W> (&x)[W], std::integer_sequence<int, I..
   }
 }
 template <int Step, int W, int... I>
-JOUNCE_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...> all) {
+JOUNCE_ALWAYS_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...> all) {
   (exchange_rows<Step, I>(x, all), ...);
 }
 
 // In-place transpose of W packs.
 template <int W>
-JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
+JOUNCE_ALWAYS_INLINE void transpose(Pack<W> (&x)[W]) {
   constexpr AllRows<W> all{};
   exchange<1>(x, all);
   if constexpr (W > 2) exchange<2>(x, all);
@@ -131,7 +131,7 @@ JOUNCE_INLINE void transpose(Pack<W> (&x)[W]) {
 
 // Writes a tile, whose rows are `from_step` apart, transposed to rows that are `to_step` apart.
 template <int W, int... I>
-JOUNCE_INLINE void transpose_tile(const double* from, std::ptrdiff_t from_step, double* to,
+JOUNCE_ALWAYS_INLINE void transpose_tile(const double* from, std::ptrdiff_t from_step, double* to,
                                   std::ptrdiff_t to_step, std::integer_sequence<int, I...>) {
   Pack<W> x[W] = {Pack<W>::load(from + I * from_step)...};
   transpose(x);
@@ -144,7 +144,7 @@ enum class Fill { whole, upper };
 // Copies the upper triangle of a matrix, rows `step` apart, transposed to the lower one of the
 // n x n matrix `to` (which may be the same). Nothing else of `from` is read.
 template <class S>
-JOUNCE_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to) {
+JOUNCE_ALWAYS_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to) {
   int done = 0;  // columns of the lower triangle that whole tiles cover, in each row of tiles
   if constexpr (std::is_same_v<S, double>) {
     constexpr int W = lanes<Wide> < 4 ? lanes<Wide> : 4;

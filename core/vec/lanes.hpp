@@ -7,7 +7,7 @@ namespace jounce {
 
 // Columns of W lanes each, transposed: those of lane i go to to(i), of the first `count` lanes.
 template <int W, class To, int... I>
-JOUNCE_INLINE void store_tile_lanes(Pack<W> (&x)[W], int count, To&& to, std::integer_sequence<int, I...>) {
+JOUNCE_ALWAYS_INLINE void store_tile_lanes(Pack<W> (&x)[W], int count, To&& to, std::integer_sequence<int, I...>) {
   transpose(x);
   if (count == W) {
     (std::memcpy(to(I), &x[I].v, sizeof(x[I].v)), ...);
@@ -16,7 +16,7 @@ JOUNCE_INLINE void store_tile_lanes(Pack<W> (&x)[W], int count, To&& to, std::in
   }
 }
 template <int W, class To, int... I>
-JOUNCE_INLINE void store_pair_lanes(const Pack<W>& a, const Pack<W>& b, int count, To&& to,
+JOUNCE_ALWAYS_INLINE void store_pair_lanes(const Pack<W>& a, const Pack<W>& b, int count, To&& to,
                                     std::integer_sequence<int, I...>) {
   const Pack<W> x[] = {Pack<W>(JOUNCE_SHUFFLE(a.v, b.v, ((I & 1) ? I - 1 + W : I)...)),   // even lanes
                        Pack<W>(JOUNCE_SHUFFLE(a.v, b.v, ((I & 1) ? I + W : I + 1)...))};  // odd ones
@@ -32,7 +32,7 @@ JOUNCE_INLINE void store_pair_lanes(const Pack<W>& a, const Pack<W>& b, int coun
 
 // Writes N numbers, an even number, of each of the first `count` lanes, those of lane i to to(i).
 template <int W, int N, class To>
-JOUNCE_INLINE void store_lanes(const Pack<W> (&x)[N], int count, To&& to) {
+JOUNCE_ALWAYS_INLINE void store_lanes(const Pack<W> (&x)[N], int count, To&& to) {
   constexpr int whole = N / W * W;
   for (int k = 0; k < whole; k += W) {
     Pack<W> tile[W];
