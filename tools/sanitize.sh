@@ -16,7 +16,7 @@ case $kind in
   *) echo "address or thread, not $kind" && exit 2 ;;
 esac
 python=$(tools/variant.sh "$kind" "$base" JOUNCE_ISA=v3 JOUNCE_OPTIMIZE=-O1 \
-  "CMAKE_CXX_FLAGS=$flags -fno-omit-frame-pointer -g1")
+  "CMAKE_CXX_FLAGS=$flags -fno-omit-frame-pointer -g1 -DJOUNCE_INLINE_LESS")
 # Python's own allocations are not the core's; a fork of threads is what some tests are about.
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS="halt_on_error=1:die_after_fork=0:suppressions=$PWD/tools/tsan.supp"

@@ -24,15 +24,20 @@
 #error "packs are vectors of GCC and Clang; on Windows, compile with clang-cl"
 #endif
 
-// For the algebra of numbers and vectors.
-#define JOUNCE_ALWAYS_INLINE inline __attribute__((always_inline))
-
-// For all else that is small or runs once in a recursion; in code for dual numbers (see batch/passes.hpp), the
-// compiler decides. JOUNCE_INLINED is for lambdas, after their parameters.
-#ifdef JOUNCE_DUALS
+// What is inlined. JOUNCE_ALWAYS_INLINE is for the algebra of numbers and vectors, JOUNCE_INLINE for all else
+// that is small or runs once in a recursion, JOUNCE_INLINED for lambdas, after their parameters. In code for
+// dual numbers (see batch/passes.hpp), the compiler decides on the latter two; where it is not speed that counts
+// (JOUNCE_INLINE_LESS: sanitizers, coverage), on all.
+#define JOUNCE_FORCED __attribute__((always_inline))
+#ifdef JOUNCE_INLINE_LESS
+#define JOUNCE_ALWAYS_INLINE inline
+#else
+#define JOUNCE_ALWAYS_INLINE inline JOUNCE_FORCED
+#endif
+#if defined(JOUNCE_DUALS) || defined(JOUNCE_INLINE_LESS)
 #define JOUNCE_INLINED
 #else
-#define JOUNCE_INLINED __attribute__((always_inline))
+#define JOUNCE_INLINED JOUNCE_FORCED
 #endif
 #define JOUNCE_INLINE inline JOUNCE_INLINED
 
