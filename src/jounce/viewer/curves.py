@@ -15,7 +15,7 @@ from jounce.viewer.motions import Shown
 
 __all__ = ["COLORS", "Curves", "curves_of", "liveliest"]
 
-COLORS = ("#2e86de", "#e55039", "#27ae60", "#8e44ad", "#f39c12", "#16a085", "#2c3e50", "#d6336c")
+COLORS = ("#2e86de", "#e55039", "#27ae60", "#8e44ad", "#f39c12", "#8d5a3a", "#2c3e50", "#ff6fb5")
 """One for each line of a plot: a limb has at most `MOST_IN_PANEL` joints."""
 
 _MOST_SAMPLES = 400
