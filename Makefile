@@ -1,4 +1,4 @@
-# make demo | test | browser | examples | docs | bench | native-bench | lint: each sets up what it needs in .venv and build/.
+# make demo | test | browser | examples | docs | bench | figures | native-bench | lint: each sets up what it needs in .venv and build/.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test browser torch examples docs bench native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test browser torch examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -81,6 +81,14 @@ docs: $(VENV)/.test-$(ISA)
 bench:
 	$(MAKE) $(VENV)/.test-all ISA=all
 	$(BIN)/python -m bench
+
+# The figures and pictures of the docs, anew; their headings say where and when. On an idle machine.
+figures:
+	$(MAKE) $(VENV)/.test-all ISA=all
+	$(BIN)/python -m bench dynamics series --save build/figures.json
+	$(BIN)/python -m bench.figures build/figures.json docs/images
+	$(BIN)/python -m bench.work_precision docs/work-precision.svg
+	$(BIN)/python tools/docs_pictures.py
 
 # Kernels against Pinocchio's headers, no Python. Compiling those takes minutes, once.
 native-bench: $(VENV)/.test-$(ISA)

@@ -1,12 +1,12 @@
-"""Draw the pictures of the start page: ``python tools/docs_pictures.py``.
+"""Draw the pictures of README and the start page: ``python tools/docs_pictures.py``.
 
-The robots are pictures of the viewer in Chromium (tools/browser.sh); without it theirs stays.
+The robots and the viewer are pictures of Chromium (tools/browser.sh); without it they stay.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import io
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import jounce as jc
+from jounce.demo import robot
 
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
 LAG = 0.02
 """Time constant of the motors, s."""
+
+DISMISS = "document.querySelector('.mantine-Notification-closeButton')?.click()"
+"""A note that the browser draws by software."""
 
 
 def feedforward() -> Figure:
@@ -62,34 +67,51 @@ def _given(told: Any, dt: float) -> Any:
 
 def robots(browser: Any) -> Any:
     """The robots of the package side by side, as the viewer shows them: (height, width, 3)."""
-    from imageio import v3 as imageio
-
     shots = []
     with browser.Browser(1400, 640) as page:
-
-        def picture() -> Any:
-            whole = imageio.imread(io.BytesIO(page.picture()))
-            return whole[90:, 440:960, :3]  # between the panel and notes of the browser
-
         for model in (jc.models.panda_like(), jc.models.quadruped(), jc.models.humanoid()):
             with jc.view(model, port=0, verbose=False) as viewer:
                 page.open(viewer.url)
-                seen = [picture()]
-                browser.until(lambda seen=seen: _settled(seen, picture()))
-                shots.append(seen[-1])
+                shots.append(_settled(browser, page)[90:, 440:960])  # beside the panel
     return np.concatenate(shots, axis=1)
 
 
-def _settled(seen: list[Any], new: Any) -> bool:
-    """Whether the page has faded in and no longer changes."""
-    seen.append(new)
-    return bool(np.array_equal(seen[-2], new) and new.min() < 60)
+def viewer(browser: Any) -> Any:
+    """The whole page with the humanoid of the demo on its way down, and the ground's forces."""
+    motion = robot.squat()
+    wrenches = {f"{side}_sole": motion.force[:, k] for k, side in enumerate(("left", "right"))}
+    shown: dict[str, Any] = {"wrenches": wrenches, "show": ("wrenches",)}
+    with (
+        jc.view(motion.path, t=motion.t, port=0, verbose=False, **shown) as page_of,
+        browser.Browser(1200, 720) as page,
+    ):
+        page.open(page_of.url)
+        browser.until(lambda: page.run("document.querySelectorAll('.u-wrap canvas').length") > 0)
+        assert page_of.panel is not None
+        page_of.panel._choice.value = "torques, left_hip_yaw to left_ankle_roll"
+        page_of.panel._slider.value = float(motion.t[len(motion.t) // 2])
+        return _settled(browser, page)
+
+
+def _settled(browser: Any, page: Any) -> Any:
+    """What a page shows once it has faded in and no longer changes: (height, width, 3)."""
+    from imageio import v3 as imageio
+
+    seen: list[Any] = []
+
+    def done() -> bool:
+        page.run(DISMISS)
+        seen.append(imageio.imread(BytesIO(page.picture()))[..., :3])
+        middle = seen[-1][90:-40, 300:800]
+        return len(seen) > 1 and np.array_equal(seen[-1], seen[-2]) and int(middle.min()) < 60
+
+    browser.until(done)
+    return seen[-1]
 
 
 def _browser() -> Any:
     """The module of the tests that speaks to Chromium."""
-    path = IMAGES.parent.parent / "tests" / "viewer" / "browser.py"
-    spec = importlib.util.spec_from_file_location("browser", path)
+    spec = importlib.util.spec_from_file_location("browser", ROOT / "tests/viewer/browser.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -97,13 +119,20 @@ def _browser() -> Any:
     return module
 
 
+def _save(name: str, picture: Any) -> None:
+    """Write a picture with 256 colors, a fraction of the size."""
+    from PIL import Image
+
+    image = Image.fromarray(picture).quantize(256, dither=Image.Dither.NONE)
+    image.save(IMAGES / name, optimize=True)
+    print(f"wrote {IMAGES / name}, {(IMAGES / name).stat().st_size / 1e3:.0f} kB")
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     if _browser().find() is not None:
-        from imageio import v3
-
-        v3.imwrite(IMAGES / "robots.png", robots(_browser()))
-        print(f"wrote {IMAGES / 'robots.png'}")
+        _save("robots.png", robots(_browser()))
+        _save("viewer.png", viewer(_browser()))
     target = IMAGES / "feedforward.svg"
     feedforward().savefig(target, metadata={"Date": None})
     print(f"wrote {target}")

@@ -36,7 +36,15 @@ def __dir__() -> list[str]:
 
 
 class Error(Exception):
-    """Base of every exception of the package."""
+    """Base of every exception of the package.
+
+    Examples:
+        >>> try:
+        ...     jc.body_pose(jc.models.chain(2), [0, 0], "bodi1")
+        ... except jc.Error as error:
+        ...     print(error)
+        unknown body or frame 'bodi1'; did you mean 'body1' or 'body0'?
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickles, also where a package has changed how built-in exceptions are pickled."""
@@ -44,15 +52,39 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument with a wrong shape, dtype or value; the message says what was expected."""
+    """An argument with a wrong shape, dtype or value; the message says what was expected.
+
+    Examples:
+        >>> try:
+        ...     jc.gravity_forces(jc.models.chain(2), [0.0])
+        ... except jc.ArgumentError as error:
+        ...     print(error)
+        q must have shape (..., 2), that is (..., nq) of this model, got (1,)
+    """
 
 
 class ArgumentTypeError(Error, TypeError):
-    """An argument of a wrong type, one that is missing, or one that the function does not have."""
+    """An argument of a wrong type, one that is missing, or one that the function does not have.
+
+    Examples:
+        >>> try:
+        ...     jc.neutral("robot.urdf")
+        ... except jc.ArgumentTypeError as error:
+        ...     print(error)
+        model must be a jounce.Model, got str
+    """
 
 
 class UnknownNameError(Error, KeyError):
-    """A name or an index that the model does not have; the message lists the closest names."""
+    """A name or an index that the model does not have; the message lists the closest names.
+
+    Examples:
+        >>> try:
+        ...     jc.models.chain(2).v_slice("joint_one")
+        ... except jc.UnknownNameError as error:
+        ...     print(isinstance(error, KeyError))
+        True
+    """
 
     def __str__(self) -> str:
         """The message as it is; a KeyError would show its quoted representation."""
@@ -60,19 +92,53 @@ class UnknownNameError(Error, KeyError):
 
 
 class ModelError(Error, ValueError):
-    """A model or a model file that cannot be used; the message says what, where and why."""
+    """A model or a model file that cannot be used; the message says what, where and why.
+
+    Examples:
+        >>> try:
+        ...     jc.load_urdf("<robot name='r'><link/></robot>")
+        ... except jc.ModelError as error:
+        ...     print(error)
+        <string>:1: <link>: attribute 'name' is missing
+    """
 
 
 class SingularError(Error, ValueError):
-    """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined."""
+    """The (articulated) inertia seen by a joint is zero, so its acceleration is undefined.
+
+    Examples:
+        >>> massless = jc.ModelBuilder().add_body("a", joint="revolute").build()
+        >>> try:
+        ...     jc.forward_dynamics(massless, [0], [0], [1])
+        ... except jc.SingularError as error:
+        ...     print(str(error).partition(" (")[0])
+        the inertia that joint 'a_joint' moves vanishes
+    """
 
 
 class TooLargeError(Error, MemoryError):
-    """A result that does not fit into the memory; the message says its size and what there is."""
+    """A result that does not fit into the memory; the message says its size and what there is.
+
+    Examples:
+        >>> try:
+        ...     jc.bias_forces(jc.models.chain(2), np.zeros((10**6, 1, 2)), np.zeros((10**6, 2)))
+        ... except jc.TooLargeError as error:
+        ...     print(isinstance(error, MemoryError))
+        True
+    """
 
 
 class DivergenceError(Error, ArithmeticError):
-    """A motion leads to numbers that are not finite; the message says at which step."""
+    """A motion leads to numbers that are not finite; the message says at which step.
+
+    Examples:
+        >>> arm, tau = jc.models.chain(1), np.full((9, 1), 1e300)
+        >>> try:
+        ...     jc.rollout(arm, [0], [0], tau, dt=1e9)
+        ... except jc.DivergenceError as error:
+        ...     print(isinstance(error, ArithmeticError))
+        True
+    """
 
 
 class SweepError(Error, RuntimeError):
@@ -80,6 +146,11 @@ class SweepError(Error, RuntimeError):
 
     Attributes:
         failures: what was wrong, by state.
+
+    Examples:
+        >>> error = jc.SweepError("state 3 failed", failures={3: "no number"})
+        >>> error.failures[3]
+        'no number'
     """
 
     def __init__(self, message: str = "", failures: Mapping[int, str] | None = None) -> None:
@@ -88,19 +159,51 @@ class SweepError(Error, RuntimeError):
 
 
 class MissingFileError(Error, FileNotFoundError):
-    """There is no such model file."""
+    """There is no such model file.
+
+    Examples:
+        >>> try:
+        ...     jc.load("no_such_robot.urdf")
+        ... except jc.MissingFileError as error:
+        ...     print(error)
+        there is no model file 'no_such_robot.urdf'
+    """
 
 
 class MissingExtraError(Error, ImportError):
-    """A package that only some functions need is not installed; the message says how to get it."""
+    """A package that only some functions need is not installed; the message says how to get it.
+
+    Examples:
+        >>> issubclass(jc.MissingExtraError, ImportError)  # its message says what to install
+        True
+    """
 
 
 class ModelWarning(UserWarning):
-    """A model that loads but holds something no real robot can have."""
+    """A model that loads but holds something no real robot can have.
+
+    Examples:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     _ = jc.ModelBuilder().add_body("a", inertia=np.diag([1, 1, 3])).build()
+        >>> caught[0].category.__name__
+        'ModelWarning'
+    """
 
 
 class LayoutWarning(UserWarning):
-    """A state that is valid but looks as if it were written in the layout of another library."""
+    """A state that is valid but looks as if it were written in the layout of another library.
+
+    Examples:
+        >>> import warnings
+        >>> body = jc.ModelBuilder().add_body("a", joint="spherical", mass=1).build()
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     _ = jc.potential_energy(body, [1, 0, 0, 0])  # no turn for others, half a turn here
+        >>> caught[0].category.__name__
+        'LayoutWarning'
+    """
 
 
 WORLD_IS_NO_BODY = (

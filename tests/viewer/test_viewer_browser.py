@@ -101,6 +101,9 @@ def test_a_file_opens_without_a_server_and_without_a_network(page, tmp_path):
     field = "document.querySelector('input.mantine-NumberInput-input')"
     assert page.run(f"{field} !== null"), "the field that tells the player's time"
     assert page.run("document.querySelectorAll('#jounce-plots > div.chosen').length") == 1
+    chosen = "document.querySelector('#jounce-plots > div.chosen line').getAttribute('x1')"
+    seen = {page.run(chosen)}
+    browser.until(lambda: seen.add(page.run(chosen)) or len(seen) > 3)  # the line at the time moves
     schemes = {urlparse(url).scheme for url in page.requested()}
     assert schemes <= {"file", "data", "blob"}
     thrown = [event for event in page.events if event.get("method") == "Runtime.exceptionThrown"]

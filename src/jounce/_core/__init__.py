@@ -350,7 +350,12 @@ def get_include() -> str:
 
 
 def get_cmake_dir() -> str:
-    """Directory of the CMake package, for ``find_package(jounce)``."""
+    """Directory of the CMake package, for ``find_package(jounce)``.
+
+    Examples:
+        >>> jc.get_cmake_dir().split("/")[-1]
+        'cmake'
+    """
     return str(_root() / "cmake")
 
 
@@ -359,6 +364,11 @@ def get_library() -> str:
 
     Raises:
         MissingFileError: it was not installed with the package, or has been removed.
+
+    Examples:
+        >>> import ctypes
+        >>> ctypes.CDLL(jc.get_library()) is not None
+        True
     """
     names = (f"libjounce_{_variant}.so", f"libjounce_{_variant}.dylib", f"jounce_{_variant}.dll")
     directory = _root() / "_core"
@@ -395,6 +405,10 @@ def core_info() -> dict[str, Any]:
         process may use, as ``threads=0`` does; `os.sched_setaffinity` changes them),
         ``cache_limit`` and ``cached`` (bytes that may be kept for results, and that are; see
         `clear_cache`).
+
+    Examples:
+        >>> jc.core_info()["pack_width"] > 0  # states of a batch in one register
+        True
     """
     cache = {"cache_limit": int(_module.cache_limit()), "cached": int(_module.cached())}
     return {**_info(), "cores": int(_module.cores()), **cache}

@@ -40,7 +40,16 @@ _row_derivatives: Callable[..., Any] = _core.raw(
 
 
 class ConstrainedDynamicsDerivatives(NamedTuple):
-    """Derivatives of the accelerations and forces of `constrained_dynamics`."""
+    """Derivatives of the accelerations and forces of `constrained_dynamics`.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> d = jc.constrained_dynamics_derivatives(dog, q, v, v, c)
+        >>> bool(np.allclose(c.jacobian(q) @ d.a_dtau, 0, atol=1e-9))  # no torque moves the feet
+        True
+    """
 
     a_dq: Array
     """(..., nv, nv)."""
@@ -57,7 +66,15 @@ class ConstrainedDynamicsDerivatives(NamedTuple):
 
 
 class ConstrainedDynamicsInputDerivatives(NamedTuple):
-    """Derivatives of `constrained_dynamics` by what acts on the robot besides tau."""
+    """Derivatives of `constrained_dynamics` by what acts on the robot besides tau.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> jc.constrained_dynamics_input_derivatives(dog, q, c).a_df_ext.shape
+        (18, 13, 6)
+    """
 
     a_df_ext: Array
     """(..., nv, n_bodies, 6) by body-fixed wrenches."""
@@ -70,7 +87,16 @@ class ConstrainedDynamicsInputDerivatives(NamedTuple):
 
 
 class ImpulseDerivatives(NamedTuple):
-    """Derivatives of the rates after an impulse, and of the impulse."""
+    """Derivatives of the rates after an impulse, and of the impulse.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> d = jc.impulse_derivatives(dog, q, v, c)
+        >>> bool(np.allclose(d.v_dv @ d.v_dv, d.v_dv, atol=1e-9))  # a projection
+        True
+    """
 
     v_dq: Array
     """(..., nv, nv)."""
@@ -246,6 +272,14 @@ def constrained_dynamics_input_derivatives(
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``constraints.jacobian(q) @ a_dw == 1`` if the rows are independent.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> d = jc.constrained_dynamics_input_derivatives(dog, q, c)
+        >>> d.a_df_ext.shape, d.force_dw.shape
+        ((18, 13, 6), (6, 6))
     """
     c = constraints_on(model, constraints)
     given = Given("constrained_dynamics_input_derivatives", model, threads, q=q)

@@ -43,7 +43,16 @@ _UNREACHABLE = 1e-8
 
 
 class ConstrainedDynamics(NamedTuple):
-    """What `constrained_dynamics` gives."""
+    """What `constrained_dynamics` gives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> a, force = jc.constrained_dynamics(dog, q, v, v, c)
+        >>> a.shape, force.shape
+        ((18,), (6,))
+    """
 
     a: Array
     """(..., nv) accelerations, unique even where rows depend on each other."""
@@ -52,7 +61,18 @@ class ConstrainedDynamics(NamedTuple):
 
 
 class ConstrainedInverseDynamics(NamedTuple):
-    """What `constrained_inverse_dynamics` gives."""
+    """What `constrained_inverse_dynamics` gives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+        >>> c = jc.Constraints(dog, [jc.Point(foot) for foot in feet])
+        >>> tau, force = jc.constrained_inverse_dynamics(dog, q, v, v, c)
+        >>> bool(np.isclose(force[2::3].sum(), 9.81 * jc.total_mass(dog)))  # the feet carry it
+        True
+    """
 
     tau: Array
     """(..., nv) generalized forces of the actuators."""
@@ -61,7 +81,17 @@ class ConstrainedInverseDynamics(NamedTuple):
 
 
 class Impulse(NamedTuple):
-    """What `impulse` gives."""
+    """What `impulse` gives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> v[5] = -1.0  # falls
+        >>> after, impulse = jc.impulse(dog, q, v, c)
+        >>> bool(np.allclose(c.velocity(q, after), 0, atol=1e-9))
+        True
+    """
 
     v: Array
     """(..., nv) rates after the impulse."""

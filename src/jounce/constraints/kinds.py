@@ -293,6 +293,13 @@ class Rolling(_Between):
         second: a frame that carries the plane; the world if None.
         motion: (k, 3) velocity of the point of contact against the second frame, as of a belt, and
             its derivatives.
+
+    Examples:
+        >>> builder = jc.ModelBuilder().add_body("wheel", joint="free", mass=1, inertia=np.eye(3))
+        >>> wheel = builder.build()
+        >>> c = jc.Constraints(wheel, [jc.Rolling("wheel", radius=0.2, axis=(0, 1, 0))])
+        >>> c.velocity(jc.neutral(wheel), [0, 1, 0, 0.2, 0, 0])  # turns as fast as it goes
+        array([0., 0., 0.])
     """
 
     first: Frame

@@ -41,7 +41,16 @@ _MOST_ORDERS = 101
 
 
 class ConstrainedDynamicsSeries(NamedTuple):
-    """What `constrained_dynamics_series` gives."""
+    """What `constrained_dynamics_series` gives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> a, force = jc.constrained_dynamics_series(dog, q, v, np.zeros((3, dog.nv)), c)
+        >>> a.shape, force.shape  # orders 0 to 2
+        ((3, 18), (3, 6))
+    """
 
     a: Array
     """(..., r+1, nv) accelerations and their time derivatives."""
@@ -50,7 +59,18 @@ class ConstrainedDynamicsSeries(NamedTuple):
 
 
 class ConstrainedHybridDynamicsSeries(NamedTuple):
-    """What `constrained_hybrid_dynamics_series` gives."""
+    """What `constrained_hybrid_dynamics_series` gives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> given = np.zeros((3, dog.nv))
+        >>> held = np.arange(dog.nv) == 8  # one knee is prescribed
+        >>> found = jc.constrained_hybrid_dynamics_series(dog, q, v, given, given, held, c)
+        >>> found.a.shape, found.tau.shape, found.force.shape
+        ((3, 18), (3, 18), (3, 6))
+    """
 
     a: Array
     """(..., r+1, nv) accelerations and their time derivatives."""
@@ -61,7 +81,17 @@ class ConstrainedHybridDynamicsSeries(NamedTuple):
 
 
 class ConstrainedInverseDynamicsSeries(NamedTuple):
-    """What `constrained_inverse_dynamics_series` gives."""
+    """What `constrained_inverse_dynamics_series` gives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> still = np.zeros((3, dog.nv))
+        >>> tau, force = jc.constrained_inverse_dynamics_series(dog, q, still, c, actuated=v == 0)
+        >>> tau.shape, force.shape
+        ((2, 18), (2, 6))
+    """
 
     tau: Array
     """(..., r+1, nv) generalized forces of the actuators and their time derivatives."""

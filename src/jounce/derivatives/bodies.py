@@ -32,14 +32,30 @@ __all__ = [
 
 
 class BodyTwistDerivatives(NamedTuple):
-    """Derivatives of a twist, (..., 6, nv) each; ``dv`` is the Jacobian."""
+    """Derivatives of a twist, (..., 6, nv) each; ``dv`` is the Jacobian.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.body_twist_derivatives(arm, q, v, "body1")
+        >>> bool(np.allclose(d.dv, jc.jacobian(arm, q, "body1")))
+        True
+    """
 
     dq: Array
     dv: Array
 
 
 class BodyAccelerationDerivatives(NamedTuple):
-    """Derivatives of an acceleration, (..., 6, nv) each; ``da`` is the Jacobian."""
+    """Derivatives of an acceleration, (..., 6, nv) each; ``da`` is the Jacobian.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.body_acceleration_derivatives(arm, q, v, a, "body1")
+        >>> bool(np.allclose(d.da, jc.jacobian(arm, q, "body1")))
+        True
+    """
 
     dq: Array
     dv: Array

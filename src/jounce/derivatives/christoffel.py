@@ -23,7 +23,15 @@ __all__ = [
 
 
 class KineticEnergyDerivatives(NamedTuple):
-    """Derivatives of the kinetic energy, (..., nv) each; ``dv`` is the generalized momentum."""
+    """Derivatives of the kinetic energy, (..., nv) each; ``dv`` is the generalized momentum.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.kinetic_energy_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.mass_matrix(arm, q) @ v))
+        True
+    """
 
     dq: Array
     dv: Array

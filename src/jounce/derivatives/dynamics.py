@@ -23,7 +23,15 @@ __all__ = [
 
 
 class InverseDynamicsDerivatives(NamedTuple):
-    """Derivatives of tau, (..., nv, nv) each; ``da`` is the mass matrix."""
+    """Derivatives of tau, (..., nv, nv) each; ``da`` is the mass matrix.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.inverse_dynamics_derivatives(arm, q, v, a)
+        >>> bool(np.allclose(d.da, jc.mass_matrix(arm, q)))
+        True
+    """
 
     dq: Array
     dv: Array
@@ -31,7 +39,15 @@ class InverseDynamicsDerivatives(NamedTuple):
 
 
 class ForwardDynamicsDerivatives(NamedTuple):
-    """Derivatives of a, (..., nv, nv) each; ``dtau`` is the inverse of the mass matrix."""
+    """Derivatives of a, (..., nv, nv) each; ``dtau`` is the inverse of the mass matrix.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.forward_dynamics_derivatives(arm, q, v, a)
+        >>> bool(np.allclose(d.dtau, jc.inverse_mass_matrix(arm, q)))
+        True
+    """
 
     dq: Array
     dv: Array

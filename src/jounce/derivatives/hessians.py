@@ -24,7 +24,15 @@ __all__ = [
 
 
 class InverseDynamicsHessian(NamedTuple):
-    """Second derivatives of ``weights @ tau``, (..., nv, nv) each; all others are zero."""
+    """Second derivatives of ``weights @ tau``, (..., nv, nv) each; all others are zero.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> h = jc.inverse_dynamics_hessian(arm, q, v, a, weights=[1, 0])
+        >>> h.dqdq.shape, bool(np.allclose(h.dqdq, h.dqdq.T))
+        ((2, 2), True)
+    """
 
     dqdq: Array
     dqdv: Array
@@ -33,7 +41,15 @@ class InverseDynamicsHessian(NamedTuple):
 
 
 class ForwardDynamicsHessian(NamedTuple):
-    """Second derivatives of ``weights @ a``, (..., nv, nv) each; all others are zero."""
+    """Second derivatives of ``weights @ a``, (..., nv, nv) each; all others are zero.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> h = jc.forward_dynamics_hessian(arm, q, v, a, weights=[1, 0])
+        >>> h.dqdq.shape, bool(np.allclose(h.dqdq, h.dqdq.T))
+        ((2, 2), True)
+    """
 
     dqdq: Array
     dqdv: Array
@@ -42,7 +58,16 @@ class ForwardDynamicsHessian(NamedTuple):
 
 
 class InverseDynamicsSecondDerivatives(NamedTuple):
-    """Second derivatives of tau, (..., nv, nv, nv) each; all others are zero."""
+    """Second derivatives of tau, (..., nv, nv, nv) each; all others are zero.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.inverse_dynamics_second_derivatives(arm, q, v, a)
+        >>> h = jc.inverse_dynamics_hessian(arm, q, v, a, weights=[1, 0])
+        >>> bool(np.allclose(d.dqdq[0], h.dqdq))
+        True
+    """
 
     dqdq: Array
     dqdv: Array

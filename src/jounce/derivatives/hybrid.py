@@ -21,6 +21,13 @@ class HybridDynamicsDerivatives(NamedTuple):
     ``a_dq[..., i, j]`` is the derivative of a[i] along rate j. A given entry of a or tau is its own
     derivative: its row is that of the identity or zero. Columns of entries that are not inputs are
     zero.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.hybrid_dynamics_derivatives(arm, q, v, a, a, prescribed=[True, False])
+        >>> d._fields[:3]
+        ('a_dq', 'a_dv', 'a_da')
     """
 
     a_dq: Array

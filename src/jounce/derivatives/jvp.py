@@ -20,7 +20,15 @@ __all__ = ["Jvp", "Plan", "jvp", "let_differentiate", "plan_of"]
 
 
 class Jvp(NamedTuple):
-    """A result and its derivative along a direction."""
+    """A result and its derivative along a direction.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> tau, rate = jc.jvp(jc.inverse_dynamics, arm, (q, v, a), (v, a, 0 * a))  # in time
+        >>> bool(np.allclose(rate, jc.inverse_dynamics_series(arm, q, [v, a, 0 * a])[1]))
+        True
+    """
 
     value: Any
     """What the function returns."""

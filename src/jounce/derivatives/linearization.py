@@ -32,7 +32,15 @@ __all__ = [
 
 
 class Linearization(NamedTuple):
-    """Matrices of d/dt (delta q, delta v) = A (delta q, delta v) + B delta u, u the inputs."""
+    """Matrices of d/dt (delta q, delta v) = A (delta q, delta v) + B delta u, u the inputs.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> A, B = jc.linearize(arm, q, v, a)
+        >>> bool(np.allclose(B[2:], jc.inverse_mass_matrix(arm, q)))
+        True
+    """
 
     A: Array
     """(..., 2 nv, 2 nv)."""
@@ -47,6 +55,14 @@ class ConstrainedLinearization(NamedTuple):
     a motion they are taken to move without turning among themselves, Z^T Z' = 0, so that
 
         y' = A_min y + B_min delta u,    A_min = Z^T (A Z - Z') = Z^T A Z,    B_min = Z^T B.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> d = jc.linearize(dog, q, v, v, constraints=c)
+        >>> d.A.shape, d.A_min.shape, d.Z.shape
+        ((36, 36), (24, 24), (36, 24))
     """
 
     A: Array

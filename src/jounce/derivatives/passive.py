@@ -13,7 +13,14 @@ __all__ = ["PassiveForcesDerivatives", "passive_forces_derivatives"]
 
 
 class PassiveForcesDerivatives(NamedTuple):
-    """Partial derivatives of `passive_forces`."""
+    """Partial derivatives of `passive_forces`.
+
+    Examples:
+        >>> builder = jc.ModelBuilder().add_body("a", joint="revolute", mass=1, damping=0.5)
+        >>> d = jc.passive_forces_derivatives(builder.build(), [0.0], [1.0])
+        >>> d.dv
+        array([[-0.5]])
+    """
 
     dq: Array
     """(..., nv, nv), in the tangent space; a block for each joint."""

@@ -23,7 +23,15 @@ __all__ = [
 
 
 class InverseDynamicsSeriesDerivatives(NamedTuple):
-    """Derivatives of `jounce.inverse_dynamics_series`."""
+    """Derivatives of `jounce.inverse_dynamics_series`.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.inverse_dynamics_series_derivatives(arm, q, np.ones((4, 2)))
+        >>> d.dq.shape, d.dmotion.shape
+        ((3, 2, 2), (3, 2, 4, 2))
+    """
 
     dq: Array
     """(..., r+1, nv, nv): [k, i, j] is the derivative of the order k of tau[i] along rate j."""
@@ -32,7 +40,15 @@ class InverseDynamicsSeriesDerivatives(NamedTuple):
 
 
 class ForwardDynamicsSeriesDerivatives(NamedTuple):
-    """Derivatives of `jounce.forward_dynamics_series`."""
+    """Derivatives of `jounce.forward_dynamics_series`.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.forward_dynamics_series_derivatives(arm, q, v, np.ones((3, 2)))
+        >>> d.dq.shape, d.dtau.shape
+        ((3, 2, 2), (3, 2, 3, 2))
+    """
 
     dq: Array
     """(..., r+1, nv, nv): [k, i, j] is the derivative of the order k of a[i] along rate j."""
@@ -47,6 +63,14 @@ class HybridDynamicsSeriesDerivatives(NamedTuple):
 
     Those by q and v are (..., r+1, nv, nv), those by a and tau (..., r+1, nv, r+1, nv). A given
     entry of a or tau is its own derivative. Columns of entries that are not inputs are zero.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> series, held = np.ones((3, 2)), [True, False]
+        >>> d = jc.hybrid_dynamics_series_derivatives(arm, q, v, series, series, held)
+        >>> d._fields[:3]
+        ('a_dq', 'a_dv', 'a_da')
     """
 
     a_dq: Array

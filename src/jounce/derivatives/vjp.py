@@ -31,7 +31,15 @@ __all__ = [
 
 
 class InverseDynamicsVjp(NamedTuple):
-    """Gradients of weights . tau."""
+    """Gradients of weights . tau.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> gradient = jc.vjp(jc.inverse_dynamics, arm, (q, v, a), [1, 0])
+        >>> bool(np.allclose(gradient.a, jc.mass_matrix(arm, q)[0]))
+        True
+    """
 
     q: Array
     """(..., nv) in the tangent space."""
@@ -44,7 +52,15 @@ class InverseDynamicsVjp(NamedTuple):
 
 
 class ForwardDynamicsVjp(NamedTuple):
-    """Gradients of weights . a."""
+    """Gradients of weights . a.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> gradient = jc.vjp(jc.forward_dynamics, arm, (q, v, a), [1, 0])
+        >>> bool(np.allclose(gradient.tau, jc.inverse_mass_matrix(arm, q)[0]))
+        True
+    """
 
     q: Array
     """(..., nv) in the tangent space."""
@@ -57,7 +73,15 @@ class ForwardDynamicsVjp(NamedTuple):
 
 
 class KineticEnergyVjp(NamedTuple):
-    """Gradients of weights times the energy."""
+    """Gradients of weights times the energy.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> gradient = jc.vjp(jc.kinetic_energy, arm, (q, v), 1.0)
+        >>> bool(np.allclose(gradient.v, jc.mass_matrix(arm, q) @ v))
+        True
+    """
 
     q: Array
     """(..., nv) in the tangent space."""
@@ -66,7 +90,15 @@ class KineticEnergyVjp(NamedTuple):
 
 
 class PotentialEnergyVjp(NamedTuple):
-    """The gradient of weights times the energy."""
+    """The gradient of weights times the energy.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> gradient = jc.vjp(jc.potential_energy, arm, (q,), 1.0)
+        >>> bool(np.allclose(gradient.q, jc.gravity_forces(arm, q)))
+        True
+    """
 
     q: Array
     """(..., nv) in the tangent space."""

@@ -35,7 +35,17 @@ _TOLERANCE = 1e-9
 
 
 class BaseParameters(NamedTuple):
-    """Combinations of inertial parameters that torques tell apart, and no others."""
+    """Combinations of inertial parameters that torques tell apart, and no others.
+
+    Examples:
+        >>> arm = jc.models.chain(3)
+        >>> base = jc.base_parameters(arm)
+        >>> q, v, a = np.ones((3, 3))
+        >>> Y = jc.torque_regressor(arm, q, v, a)
+        >>> tau = Y[:, base.columns] @ base.matrix @ arm.inertias.ravel()
+        >>> bool(np.allclose(tau, jc.inverse_dynamics(arm, q, v, a)))
+        True
+    """
 
     columns: Index
     """(number,) columns of `torque_regressor` that are independent, increasing."""

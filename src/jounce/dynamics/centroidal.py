@@ -19,7 +19,15 @@ __all__ = [
 
 
 class CentroidalMomentumDerivatives(NamedTuple):
-    """Derivatives of the centroidal momentum, (..., 6, nv) each; ``dv`` is its matrix."""
+    """Derivatives of the centroidal momentum, (..., 6, nv) each; ``dv`` is its matrix.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.centroidal_momentum_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.centroidal_momentum_matrix(arm, q)))
+        True
+    """
 
     dq: Array
     dv: Array

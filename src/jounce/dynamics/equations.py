@@ -109,7 +109,15 @@ def forward_dynamics(
 
 
 class HybridDynamics(NamedTuple):
-    """Accelerations and forces, both complete: the given entries and the computed ones."""
+    """Accelerations and forces, both complete: the given entries and the computed ones.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> found = jc.hybrid_dynamics(arm, q, v, a, 0 * a, prescribed=[True, False])
+        >>> float(found.a[0]), float(found.tau[1])  # as given
+        (1.0, 0.0)
+    """
 
     a: Array
     """(..., nv) derivatives of the components of v."""

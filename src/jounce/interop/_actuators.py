@@ -20,7 +20,19 @@ _SIMPLE = (2, 3)  # mjJNT_SLIDE, mjJNT_HINGE
 
 
 class Actuation(NamedTuple):
-    """What `rollout` takes for the controls of MuJoCo's actuators."""
+    """What `rollout` takes for the controls of MuJoCo's actuators.
+
+    Examples:
+        >>> import mujoco
+        >>> from jounce.interop.mujoco import control
+        >>> body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+        >>> more = '<actuator><motor joint="hinge"/></actuator>'
+        >>> text = f"<mujoco><worldbody>{body}</worldbody>{more}</mujoco>"
+        >>> robot, theirs = jc.load_mjcf(text), mujoco.MjModel.from_xml_string(text)
+        >>> tau, servo = control(robot, theirs, ctrl=np.ones((10, 1)))
+        >>> jc.rollout(robot, [0], [0], tau, dt=0.01, control=servo).q.shape
+        (11, 1)
+    """
 
     tau: Array
     """(..., T, nv) forces that do not depend on the state."""

@@ -49,6 +49,16 @@ class Converter(Peer):
         ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there, or
             two joints of the plant have the same name.
+
+    Examples:
+        >>> from pydrake.multibody.plant import MultibodyPlant
+        >>> from jounce.interop.drake import Converter, model
+        >>> plant = MultibodyPlant(time_step=0.0)
+        >>> _ = plant.AddRigidBody("ball")
+        >>> plant.Finalize()
+        >>> robot = model(plant)
+        >>> Converter(robot, plant).to_q(jc.neutral(robot))  # w first
+        array([1., 0., 0., 0., 0., 0., 0.])
     """
 
     def __init__(self, model: Model, plant: Any) -> None:
@@ -86,6 +96,15 @@ def model(plant: Any) -> Model:
 
     Warns:
         ModelWarning: an inertia is one that no rigid body has.
+
+    Examples:
+        >>> from pydrake.multibody.plant import MultibodyPlant
+        >>> from jounce.interop.drake import model
+        >>> plant = MultibodyPlant(time_step=0.0)
+        >>> _ = plant.AddRigidBody("ball")
+        >>> plant.Finalize()
+        >>> model(plant).joints[0].type
+        'free'
     """
     return from_drake(plant)
 

@@ -52,6 +52,15 @@ class Converter(Peer):
     Raises:
         ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there.
+
+    Examples:
+        >>> import mujoco
+        >>> from jounce.interop.mujoco import Converter
+        >>> body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+        >>> text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+        >>> there = Converter(jc.load_mjcf(text), mujoco.MjModel.from_xml_string(text))
+        >>> there.to_q([0.5])
+        array([0.5])
     """
 
     def __init__(self, model: Model, mj_model: Any) -> None:
@@ -93,6 +102,14 @@ def model(
 
     Warns:
         ModelWarning: naming what is left out.
+
+    Examples:
+        >>> import mujoco
+        >>> from jounce.interop.mujoco import model
+        >>> body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+        >>> text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+        >>> model(mujoco.MjModel.from_xml_string(text)).joint_names
+        ('hinge',)
     """
     if hasattr(mj_model, "compile") and hasattr(mj_model, "worldbody"):
         try:
@@ -124,6 +141,16 @@ def control(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
         ArgumentTypeError: one of the models is something else.
         ArgumentError: controls of a wrong shape, or not finite.
         ModelError: an actuator of another kind; it is named.
+
+    Examples:
+        >>> import mujoco
+        >>> from jounce.interop.mujoco import control
+        >>> body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+        >>> more = '<actuator><motor joint="hinge" gear="5"/></actuator>'
+        >>> text = f"<mujoco><worldbody>{body}</worldbody>{more}</mujoco>"
+        >>> robot, theirs = jc.load_mjcf(text), mujoco.MjModel.from_xml_string(text)
+        >>> control(robot, theirs, ctrl=[[2.0]]).tau
+        array([[10.]])
     """
     require_models(model, mj_model, "mujoco.MjModel", "jnt_type")
     return actuation(model, mj_model, ctrl)

@@ -58,10 +58,14 @@ class Converter(Peer):
         ModelError: a joint of one model is missing in the other, or has another type there.
 
     Examples:
-        >>> from jounce.interop import pinocchio                        # doctest: +SKIP
-        >>> there = pinocchio.Converter(model, pin_model)               # doctest: +SKIP
-        >>> pin.rnea(pin_model, data, there.to_q(q), there.to_v(q, v), there.to_a(q, v, a))
-        ... # doctest: +SKIP
+        >>> import pinocchio
+        >>> from jounce.interop.pinocchio import Converter, model
+        >>> theirs = pinocchio.buildSampleModelManipulator()
+        >>> ours = model(theirs)
+        >>> there, q = Converter(ours, theirs), jc.neutral(ours)
+        >>> tau = pinocchio.computeGeneralizedGravity(theirs, theirs.createData(), there.to_q(q))
+        >>> bool(np.allclose(there.from_tau(there.to_q(q), tau), jc.gravity_forces(ours, q)))
+        True
     """
 
     def __init__(self, model: Model, pin_model: Any) -> None:
@@ -99,6 +103,12 @@ def model(pin_model: Any) -> Model:
 
     Warns:
         ModelWarning: an inertia is one that no rigid body has.
+
+    Examples:
+        >>> import pinocchio
+        >>> from jounce.interop.pinocchio import model
+        >>> model(pinocchio.buildSampleModelManipulator()).nv
+        6
     """
     made = from_pinocchio(pin_model)
     theirs = {entry.key(): entry.data() for entry in pin_model.referenceConfigurations}

@@ -147,6 +147,13 @@ def mass_operator(model: Model, q: ArrayLike) -> LinearOperator:
 
     Raises:
         ArgumentError: q has a wrong shape, is not finite, or has a bad quaternion.
+
+    Examples:
+        >>> from jounce.interop.scipy import mass_operator
+        >>> arm = jc.models.chain(3)
+        >>> q, v = np.ones((2, 3))
+        >>> bool(np.allclose(mass_operator(arm, q) @ v, jc.mass_matrix(arm, q) @ v))
+        True
     """
     return _operator(model, q, inverse_dynamics)
 
@@ -164,6 +171,13 @@ def inverse_mass_operator(model: Model, q: ArrayLike) -> LinearOperator:
     Raises:
         ArgumentError: q has a wrong shape, is not finite, or has a bad quaternion.
         SingularError: when applied, if a joint moves no inertia.
+
+    Examples:
+        >>> from jounce.interop.scipy import inverse_mass_operator
+        >>> arm = jc.models.chain(3)
+        >>> q, tau = np.ones((2, 3))
+        >>> bool(np.allclose(jc.mass_matrix(arm, q) @ (inverse_mass_operator(arm, q) @ tau), tau))
+        True
     """
     return _operator(model, q, forward_dynamics)
 

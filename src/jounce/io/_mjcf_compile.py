@@ -40,7 +40,7 @@ def compile_tree(tree: Tree, every_body: bool) -> tuple[Any, list[str]]:
     """Return MuJoCo's model and the remarks of its compiler.
 
     Meshes are read only if an inertia depends on them: with tetrahedra of two sizes in their
-    place, the inertias differ then. Shapes of geoms in the result are not those of the file.
+    place, the inertias differ then. Geoms that are fitted to a mesh that was not read have no size.
 
     Args:
         tree: what the gate admitted.
@@ -74,6 +74,7 @@ def _without_meshes(
         large, _ = _compile(mujoco, tree, {m.index: m.stand_in(2) for m in named})
     except ModelError:
         return None
+    _forget_fitted(small, large)
     return None if _changed(small, large, every_body).any() else (small, remarks)
 
 
@@ -90,7 +91,13 @@ def _with_meshes(
         if _changed(compiled, other, every_body).any():
             file = mesh.piece.element.get("file")
             raise mesh.piece.error(f"there is no file {file!r}, and an inertia depends on it")
+        _forget_fitted(compiled, other)
     return compiled, remarks
+
+
+def _forget_fitted(compiled: Any, other: Any) -> None:
+    """Take the sizes of geoms away that differ between stand-ins of two sizes."""
+    compiled.geom_size[(compiled.geom_size != other.geom_size).any(axis=1)] = 0
 
 
 def _changed(one: Any, other: Any, every_body: bool) -> Mask:

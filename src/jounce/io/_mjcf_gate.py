@@ -17,7 +17,7 @@ from jounce.io._mjcf_tree import Edits, Piece, Tree, expand
 from jounce.io._source import Source, read_source
 from jounce.io._xml import LARGEST
 
-__all__ = ["Mesh", "admit", "edits", "meshes", "problems"]
+__all__ = ["Mesh", "admit", "edits", "meshes", "problems", "stem"]
 
 MOST_COPIES = 10_000
 """Elements that `replicate` and the like may make; MuJoCo needs a minute for twice as many."""
@@ -172,7 +172,7 @@ class Mesh:
         self.index = index
         self.piece = piece
         self.path = _path(tree, piece)
-        self.name = piece.element.get("name") or _stem(piece.element.get("file"))
+        self.name = piece.element.get("name") or stem(piece.element.get("file"))
 
     def itself(self) -> dict[str, str]:
         """Attributes that name the file wherever MuJoCo runs."""
@@ -218,10 +218,10 @@ def _plain(piece: Piece) -> dict[str, str]:
         out = {"type": kind, "builtin": "flat", "width": "1", "height": "1"}
     else:
         out = {"nrow": "2", "ncol": "2", "size": piece.element.get("size", "1 1 1 1")}
-    name = piece.element.get("name") or _stem(piece.element.get("file") or "")
+    name = piece.element.get("name") or stem(piece.element.get("file") or "")
     return {"name": name, **out} if name else out
 
 
-def _stem(file: str) -> str:
+def stem(file: str) -> str:
     """Return the name that MuJoCo gives to what a file holds."""
     return Path(re.split(r"[/\\]", file)[-1]).stem

@@ -6,6 +6,9 @@ world (``<frame>``), ``world="true"`` if the root link is there because URDF wan
 In ``<joint>``: fields that URDF has no word for; ``frame="false"`` if the name of a fixed joint is
 not one of the model's frames; or ``body="..."`` at the first joint of a chain that stands for the
 joints of a body, which are listed inside.
+
+In ``<visual>`` and ``<collision>``: ``shape="capsule"`` if its cylinder stands for a capsule, whose
+half spheres are shapes with ``shape="end"``; `_urdf_shapes` reads them.
 """
 
 from __future__ import annotations

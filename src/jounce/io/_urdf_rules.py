@@ -112,11 +112,13 @@ RULES: dict[str, Rule] = {
         optional=("name",),
         children={"origin": _OPTIONAL, "geometry": _ONE, "material": _OPTIONAL},
         closed=False,
+        extensions=frozenset(("jounce",)),
     ),
     "collision": Rule(
         optional=("name",),
         children={"origin": _OPTIONAL, "geometry": _ONE, "material": _ANY, "verbose": _ANY},
         closed=False,
+        extensions=frozenset(("jounce",)),
     ),
     "geometry": Rule(optional=("name",), children=dict.fromkeys(_SHAPES, _ANY), closed=False),
     "box": Rule(required=("size",), closed=False),

@@ -28,8 +28,8 @@ class ShapeRecord(NamedTuple):
     material: Element | None
 
 
-def read_shape(doc: Document, element: Element, link: str) -> ShapeRecord:
-    """Read a `<visual>` or `<collision>`."""
+def read_shape(doc: Document, element: Element, link: str) -> ShapeRecord | None:
+    """Read a `<visual>` or `<collision>`; None for the end of a capsule, which is one shape."""
     children = checked_children(doc, element)
     holder = children["geometry"][0]
     shapes = [e for same in checked_children(doc, holder).values() for e in same]
@@ -38,6 +38,12 @@ def read_shape(doc: Document, element: Element, link: str) -> ShapeRecord:
     checked_children(doc, shapes[0])
     shape = _READERS[shapes[0].tag](doc, shapes[0])
     _check_size(doc, shapes[0], shape)
+    mark = element.find("jounce")
+    stands_for = None if mark is None else mark.get("shape")
+    if stands_for == "end":
+        return None
+    if stands_for == "capsule" and isinstance(shape, geometry.Cylinder):
+        shape = geometry.Capsule(*shape)
     origin = read_origin(doc, next(iter(children.get("origin", ())), None))
     material = next(iter(children.get("material", ())), None)
     return ShapeRecord(element, link, origin, shape, material)

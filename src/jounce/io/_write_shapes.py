@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
 
 from jounce.io import geometry
-from jounce.io._parts import numbers, roll_pitch_yaw
+from jounce.io._parts import moved_to, numbers, roll_pitch_yaw
 
-__all__ = ["mjcf_shape", "urdf_shape"]
+__all__ = ["mjcf_shape", "urdf_shapes"]
 
 
-def urdf_shape(visual: geometry.Visual, colors: dict[object, str]) -> ET.Element | None:
-    """Return a `<visual>` or `<collision>`, or None for a shape that URDF does not know.
+def urdf_shapes(visual: geometry.Visual, colors: dict[object, str]) -> list[ET.Element]:
+    """Return a `<visual>` or `<collision>`; none for a shape that URDF does not know.
+
+    A capsule is a cylinder with two spheres at its ends: urdfdom does not know capsules.
 
     Args:
         visual: the shape.
         colors: names of the colors that were written already; new ones are added.
     """
+    if not isinstance(visual.shape, geometry.Capsule):
+        return _urdf_element(visual, colors)
+    radius, length = map(float, visual.shape)
+    parts: list[tuple[str, str, geometry.Shape, float]] = [
+        ("capsule", "", geometry.Cylinder(radius, length), 0.0),
+        ("end", "_bottom", geometry.Sphere(radius), -0.5 * length),
+        ("end", "_top", geometry.Sphere(radius), 0.5 * length),
+    ]
+    elements = []
+    for word, ending, shape, height in parts:
+        placement = np.asarray(visual.placement) @ moved_to([0.0, 0.0, height])
+        name = visual.name and visual.name + ending
+        part = replace(visual, shape=shape, placement=placement, name=name)
+        elements += _urdf_element(part, colors)
+        ET.SubElement(elements[-1], "jounce", shape=word)
+    return elements
+
+
+def _urdf_element(visual: geometry.Visual, colors: dict[object, str]) -> list[ET.Element]:
     shape = _urdf_geometry(visual.shape)
     if shape is None:
-        return None
+        return []
     element = ET.Element("collision" if visual.collision else "visual")
     if visual.name:
         element.set("name", visual.name)
@@ -34,22 +56,22 @@ def urdf_shape(visual: geometry.Visual, colors: dict[object, str]) -> ET.Element
         name = colors.setdefault(visual.color, f"color{len(colors)}")
         material = ET.SubElement(element, "material", name=name)
         ET.SubElement(material, "color", rgba=numbers(visual.color))
-    return element
+    return [element]
 
 
 def _urdf_geometry(shape: geometry.Shape) -> ET.Element | None:
-    if isinstance(shape, geometry.Box):
-        return ET.Element("box", size=numbers(shape.size))
-    if isinstance(shape, geometry.Sphere):
-        return ET.Element("sphere", radius=repr(float(shape.radius)))
-    if isinstance(shape, (geometry.Cylinder, geometry.Capsule)):
-        tag = "cylinder" if isinstance(shape, geometry.Cylinder) else "capsule"
-        return ET.Element(tag, radius=repr(float(shape.radius)), length=repr(float(shape.length)))
-    if isinstance(shape, geometry.Mesh):
-        mesh = ET.Element("mesh", filename=_mesh_name(shape))
-        if tuple(shape.scale) != (1.0, 1.0, 1.0):
-            mesh.set("scale", numbers(shape.scale))
-        return mesh
+    match shape:
+        case geometry.Box(size):
+            return ET.Element("box", size=numbers(size))
+        case geometry.Sphere(radius):
+            return ET.Element("sphere", radius=repr(float(radius)))
+        case geometry.Cylinder(radius, length):
+            return ET.Element("cylinder", radius=repr(float(radius)), length=repr(float(length)))
+        case geometry.Mesh(_, scale):
+            mesh = ET.Element("mesh", filename=_mesh_name(shape))
+            if tuple(scale) != (1.0, 1.0, 1.0):
+                mesh.set("scale", numbers(scale))
+            return mesh
     return None
 
 

@@ -21,7 +21,7 @@ from jounce.io._parts import (
     roll_pitch_yaw,
     split,
 )
-from jounce.io._write_shapes import urdf_shape
+from jounce.io._write_shapes import urdf_shapes
 from jounce.io._xml import UNLIMITED
 from jounce.model import Model
 from jounce.model.joints import Joint, frames_along
@@ -201,11 +201,11 @@ class _Writer:
         colors: dict[object, str] = {}
         for visual in self.model.visuals:
             link = links.get(visual.frame)
-            element = urdf_shape(visual, colors)
-            if link is None or element is None:
+            elements = urdf_shapes(visual, colors)
+            if link is None or not elements:
                 self.lost_shapes.append(visual.name or f"{visual.frame} ({_word(visual.shape)})")
             else:
-                link.append(element)
+                link.extend(elements)
 
     def _pose(self, name: str, q: Array) -> None:
         """A configuration in the words of SRDF, where a free joint's position comes first."""

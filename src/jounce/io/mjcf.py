@@ -20,6 +20,7 @@ from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
 from jounce.io._mjcf_rest import driven_joints, joint_spring, left_out, rotor_terms
+from jounce.io._mjcf_shapes import mesh_files, visuals
 from jounce.io._mjcf_tree import Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
@@ -28,7 +29,6 @@ from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
 
 __all__ = ["body_names", "from_compiled", "joint_names", "load_mjcf"]
-
 
 _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
 
@@ -49,7 +49,9 @@ def load_mjcf(
     `ref` included; for the layout of ball and free joints see `jounce.interop.mujoco`. Bodies
     without joints (mocap bodies too) are merged into their parent; their names remain frames, and
     sites become frames. Keyframes become ``model.poses``, unnamed ones as "key<number>". Unnamed
-    bodies are called "body<id>", unnamed joints after their body.
+    bodies are called "body<id>", unnamed joints after their body. Geoms become ``model.visuals``,
+    those of groups that MuJoCo hides (3 and above) as collision shapes; height fields and meshes
+    without a file do not.
 
     Joints are actuated if an actuator of the file drives them (itself, or by a tendon); in a file
     without such actuators all are but free joints. An actuator's armature and damping count as
@@ -62,7 +64,7 @@ def load_mjcf(
     Equalities between bodies, sites and joints become ``model.constraints``, see
     `jounce.Constraints`: they act only when passed. What is no part of a tree of rigid bodies
     (springs, tendons, equality constraints, fluids, gravity compensation) is left out with a
-    warning. Contacts and shapes are left out without one.
+    warning. Contacts are left out without one.
 
     Args:
         source: path of the file, or the XML text itself.
@@ -134,7 +136,7 @@ def from_compiled(
     if strict and findings:
         raise _error(name, tree, "mujoco", f"the model cannot hold {'; '.join(findings)}")
     try:
-        model = _build(compiled, base, gravity)
+        model = _build(compiled, base, gravity, tree)
     except ModelError as error:
         raise _error(name, tree, "worldbody", str(error)) from None
     if findings:
@@ -182,8 +184,8 @@ def _error(name: str, tree: Tree | None, tag: str, message: str) -> ModelError:
     return next((piece for _, piece in tree.of(tag)), tree.pieces[0]).error(message)
 
 
-def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
-    builder, extension, freed = _filled(compiled, base, gravity)
+def _build(compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | None) -> Model:
+    builder, extension, freed = _filled(compiled, base, gravity, tree)
     model, joints = builder.build(warn=False), joint_names(compiled)
     if compiled.nkey:
         model = model.replace(poses=read_poses(model, compiled, joints, extension, freed))
@@ -191,7 +193,7 @@ def _build(compiled: Any, base: Joint, gravity: ArrayLike | None) -> Model:
 
 
 def _filled(
-    compiled: Any, base: Joint, gravity: ArrayLike | None
+    compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | None
 ) -> tuple[ModelBuilder, Extension, int]:
     """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
     if gravity is None:
@@ -222,7 +224,9 @@ def _filled(
             placement,
             parameters=parameters[i],
         )
-    _add_sites(builder, compiled, names, extension)
+    of_world = _add_sites(builder, compiled, names, extension)
+    taken = {*names[1:], *extension.names.values()}
+    _add_shapes(builder, compiled, names[1:], of_world, taken, tree)
     return builder, extension, freed
 
 
@@ -361,8 +365,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _add_sites(
     builder: ModelBuilder, compiled: Any, names: Sequence[str], extension: Extension
-) -> None:
+) -> dict[str, Array]:
+    """Add sites as frames, and return those of the world with their poses."""
     taken = set(names)
+    of_world = {}
     for k in range(compiled.nsite):
         name = str(compiled.site(k).name) or f"site{k}"
         if name in extension.names:
@@ -372,3 +378,23 @@ def _add_sites(
         body = int(compiled.site_bodyid[k])
         pose = _pose(compiled.site_pos[k], compiled.site_quat[k])
         builder.add_frame(name, names[body] if body > 0 else None, pose)
+        if body == 0:
+            of_world[name] = pose
+    return of_world
+
+
+def _add_shapes(
+    builder: ModelBuilder,
+    compiled: Any,
+    bodies: Sequence[str],
+    of_world: dict[str, Array],
+    taken: set[str],
+    tree: Tree | None,
+) -> None:
+    """Add geoms; those of the world to its first site, or to a frame "world" if it has none."""
+    if not of_world and (np.asarray(compiled.geom_bodyid) == 0).any():
+        of_world = {_fresh("world", taken): np.eye(4)}
+        builder.add_frame(next(iter(of_world)), None)
+    world, pose = next(iter(of_world.items()), ("", np.eye(4)))
+    files = mesh_files(tree, compiled)
+    builder.add_visuals(visuals(compiled, [world, *bodies], pose, files))

@@ -24,6 +24,7 @@ from jounce.io._sdf_scope import (
     read_scope,
     word,
 )
+from jounce.io._sdf_shapes import visuals
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._xml import UNLIMITED, Document, Element, parse
 from jounce.model import Model, inertia
@@ -49,9 +50,9 @@ _NO_LIMIT = 1e16  # what SDF writes for a joint without limits
 
 class _Link(NamedTuple):
     thing: Thing
+    scope: Scope
     name: str
     pose: Array  # in the world
-    static: bool
 
 
 class _Joint(NamedTuple):
@@ -79,8 +80,9 @@ def load_sdf(
     models are named ``model::link``; in a world with several models all are. Frames stay frames of
     the model. A body's frame is that of its link; its joint may be elsewhere.
 
-    A link without `<inertial>` has a mass of 1 kg and unit moments, as SDF says. Shapes, sensors
-    and plugins are left out.
+    A link without `<inertial>` has a mass of 1 kg and unit moments, as SDF says. Visuals and
+    collisions become ``model.visuals``, with their diffuse colors. Sensors and plugins are left
+    out.
 
     Args:
         source: path of the file, or the XML text itself.
@@ -148,6 +150,8 @@ def from_source(
     try:
         _add_bodies(builder, doc, links, joints, root)
         _add_frames(builder, top, np.eye(4), links)
+        for link in links.values():
+            builder.add_visuals(visuals(link.scope, link.thing, link.name))
         model = builder.build(warn=False)
     except ModelError as error:
         if ": <" in str(error):  # which names an element
@@ -193,7 +197,7 @@ def _links(scope: Scope, pose: Array) -> Iterator[_Link]:
             yield from _links(scope.models[name], pose @ scope.pose(thing, name))
         elif thing.element.tag == "link":
             check_children(thing.doc, thing.element)
-            yield _Link(thing, scope.prefix + name, pose @ scope.pose(thing, name), scope.static)
+            yield _Link(thing, scope, scope.prefix + name, pose @ scope.pose(thing, name))
 
 
 def _joints(scope: Scope, pose: Array) -> Iterator[_Joint]:
@@ -223,7 +227,7 @@ def _add_bodies(
             )
     roots = [link for link in links.values() if link.name not in above]
     moved = base.type != "fixed"
-    freed = [link.name for link in roots if not link.static] if moved else []
+    freed = [link.name for link in roots if not link.scope.static] if moved else []
     if moved and len(freed) != 1:
         message = f'base="{base.type}" needs one link to free, there are {len(freed)}'
         raise doc.error(doc.root, message)
@@ -239,7 +243,7 @@ def _add_bodies(
         builder.add_body(
             link.name,
             record.parent or None,
-            "fixed" if link.static else _joint(record, lie.inverse(link.pose) @ record.pose),
+            "fixed" if link.scope.static else _joint(record, lie.inverse(link.pose) @ record.pose),
             start @ link.pose,
             parameters=_parameters(link.thing),
         )

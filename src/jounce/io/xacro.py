@@ -54,6 +54,15 @@ def load_xacro(
     Raises:
         ModelError: the file cannot be expanded, or what comes out is wrong.
         MissingExtraError: the xacro package is missing.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "robot.xacro")
+        ...     _ = path.write_text('<robot name="r"><link name="link${1 + 1}"/></robot>')
+        ...     list(jc.load_xacro(path).frames)
+        ['link2']
     """
     text = expand_xacro(path, arguments, max_bytes)
     expanded = Source(text.encode(), f"{path} (expanded)", Path(path).parent, "utf-8")

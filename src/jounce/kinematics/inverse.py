@@ -32,7 +32,16 @@ _FAR = 1e300  # stands for a coordinate without limit
 
 
 class InverseKinematics(NamedTuple):
-    """What `inverse_kinematics` found."""
+    """What `inverse_kinematics` found.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, zero = arm.poses["home"], np.zeros(7)
+        >>> target = jc.body_pose(arm, q, arm.body_names[-1])
+        >>> found = jc.inverse_kinematics(arm, {arm.body_names[-1]: target}, q + 0.1)
+        >>> bool(found.converged)
+        True
+    """
 
     q: Array
     """(..., nq) coordinates, within the limits."""

@@ -24,7 +24,15 @@ __all__ = [
 
 
 class CenterOfMassDerivatives(NamedTuple):
-    """Derivatives of the velocity of the center of mass, (..., 3, nv) each; ``dv`` is J."""
+    """Derivatives of the velocity of the center of mass, (..., 3, nv) each; ``dv`` is J.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> d = jc.center_of_mass_derivatives(arm, q, v)
+        >>> bool(np.allclose(d.dv, jc.center_of_mass_jacobian(arm, q)))
+        True
+    """
 
     dq: Array
     dv: Array

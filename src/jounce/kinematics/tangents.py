@@ -18,14 +18,28 @@ __all__ = [
 
 
 class IntegrateDerivatives(NamedTuple):
-    """Derivatives of ``integrate(model, q, dv)``, (..., nv, nv) each."""
+    """Derivatives of ``integrate(model, q, dv)``, (..., nv, nv) each.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> jc.integrate_derivatives(arm, [0, 0], [1, 1]).dv
+        array([[1., 0.],
+               [0., 1.]])
+    """
 
     dq: Array
     dv: Array
 
 
 class DifferenceDerivatives(NamedTuple):
-    """Derivatives of ``difference(model, q0, q1)``, (..., nv, nv) each."""
+    """Derivatives of ``difference(model, q0, q1)``, (..., nv, nv) each.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> jc.difference_derivatives(arm, [0, 0], [1, 1]).dq1
+        array([[1., 0.],
+               [0., 1.]])
+    """
 
     dq0: Array
     dq1: Array

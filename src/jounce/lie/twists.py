@@ -222,6 +222,12 @@ def convert_acceleration(
     Raises:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
+
+    Examples:
+        >>> T, x = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3]), np.ones(6)
+        >>> a = jc.twists.convert_acceleration(np.ones(6), x, T, "body", "spatial")
+        >>> bool(np.allclose(a, jc.lie.Ad(T) @ np.ones(6)))
+        True
     """
 
 
@@ -250,6 +256,11 @@ def matrix(
 
     Returns:
         (..., 6, 6). From "body" to "spatial" it is ``lie.Ad(T)``.
+
+    Examples:
+        >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
+        >>> bool(np.allclose(jc.twists.matrix(T, "body", "spatial"), jc.lie.Ad(T)))
+        True
     """
 
 
@@ -273,6 +284,13 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
     Raises:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
+
+    Examples:
+        >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
+        >>> series = np.ones((4, 6))  # a twist and its derivatives up to order 3
+        >>> there = jc.twists.convert_series(series, T, "body", "hybrid")
+        >>> bool(np.allclose(jc.twists.convert_series(there, T, "hybrid", "body"), series))
+        True
     """
     old, new = _representation("source", source), _representation("target", target)
     twists = _taylor(_series("series", series))
@@ -306,6 +324,13 @@ def convert_wrench_series(
     Raises:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
+
+    Examples:
+        >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
+        >>> wrenches, twists = np.ones((3, 6)), np.ones((2, 6))
+        >>> there = jc.twists.convert_wrench_series(wrenches, twists, T, "body", "hybrid")
+        >>> bool(np.allclose(there[0, 3:], T[:3, :3] @ np.ones(3)))
+        True
     """
     old, new = _representation("source", source), _representation("target", target)
     loads = _taylor(_series("wrenches", wrenches))
@@ -334,6 +359,12 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
     Raises:
         ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
             not finite.
+
+    Examples:
+        >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
+        >>> rates = jc.twists.pose_series(T, np.ones((2, 6)), "body")
+        >>> bool(np.allclose(rates[1], T @ jc.lie.hat(np.ones(6))))
+        True
     """
     rep = _representation("source", source)
     twists = _taylor(_series("series", series))

@@ -96,7 +96,14 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
 
 
 class MassProperties(NamedTuple):
-    """What a body weighs, where, and how hard it is to turn."""
+    """What a body weighs, where, and how hard it is to turn.
+
+    Examples:
+        >>> ball = jc.inertia.from_com(2.0, [0, 0, 0.5], 0.1 * np.eye(3))
+        >>> mass, com, inertia = jc.inertia.about_com(ball)
+        >>> float(mass), com
+        (2.0, array([0. , 0. , 0.5]))
+    """
 
     mass: Array
     """(...) kg."""

@@ -67,7 +67,18 @@ _ORIGIN: Triple = (0.0, 0.0, 0.0)
 
 
 class Mimic(NamedTuple):
-    """The joint follows another one: q = multiplier * q[joint] + offset."""
+    """The joint follows another one: q = multiplier * q[joint] + offset.
+
+    Examples:
+        >>> fingers = (
+        ...     jc.ModelBuilder()
+        ...     .add_body("left", joint="prismatic", mass=0.1)
+        ...     .add_body("right", joint="prismatic", mass=0.1, mimic=jc.Mimic("left_joint", -1.0))
+        ...     .build()
+        ... )
+        >>> fingers.coupled().nv  # one number moves both
+        1
+    """
 
     joint: str
     multiplier: float = 1.0

@@ -86,6 +86,14 @@ class Model(_core.Tree, Edits):
         poses: named configurations, each (nq,), for example of an SRDF file.
         constraints: equalities of the model's file, for `jounce.Constraints`; they act when passed.
         nodes: the elementary joints that the recursions run over.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> arm.nq, arm.nv, arm.joint_names[0]
+        (7, 7, 'joint1')
+        >>> stiff = arm.lock({"joint7": 0.0})
+        >>> stiff.nv
+        6
     """
 
     name: str

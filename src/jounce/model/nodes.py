@@ -52,7 +52,14 @@ class Body(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A named frame fixed to a body (-1: to the world), with its constant pose in it."""
+    """A named frame fixed to a body (-1: to the world), with its constant pose in it.
+
+    Examples:
+        >>> tip = jc.lie.exp([0, 0, 0, 0, 0, 0.2])
+        >>> arm = jc.models.panda_like().with_frame("pen", "link7", tip)
+        >>> arm.frames["pen"].body, float(arm.frames["pen"].placement[2, 3])
+        (6, 0.2)
+    """
 
     body: int
     placement: Array

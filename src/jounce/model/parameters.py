@@ -58,7 +58,12 @@ _WITH_AXIS = (
 
 
 class Parameter(NamedTuple):
-    """One number of a model."""
+    """One number of a model.
+
+    Examples:
+        >>> jc.parameters(jc.models.chain(2), "mass").items[1]
+        Parameter(kind='mass', name='body1', component=0)
+    """
 
     kind: str
     name: str
@@ -76,6 +81,12 @@ class Parameters:
         items: each parameter's kind, name and component.
         values: (number,) their values. Placements and axes, which move from where they are, and
             are zero there.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> p = jc.parameters(arm, "mass", ["body1"]) + jc.parameters(arm, "gravity")
+        >>> len(p.items), p.values[1:]
+        (4, array([ 0.  ,  0.  , -9.81]))
     """
 
     model: Model

@@ -22,7 +22,12 @@ _LETTER = 0.075
 
 
 def pyplot() -> Any:
-    """Import matplotlib.pyplot, or say how to install it."""
+    """Import matplotlib.pyplot, or say how to install it.
+
+    Examples:
+        >>> from jounce import plot
+        >>> plot.pyplot().close("all")
+    """
     try:
         import matplotlib.pyplot as plt
     except ImportError:

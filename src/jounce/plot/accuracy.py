@@ -38,6 +38,12 @@ def drift(
         momentum: whether to draw the momentum, too; by default if the robot has a free joint at its
             root.
         title: of the figure.
+
+    Examples:
+        >>> from jounce import plot
+        >>> motion = jc.simulate(jc.models.chain(2), [0, 0], [1, 0], np.linspace(0, 1, 11))
+        >>> len(plot.drift({"dop853": motion}).axes) > 0
+        True
     """
     named = {"": motions} if isinstance(motions, SimulatedMotion) else dict(motions)
     if not named or not all(isinstance(motion, SimulatedMotion) for motion in named.values()):
@@ -96,6 +102,12 @@ def work_precision(
         orders: of methods whose slope is drawn beside them as a dotted line: the error falls with
             that power of the cost.
         title: of the figure.
+
+    Examples:
+        >>> from jounce import plot
+        >>> results = {"rk4": ([10, 100], [1e-2, 1e-6]), "euler": ([10, 100], [1e-1, 1e-2])}
+        >>> len(plot.work_precision(results).axes)
+        1
     """
     figure, axes = panels(1, 1, (8.6, 5.0))
     panel = axes[0, 0]

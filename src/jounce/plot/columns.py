@@ -19,7 +19,13 @@ MOST_IN_PANEL = 8
 
 
 class Column(NamedTuple):
-    """Components that share panels."""
+    """Components that share panels.
+
+    Examples:
+        >>> from jounce import plot
+        >>> plot.motion_columns(jc.models.panda_like())[0].unit
+        'rad/s'
+    """
 
     title: str
     symbol: str
@@ -39,12 +45,23 @@ def motion_columns(model: Model, twist: str = "body") -> list[Column]:
     """Columns for the rates of a model: angular and linear ones apart, joints by limbs.
 
     The limits are those of the coordinates and of the rates.
+
+    Examples:
+        >>> from jounce import plot
+        >>> [column.unit for column in plot.motion_columns(jc.models.quadruped())]
+        ['rad/s', 'm/s', 'rad/s', 'rad/s', 'rad/s', 'rad/s']
     """
     return _columns(model, twist, ("\\omega", "v", "\\dot q"), ("rad/s", "m/s"), "twist")
 
 
 def force_columns(model: Model, twist: str = "body") -> list[Column]:
-    """Columns for the generalized forces of a model: moments and forces apart, joints by limbs."""
+    """Columns for the generalized forces of a model: moments and forces apart, joints by limbs.
+
+    Examples:
+        >>> from jounce import plot
+        >>> [column.unit for column in plot.force_columns(jc.models.quadruped())]
+        ['N m', 'N', 'N m', 'N m', 'N m', 'N m']
+    """
     return _columns(model, twist, ("n", "f", "\\tau"), ("N m", "N"), "wrench")
 
 

@@ -36,6 +36,13 @@ def sparsity(
         matrices: one matrix (nv, nv), or several by name: for example
             ``jc.inverse_dynamics_derivatives(model, q, v, a)._asdict()``.
         title: of the figure.
+
+    Examples:
+        >>> from jounce import plot
+        >>> dog = jc.models.quadruped()
+        >>> figure = plot.sparsity(dog, {"M": jc.mass_matrix(dog, dog.poses["standing"])})
+        >>> figure.axes[0].get_title()
+        'M: 172 of 324 entries'
     """
     given = matrices if isinstance(matrices, Mapping) else {"": matrices}
     named = {

@@ -71,6 +71,13 @@ def robot(
     Raises:
         ArgumentError: q has another shape, or holds more than 200 configurations.
         UnknownNameError: there is no such frame.
+
+    Examples:
+        >>> from jounce import plot
+        >>> dog = jc.models.quadruped()
+        >>> figure = plot.robot(dog, dog.poses["standing"])
+        >>> figure.axes[0].name
+        '3d'
     """
     require_model(model)
     given = _configurations(model, neutral(model) if q is None else q)
@@ -117,6 +124,15 @@ def animate(
         ArgumentError: another ending, or a rate or speed that is not positive.
         MissingFileError: there is no such folder.
         MissingExtraError: matplotlib or ffmpeg is missing.
+
+    Examples:
+        >>> from jounce import plot
+        >>> from tempfile import TemporaryDirectory
+        >>> motion = jc.simulate(jc.models.chain(2), [0, 0], [1, 0], np.linspace(0, 1, 11))
+        >>> with TemporaryDirectory() as folder:
+        ...     path = plot.animate(motion, f"{folder}/swing.gif", fps=5, dpi=20)
+        ...     path.read_bytes()[:3]
+        b'GIF'
     """
     file = Path(path)
     plt, writer = pyplot(), _writer(file, fps)

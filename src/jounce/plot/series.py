@@ -67,6 +67,13 @@ def motion(
         twist: representation of the free joints' twists, see `jounce.twists`.
         limits: whether to draw the limits of coordinates and rates, see `series`.
         title: of the figure.
+
+    Examples:
+        >>> from jounce import plot
+        >>> arm, t = jc.models.panda_like(), np.linspace(0, 1, 5)
+        >>> figure = plot.motion(arm, t, np.zeros((5, 7)), np.zeros((5, 2, 7)))  # q, v, dv/dt
+        >>> len(figure.axes)
+        3
     """
     x = _orders("motion", motion, model.nv)
     coordinates = finite_array("q", q, ("n", model.nq))
@@ -104,6 +111,13 @@ def forces(
         twist: representation of the free joints' wrenches, see `jounce.twists`.
         limits: whether to draw the limits of the forces, see `series`.
         title: of the figure.
+
+    Examples:
+        >>> from jounce import plot
+        >>> arm, t = jc.models.panda_like(), np.linspace(0, 1, 5)
+        >>> figure = plot.forces(arm, t, np.zeros((5, 2, 7)))  # torques and their rates
+        >>> len(figure.axes)
+        2
     """
     x = _orders("tau", tau, model.nv)
     if twist != "body":
@@ -145,6 +159,14 @@ def series(
         limits: whether to draw the limits of the columns: dotted lines, and red where lines are
             beyond them. Limits far from the lines are not shown.
         title: of the figure.
+
+    Examples:
+        >>> from jounce import plot
+        >>> t = np.linspace(0, 1, 5)
+        >>> columns = [plot.Column("tool", "p", "m", range(3), "xyz")]
+        >>> figure = plot.series(t, np.zeros((5, 2, 3)), columns)  # position and velocity
+        >>> len(figure.axes)
+        2
     """
     time = finite_array("t", t, ("n",))
     x = finite_array("values", values, (len(time), "orders", "components"))

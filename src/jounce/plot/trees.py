@@ -36,6 +36,11 @@ def tree(model: Model, *, title: str | None = None) -> Figure:
     Args:
         model: the robot.
         title: of the figure; by default the robot's name.
+
+    Examples:
+        >>> from jounce import plot
+        >>> len(plot.tree(jc.models.panda_like()).axes)
+        1
     """
     require_model(model)
     depth = _depths(model)

@@ -101,7 +101,16 @@ def forward_dynamics_series(
 
 
 class HybridDynamicsSeries(NamedTuple):
-    """Accelerations and forces with their time derivatives, both complete."""
+    """Accelerations and forces with their time derivatives, both complete.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> series, held = np.ones((3, 2)), [True, False]
+        >>> found = jc.hybrid_dynamics_series(arm, q, v, series, series, held)
+        >>> found.a.shape, found.tau.shape
+        ((3, 2), (3, 2))
+    """
 
     a: Array
     """(..., r+1, nv) dv/dt and its derivatives up to order r."""

@@ -35,7 +35,16 @@ Weights = tuple[ArrayLike | None, ArrayLike | None]
 
 
 class RolloutGradient(NamedTuple):
-    """Derivatives of a weighted sum of the states of a rollout."""
+    """Derivatives of a weighted sum of the states of a rollout.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, _ = np.ones((3, 2))
+        >>> tau = np.zeros((10, 2))
+        >>> gradient = jc.rollout_vjp(arm, q, v, tau, 0.01, (np.ones((11, 2)), None))
+        >>> gradient.tau.shape
+        (10, 2)
+    """
 
     q0: Array
     """(..., nv) by the coordinates at the start, in their tangent space."""
@@ -46,7 +55,16 @@ class RolloutGradient(NamedTuple):
 
 
 class ParameterGradient(NamedTuple):
-    """The same, and the derivatives by parameters of the model."""
+    """The same, and the derivatives by parameters of the model.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, _ = np.ones((3, 2))
+        >>> tau = np.zeros((10, 2))
+        >>> mass, ones = jc.parameters(arm, "mass"), np.ones((11, 2))
+        >>> jc.rollout_vjp(arm, q, v, tau, 0.01, (ones, None), parameters=mass).parameters.shape
+        (2,)
+    """
 
     q0: Array
     """(..., nv) by the coordinates at the start, in their tangent space."""

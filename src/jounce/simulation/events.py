@@ -77,7 +77,15 @@ class Event:
 
 
 class EventRecord(NamedTuple):
-    """An event that happened."""
+    """An event that happened.
+
+    Examples:
+        >>> arm = jc.models.chain(1)
+        >>> turn = jc.Event(lambda t, q, v: q[..., 0] - 0.1, name="passes 0.1")
+        >>> motion = jc.simulate(arm, [0], [1], np.linspace(0, 1, 11), events=turn)
+        >>> motion.events[0].name, round(float(motion.events[0].q[0]), 6)
+        ('passes 0.1', 0.1)
+    """
 
     name: str
     event: int

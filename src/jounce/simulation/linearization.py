@@ -34,7 +34,15 @@ _PORTION = 2**19
 
 
 class LinearizedStep(NamedTuple):
-    """One step: its result (q, v), and how it depends on where it starts and on the forces."""
+    """One step: its result (q, v), and how it depends on where it starts and on the forces.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> step = jc.linearize_step(arm, q, v, a, 0.01)
+        >>> bool(np.allclose(step.q, jc.step(arm, q, v, a, 0.01).q))
+        True
+    """
 
     A: Array
     """(..., 2 nv, 2 nv) derivative of the next state by the state, both in tangent spaces."""
@@ -47,7 +55,14 @@ class LinearizedStep(NamedTuple):
 
 
 class SecondOrderStep(NamedTuple):
-    """One step with first and, contracted with weights, second derivatives."""
+    """One step with first and, contracted with weights, second derivatives.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> jc.linearize_step(arm, q, v, a, 0.01, weights=np.ones(4)).H.shape  # by (q, v, tau)
+        (6, 6)
+    """
 
     A: Array
     """(..., 2 nv, 2 nv), as in `LinearizedStep`."""
@@ -63,7 +78,16 @@ class SecondOrderStep(NamedTuple):
 
 
 class ConstrainedStep(NamedTuple):
-    """One step under constraints, and its derivatives on the manifold that they leave."""
+    """One step under constraints, and its derivatives on the manifold that they leave.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> step = jc.linearize_step(dog, q, v, v, 0.01, constraints=c)
+        >>> step.A_min.shape, step.Z.shape
+        ((24, 24), (36, 24))
+    """
 
     A: Array
     """(..., 2 nv, 2 nv), as in `LinearizedStep`."""

@@ -34,7 +34,13 @@ Applied = ArrayLike | Callable[..., ArrayLike] | None
 
 
 class MotionCheck(NamedTuple):
-    """How well a motion keeps what nature keeps."""
+    """How well a motion keeps what nature keeps.
+
+    Examples:
+        >>> motion = jc.simulate(jc.models.chain(2), [0, 0], [1, 0], np.linspace(0, 1, 11))
+        >>> bool(abs(motion.check().energy).max() < 1e-6)
+        True
+    """
 
     energy: Array
     """(...) largest change of the energy since the start, J: an error if no forces act."""
@@ -54,6 +60,11 @@ class SimulatedMotion:
     """Coordinates and rates of a robot at the times of a simulation.
 
     A slice of it is the motion at some of the times: ``motion[10:20]``, ``motion[::5]``.
+
+    Examples:
+        >>> motion = jc.simulate(jc.models.chain(2), [0, 0], [1, 0], np.linspace(0, 1, 11))
+        >>> motion.q.shape, len(motion[::5].t)
+        ((11, 2), 3)
     """
 
     model: Model

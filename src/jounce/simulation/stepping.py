@@ -27,7 +27,15 @@ _step = _core.raw("explicit_step", "step")
 
 
 class Step(NamedTuple):
-    """The state after a step."""
+    """The state after a step.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, a = np.ones((3, 2))
+        >>> q, v = jc.step(arm, q, v, a, dt=0.01)
+        >>> q.shape, v.shape
+        ((2,), (2,))
+    """
 
     q: Array
     """(..., nq) coordinates."""
@@ -36,7 +44,16 @@ class Step(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """States along a rollout, the first of them its start."""
+    """States along a rollout, the first of them its start.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, _ = np.ones((3, 2))
+        >>> tau = np.zeros((10, 2))
+        >>> motion = jc.rollout(arm, q, v, tau, dt=0.01)
+        >>> motion.q.shape
+        (11, 2)
+    """
 
     q: Array
     """(..., T // every + 1, nq) coordinates."""
@@ -45,7 +62,16 @@ class Rollout(NamedTuple):
 
 
 class MarkedRollout(NamedTuple):
-    """States along a rollout, and where it failed."""
+    """States along a rollout, and where it failed.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, _ = np.ones((3, 2))
+        >>> tau = np.zeros((10, 2))
+        >>> motion = jc.rollout(arm, q, v, tau, dt=0.01, on_failure="mark")
+        >>> int(motion.failed_at)  # none failed
+        -1
+    """
 
     q: Array
     """(..., T // every + 1, nq) coordinates; NaN after a failure."""

@@ -25,7 +25,15 @@ __all__ = ["MarkedSweep", "sweep"]
 
 
 class MarkedSweep(NamedTuple):
-    """Results of a sweep some of whose states failed."""
+    """Results of a sweep some of whose states failed.
+
+    Examples:
+        >>> q = np.zeros((4, 2))
+        >>> q[2] = np.nan
+        >>> done = jc.sweep(jc.gravity_forces, jc.models.chain(2), q, on_failure="mark")
+        >>> done.failed
+        array([2])
+    """
 
     result: Any
     """As the function returns it; NaN (zero for whole numbers) where a state failed."""

@@ -56,6 +56,11 @@ class Curve(Immutable, ABC):
     number or vector in a sum is a constant curve.
 
     A subclass gives its Taylor coefficients, from which everything else follows.
+
+    Examples:
+        >>> swing = 0.5 * jc.trajectories.Sinusoid(1.0, 2.0) + 0.1
+        >>> swing(0.0), swing.series(0.0, order=2).ravel()  # value; value, rate, second derivative
+        (array([0.1]), array([0.1, 1. , 0. ]))
     """
 
     __array_ufunc__ = None  # so that array * curve comes to the curve
@@ -137,6 +142,11 @@ class Segment(Curve):
     "error" refuses times outside, "hold" stays at the nearer end with zero derivatives (as smooth
     there as the end is at rest), "formula" continues the formula. Times that miss the interval by
     at most 1e-9 of its length count as its end, unless the formula continues.
+
+    Examples:
+        >>> held = jc.trajectories.HalfCosine(0.0, 1.0, 2.0, extend="hold")
+        >>> held(5.0)
+        array([1.])
     """
 
     extend: str
@@ -199,6 +209,12 @@ class Piecewise(Curve):
 
     Args:
         pieces: curves of one size, each with an interval that starts where the one before ends.
+
+    Examples:
+        >>> first = jc.trajectories.PiecewisePolynomial([0, 1], [[[0], [1]]])
+        >>> then = jc.trajectories.PiecewisePolynomial([1, 3], [[[1], [0]]])
+        >>> jc.trajectories.Piecewise([first, then]).interval
+        (0.0, 3.0)
     """
 
     pieces: tuple[Curve, ...]

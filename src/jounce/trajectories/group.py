@@ -159,6 +159,12 @@ def blend_poses(
         degree: of the B-splines.
         start: s.
         extend: "error" (default), "hold" or "formula", see `Segment`.
+
+    Examples:
+        >>> poses = jc.lie.exp(np.linspace(0, 1, 8)[:, None] * np.array([0.3, 0, 0, 1, 0, 0]))
+        >>> curve = jc.trajectories.blend_poses(poses, duration=2.0)
+        >>> curve.interval
+        (0.0, 2.0)
     """
     T = _checks.poses("poses", poses, 3)
     knots = clamped_knots(len(T), duration, degree, start)

@@ -30,6 +30,11 @@ class PiecewisePolynomial(Segment):
         breaks: (m+1,) increasing times, s.
         coefficients: (m, d+1, n): for each piece c_0 to c_d.
         extend: "error" (default), "hold" or "formula", see `jounce.trajectories.Segment`.
+
+    Examples:
+        >>> curve = jc.trajectories.PiecewisePolynomial([0, 1, 2], [[[0], [1]], [[1], [0]]])
+        >>> curve([0.5, 1.5]).ravel()
+        array([0.5, 1. ])
     """
 
     breaks: Array

@@ -25,6 +25,14 @@ class PathDynamics(NamedTuple):
 
         tau      = m s'' + c s'^2 + g,
         dtau/dt  = m s''' + (dm + 2 c) s' s'' + dc s'^3 + dg s'.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> points = [arm.lower / 2, arm.upper / 2]
+        >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], points)
+        >>> d = jc.path_dynamics(arm, path, 0.5)
+        >>> bool(np.allclose(d.g, jc.gravity_forces(arm, path.evaluate(0.5, order=0).q)))
+        True
     """
 
     m: Array

@@ -48,6 +48,12 @@ class PoseCurve(Immutable, ABC):
     constant pose may stand on either side, and ``a.retimed(law)`` runs through a by a time law.
 
     A subclass gives its poses and body twists as a `Motion`, everything else follows.
+
+    Examples:
+        >>> turn = jc.trajectories.axis_angle([0, 0, 1], jc.trajectories.HalfCosine(0.0, 1.0, 2.0))
+        >>> lifted = jc.lie.exp([0, 0, 0, 0, 0, 0.5]) @ turn
+        >>> float(lifted.pose(1.0)[2, 3]), lifted.twist_series(1.0, order=3).shape
+        (0.5, (4, 6))
     """
 
     __array_ufunc__ = None  # so that array @ curve comes to the curve
@@ -123,6 +129,12 @@ class ProductOfExponentials(PoseCurve):
         origin: (4, 4) pose or (3, 3) rotation.
         screws: (n, 6) constant twists (angular, linear), or (n, 3) rotation axes.
         scalars: curve of size n.
+
+    Examples:
+        >>> angle = jc.trajectories.HalfCosine(0.0, 1.0, 2.0)
+        >>> turn = jc.trajectories.ProductOfExponentials(np.eye(4), [[0, 0, 1, 0, 0, 0]], angle)
+        >>> turn.interval
+        (0.0, 2.0)
     """
 
     origin: Array

@@ -35,7 +35,16 @@ _DISPLACEMENT = 1e-12
 
 
 class TrajectorySample(NamedTuple):
-    """What `RobotTrajectory.evaluate` returns; unpacks as ``q, motion``."""
+    """What `RobotTrajectory.evaluate` returns; unpacks as ``q, motion``.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> home = arm.poses["home"]
+        >>> path = jc.trajectories.RobotTrajectory.between(arm, home, arm.upper / 2, 2.0)
+        >>> sample = path.evaluate(1.0, order=2)
+        >>> sample.v.shape, sample.a.shape, sample.motion.shape
+        ((7,), (7,), (4, 7))
+    """
 
     q: Array
     """(..., nq) coordinates."""
@@ -107,6 +116,14 @@ class RobotTrajectory(Immutable):
         ArgumentTypeError: model is no model.
         UnknownNameError: an unknown joint.
         ArgumentError: a curve that does not fit its joint, or two curves for one joint.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> home = arm.poses["home"]
+        >>> path = jc.trajectories.RobotTrajectory.between(arm, home, arm.upper / 2, 2.0)
+        >>> q, motion = path.evaluate(np.linspace(0, 2, 5), order=3)
+        >>> q.shape, motion.shape
+        ((5, 7), (5, 5, 7))
     """
 
     model: Model

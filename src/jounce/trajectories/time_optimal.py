@@ -33,6 +33,11 @@ class PathLaw(Segment):
         speeds: (m,) ds/dt there.
         accelerations: (m,) d^2s/dt^2 there.
         extend: "error" (default), "hold" or "formula", see `jounce.trajectories.Segment`.
+
+    Examples:
+        >>> law = jc.trajectories.PathLaw([0, 0.5, 1], [0, 1, 0], [1, 0, -1])
+        >>> law(law.interval[1]).round(9)  # s at the end
+        array([1.])
     """
 
     places: Array
@@ -186,6 +191,14 @@ def time_optimal_law(
     Raises:
         ArgumentError: fewer than 4 places, or at one of them gravity alone exceeds a limit.
         MissingExtraError: SciPy is not installed.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> points = [0.1 * arm.upper, 0.3 * arm.upper]
+        >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], points)
+        >>> law = jc.trajectories.time_optimal_law(arm, path, 20, effort_rate_limit=2000.0)
+        >>> bool(law.interval[1] > 0)
+        True
     """
     _require_scipy()
     s = _places(path, places)

@@ -9,10 +9,14 @@ import numpy as np
 from jounce._types import Array
 from jounce.dynamics import kinetic_energy, potential_energy
 from jounce.kinematics import center_of_mass
+from jounce.model.labels import rate_names
 from jounce.plot.columns import limbs
 from jounce.viewer.motions import Shown
 
-__all__ = ["Curves", "curves_of"]
+__all__ = ["COLORS", "Curves", "curves_of", "liveliest"]
+
+COLORS = ("#2e86de", "#e55039", "#27ae60", "#8e44ad", "#f39c12", "#8d5a3a", "#2c3e50", "#ff6fb5")
+"""One for each line of a plot: a limb has at most `MOST_IN_PANEL` joints."""
 
 _MOST_SAMPLES = 400
 
@@ -41,9 +45,9 @@ def curves_of(motion: Shown, torques: Array) -> list[Curves]:
     model, t, q, v, _ = Shown(motion.model, *(array[keep] for array in motion[1:]))
     tau = torques[keep]
     found: list[Curves] = []
-    nodes = model.coordinates
+    nodes, names = model.coordinates, rate_names(model)
     for limb in limbs(model):
-        labels = tuple(model.joint_names[k] for k in nodes.joint[limb])
+        labels = tuple(names[k] for k in nodes.v_index[limb])
         where = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
         at_q, at_v = nodes.q_index[limb], nodes.v_index[limb]
         found += [
@@ -57,3 +61,12 @@ def curves_of(motion: Shown, torques: Array) -> list[Curves]:
     found.append(Curves("energy", "J", t, both, ("kinetic", "potential", "sum")))
     found.append(Curves("center of mass", "m", t, center, ("x", "y", "z")))
     return found
+
+
+def liveliest(curves: list[Curves]) -> int:
+    """Which plot to show first: the positions that change most, or the first of all."""
+    ranges = [
+        float(np.ptp(one.lines, axis=1).max()) if one.title.startswith("positions") else 0.0
+        for one in curves
+    ]
+    return int(np.argmax(ranges))

@@ -11,7 +11,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.kinematics import neutral
-from jounce.viewer.curves import Curves, curves_of
+from jounce.viewer.curves import COLORS, Curves, curves_of, liveliest
 from jounce.viewer.drawing import NODES
 from jounce.viewer.layers import LAYERS
 
@@ -25,7 +25,6 @@ _PLOTS_PER_SECOND = 5.0
 _UNLIMITED_SLIDE = 1.0
 """Range, m, of a slider for a displacement without limits."""
 
-_COLORS = ("#2e86de", "#e55039", "#27ae60", "#8e44ad", "#f39c12", "#16a085", "#2c3e50", "#d6336c")
 _LATER = {"collisions", "wrenches", "constraint forces"}
 """Layers that only some robots have."""
 
@@ -184,8 +183,10 @@ class Panel:
                 marked = now
 
     def _add_plots(self) -> None:
-        self._curves = {curves.title: curves for curves in self._all_curves()}
-        self._choice = self._gui.add_dropdown("plot", list(self._curves))
+        every = self._all_curves()
+        self._curves = {curves.title: curves for curves in every}
+        first = every[liveliest(every)].title
+        self._choice = self._gui.add_dropdown("plot", list(self._curves), initial_value=first)
         self._plot: Any = None
         self._plot_folder = self._gui.add_folder(None)
         self._replace_plot(None)
@@ -201,8 +202,8 @@ class Panel:
         curves = self._curves[self._choice.value]
         series: list[dict[str, Any]] = [{"label": "t, s"}]
         for k, label in enumerate(curves.labels):
-            series.append({"label": label, "stroke": _COLORS[k % len(_COLORS)], "width": 2})
-        series.append({"label": "now", "stroke": "#888888", "width": 1})
+            series.append({"label": label, "stroke": COLORS[k], "width": 2})
+        series.append({"label": "now", "stroke": "#333333", "width": 1})
         with self._plot_folder:
             self._plot = self._gui.add_uplot(
                 self._data(curves),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import Array
-from jounce.io.geometry import Capsule, Ellipsoid, Mesh, Shape, Visual
+from jounce.io.geometry import Capsule, Ellipsoid, Mesh, Plane, Shape, Visual
 from jounce.model import Model
 from jounce.model.joints import frames_along
 from jounce.viewer.meshes import Piece, inertia_ellipsoid, mesh_file, pieces_of_file, triangles
@@ -39,15 +39,17 @@ def parts_of(model: Model, search: Iterable[str | Path] = ()) -> list[Part]:
     """All parts of a robot.
 
     A body whose mesh cannot be read has the ellipsoid of its inertia; a robot without shapes has
-    those of all bodies, and bars from joint to joint.
+    those of all bodies, and bars from joint to joint. Planes of the world are left out: the page
+    has its own ground.
 
     Args:
         model: the robot.
         search: folders of meshes besides those of the model.
     """
     folders = tuple(search)
-    visible = [shape for shape in model.visuals if not shape.collision]
-    hidden = [shape for shape in model.visuals if shape.collision]
+    drawn = [shape for shape in model.visuals if not _is_ground(model, shape)]
+    visible = [shape for shape in drawn if not shape.collision]
+    hidden = [shape for shape in drawn if shape.collision]
     if not visible and not hidden:
         every = range(model.n_bodies)
         return [*_sticks(model), *(part for k in every for part in _ellipsoid(model, k))]
@@ -64,6 +66,10 @@ def parts_of(model: Model, search: Iterable[str | Path] = ()) -> list[Part]:
         found = list(_of_visual(model, visual, _COLLISION, folders))
         parts += [part._replace(collision=True) for part in found]
     return parts
+
+
+def _is_ground(model: Model, visual: Visual) -> bool:
+    return isinstance(visual.shape, Plane) and model.frames[visual.frame].body < 0
 
 
 def _of_visual(

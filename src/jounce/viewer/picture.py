@@ -27,6 +27,9 @@ _AMBIENT = 0.5
 _LONGEST = 0.06
 """Sides of triangles, m: small ones are sorted well by their middles."""
 
+_MOST_CUTS = 32
+"""Parts that the longest side of a shape is cut into."""
+
 _SHADOW = (0.86, 0.87, 0.89)
 
 
@@ -107,7 +110,9 @@ def _world(model: Model, q: Array, search: tuple[str | Path, ...]) -> tuple[Arra
     for part in parts_of(model, search):
         if part.collision:
             continue
-        vertices, faces = remesh.subdivide_to_size(part.piece.vertices, part.piece.faces, _LONGEST)
+        piece = part.piece
+        longest = max(_LONGEST, float(np.ptp(piece.vertices, axis=0).max()) / _MOST_CUTS)
+        vertices, faces = remesh.subdivide_to_size(piece.vertices, piece.faces, longest)
         pose = poses[part.body] @ part.pose
         world = np.asarray(vertices) @ pose[:3, :3].T + pose[:3, 3]
         corners.append(world[np.asarray(faces)])

@@ -43,6 +43,12 @@ class Viewer:
         model: the robot.
         motion: what is shown over time; one configuration is a motion with one time.
         server: viser's server, for whoever wants to add to the scene.
+
+    Examples:
+        >>> with jc.view(jc.models.chain(2), port=0, verbose=False) as viewer:
+        ...     viewer.q = [0.5, 0.5]
+        ...     viewer.show("frames").q
+        array([0.5, 0.5])
     """
 
     def __init__(self, motion: Shown, acting: _Acting, host: str, port: int) -> None:
@@ -405,6 +411,13 @@ def export(
         path: of the file.
         rate: pictures of a motion per second of it.
         **options: of `view`.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = jc.viewer.export(jc.models.chain(2), f"{folder}/arm.html")
+        ...     path.stat().st_size > 100_000
+        True
     """
     with view(what, **{"port": 0, "verbose": False, **options}) as viewer:
         return viewer.save(path, rate)

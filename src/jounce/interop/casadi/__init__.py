@@ -68,12 +68,19 @@ def function(name: str, model: Any, *, compiled: bool = False, **options: Any) -
             wrenches are an argument.
 
     Returns:
-        The function: its inputs and outputs have the names and the order of those of the package.
+        The function: its inputs and outputs have the order of those of the package.
 
     Raises:
         UnknownNameError: there is no such function here.
         ArgumentError: an option has a wrong value.
         MissingExtraError: it shall be compiled and there is no C compiler.
+
+    Examples:
+        >>> from jounce.interop.casadi import function
+        >>> arm = jc.models.chain(3)
+        >>> f = function("gravity_forces", arm)
+        >>> bool(np.allclose(f([1, 2, 3]).full().ravel(), jc.gravity_forces(arm, [1, 2, 3])))
+        True
     """
     known = _known()
     if name not in known:
