@@ -7,7 +7,8 @@ import pytest
 
 import jounce as jc
 from jounce import trajectories as tr
-from jounce.trajectories._instant import curve_rule, pose_rule
+from jounce.trajectories._instant import curve_rule
+from jounce.trajectories._instant_pose import pose_rule
 
 EPS = np.finfo(float).eps
 T = 0.37
@@ -28,6 +29,7 @@ CURVES = {
     "circle": tr.Circle(0.5, 2.0, 0.3, (1.0, 2.0, 3.0)),
     "sum": LAW * np.arange(3.0) + tr.Sinusoid(np.ones(3), 2.0),
     "shifted": 1.0 + LAW,
+    "line": [1.0, 2.0] + 3.0 * LAW,
     "offset": np.arange(3.0) + LAW * np.arange(1.0, 4.0),
     "scaled": 2.0 * WIDE,
     "scaled by vector": np.arange(6.0) * WIDE,
@@ -52,6 +54,9 @@ POSES = {
     "roll, pitch, yaw": tr.roll_pitch_yaw(tr.Sinusoid([0.1, 0.2, 0.3], [1.0, 2.0, 3.0])),
     "retimed": tr.circle_with_yaw().retimed(LAW),
     "constant": jc.lie.exp([0.1, 0.2, -0.3, 1.0, 2.0, 3.0]) @ TURN,
+    "moved offset": tr.Translation(tr.Circle(0.5, 2.0))
+    @ jc.lie.exp([0.1, 0.2, 0.3, 1.0, 2.0, 3.0]),
+    "still": tr.ProductOfExponentials(np.eye(4), np.zeros((0, 6)), tr.Constant([])),
 }
 
 
@@ -72,7 +77,7 @@ def test_poses(name, orders):
     motion, now = POSES[name].motion(np.array([T]), orders), pose_rule(POSES[name])(T, orders)
     close(now.quaternion, motion.quaternion[0])
     close(now.position, motion.position[0])
-    close(now.twist, motion.twist[..., 0])
+    close(now.twist(orders), motion.twist[..., 0])
 
 
 def test_robots(robot):
@@ -89,6 +94,16 @@ def test_robots(robot):
             assert one.motion.shape == (order + 2, robot.nv)
             close(one.q, many.q[0])
             close(one.motion, many.motion[0])
+
+
+@pytest.mark.parametrize("order", [("root_joint", ("joint1", "joint2")), ("joint2", "root_joint")])
+def test_curves_in_any_order(order):
+    robot = jc.models.chain(3, "free")
+    curves = {"root_joint": tr.circle_with_yaw(), "joint2": LAW, ("joint1", "joint2"): WIDE[[1, 2]]}
+    trajectory = tr.RobotTrajectory(robot, {joint: curves[joint] for joint in order})
+    one, many = trajectory.evaluate(T, 2), trajectory.evaluate([T], 2)
+    close(one.q, many.q[0])
+    close(one.motion, many.motion[0])
 
 
 def test_the_reference_of_the_aerial_manipulator():

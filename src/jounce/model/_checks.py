@@ -100,7 +100,7 @@ def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
 
 def unique_index(kind: str, names: Sequence[str]) -> dict[str, int]:
     """Positions by name; no name may come twice."""
-    index = {name: k for k, name in enumerate(names)}
+    index = dict(zip(names, range(len(names)), strict=True))
     if len(index) != len(names):
         twice = next(name for k, name in enumerate(names) if index[name] != k)
         raise ModelError(f"two {kind}s are named {twice!r}")

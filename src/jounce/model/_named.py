@@ -26,7 +26,7 @@ class Named(NamedTuple):
 def named(model: Model) -> Named:
     """Names of a model's joints and frames."""
     joints = [model.joint_names[k] for k in model.nodes.joint.tolist()]
-    index = {name: k for k, name in enumerate(model.body_names)}
+    index = model._body_index.copy()
     extra = [(name, frame) for name, frame in model.frames.items() if name not in index]
     index.update((name, model.n_bodies + k) for k, (name, _) in enumerate(extra))
     body = np.array([frame.body for _, frame in extra], np.int32)

@@ -10,7 +10,7 @@ import numpy as np
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model.joints import Joint
-from jounce.model.nodes import IDENTITY, Body, Frame
+from jounce.model.nodes import IDENTITY, Body, Frame, distinct
 
 __all__ = ["check_inertias", "check_parts"]
 
@@ -33,12 +33,10 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
         joints = body.joints
         if not isinstance(joints, tuple) or not all(isinstance(x, Joint) for x in joints):
             raise ModelError(f"body {body.name!r}: expected joints, got {body.joints!r:.200}")
-    names = [f"body {body.name!r}" for body in bodies]
+    names = [body.name for body in bodies]
     _check_parents(names, [body.parent for body in bodies])
-    _check_poses(names, [body.placement for body in bodies])
-    check_inertias(
-        [b.name for b in bodies], _rows("parameters", names, [b.parameters for b in bodies], (10,))
-    )
+    _check_poses("body", names, [body.placement for body in bodies])
+    check_inertias(names, _rows("body", "parameters", names, [b.parameters for b in bodies], (10,)))
     _check_axes([joint for body in bodies for joint in body.joints])
     for name, frame in () if _are_frames(frames, len(bodies)) else frames.items():
         at = frame.body if isinstance(frame, Frame) else None
@@ -47,7 +45,7 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
                 f"frame {name!r} must be fixed to a body or to the world (-1), got {at!r}"
             )
     moved = {name: f for name, f in frames.items() if f.placement is not IDENTITY}
-    _check_poses([f"frame {n!r}" for n in moved], [f.placement for f in moved.values()])
+    _check_poses("frame", list(moved), [f.placement for f in moved.values()])
 
 
 def _are_bodies(bodies: Sequence[Body]) -> bool:
@@ -99,25 +97,29 @@ def _check_parents(names: list[str], parents: list[int]) -> None:
             path.pop()
         if not path:
             raise ModelError(
-                f"{names[k]}: its parent must be the world (-1), the body before it or one of that "
-                f"body's ancestors, got {parent!r}"
+                f"body {names[k]!r}: its parent must be the world (-1), the body before it or one "
+                f"of that body's ancestors, got {parent!r}"
             )
         path.append(k)
 
 
-def _rows(what: str, names: list[str], values: list[Array], shape: tuple[int, ...]) -> Array:
+def _rows(
+    kind: str, what: str, names: Sequence[str], values: Sequence[Array], shape: tuple[int, ...]
+) -> Array:
     for name, value in zip(names, values, strict=True):
         if value.__class__ is np.ndarray and value.dtype is _DOUBLE and value.shape == shape:
             continue
         if not isinstance(value, np.ndarray) or value.dtype != float or value.shape != shape:
             raise ModelError(
-                f"{name}: {what} must be an array of shape {shape}, got {value!r:.200}"
+                f"{kind} {name!r}: {what} must be an array of shape {shape}, got {value!r:.200}"
             )
     return np.array(values).reshape(-1, *shape)
 
 
-def _check_poses(names: list[str], values: list[Array]) -> None:
-    poses = _rows("placement", names, values, (4, 4))
+def _check_poses(kind: str, names: Sequence[str], values: Sequence[Array]) -> None:
+    places, where = distinct(values)
+    names = [names[k] for k in np.unique(where, return_index=True)[1]]
+    poses = _rows(kind, "placement", names, places, (4, 4))
     R = poses[:, :3, :3]
     with np.errstate(all="ignore"):
         off = np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max(axis=(-1, -2), initial=0.0)
@@ -128,7 +130,7 @@ def _check_poses(names: list[str], values: list[Array]) -> None:
     if not fine.all():
         k = int(np.flatnonzero(~fine)[0])
         raise ModelError(
-            f"{names[k]}: placement must be a rotation and a translation, got\n{poses[k]}"
+            f"{kind} {names[k]!r}: placement must be a rotation and a translation, got\n{poses[k]}"
         )
 
 

@@ -257,13 +257,27 @@ class ModelBuilder:
         if name in self._links or name in self._frames:
             raise ModelError(f"two bodies or frames are named {name!r}")
 
-    def _add_joint_names(self, body: str, names: list[str]) -> None:
-        for k, name in enumerate(names):
-            if name in self._joint_names or name in names[:k]:
-                raise ModelError(f"body {body!r}: two joints are named {name!r}")
-        self._joint_names.update(names)
+    def _add_joint_names(self, body: str, names: Sequence[str]) -> None:
+        new = set(names)
+        if len(new) < len(names) or not new.isdisjoint(self._joint_names):
+            twice = next(x for x in names if x in self._joint_names or names.count(x) > 1)
+            raise ModelError(f"body {body!r}: two joints are named {twice!r}")
+        self._joint_names |= new
+
+    def _are_depth_first(self) -> bool:
+        """Whether the links were added in such an order: each to one of those last on the way."""
+        path: list[str | None] = [None]
+        for link in self._links.values():
+            while path and path[-1] != link.parent:
+                path.pop()
+            if not path:
+                return False
+            path.append(link.name)
+        return True
 
     def _depth_first(self) -> list[Link]:
+        if self._are_depth_first():
+            return list(self._links.values())
         children: dict[str | None, list[Link]] = {}
         for link in self._links.values():
             if link.parent is not None and link.parent not in self._links:

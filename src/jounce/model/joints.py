@@ -206,7 +206,9 @@ class Joint:
     def with_checked(self, **values: Any) -> Joint:
         """Return a copy with other values, checked already, of what is not its geometry."""
         new = object.__new__(Joint)
-        vars(new).update(vars(self), **values)
+        own = vars(new)
+        own.update(vars(self))
+        own.update(values)
         return new
 
 
@@ -359,6 +361,8 @@ def frames_along(axes: ArrayLike, origins: ArrayLike) -> Array:
 def spread(joints: Sequence[Joint], field: str, counts: Integers) -> Array:
     """Spread a field, one number or `counts` numbers of each joint, over a vector."""
     values = list(map(attrgetter(field), joints))
+    if values and type(values[0]) is float and values.count(values[0]) == len(values):
+        return np.full(int(counts.sum()), values[0])
     if set(map(type, values)) <= {float}:
         return np.repeat(np.array(values, float), counts)
     out = np.empty(int(counts.sum()))

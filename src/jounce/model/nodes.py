@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,9 +32,13 @@ __all__ = [
     "Nodes",
     "all_frames",
     "build_nodes",
+    "distinct",
     "frozen",
     "unit_quaternions",
 ]
+
+
+T = TypeVar("T")
 
 
 class Body(NamedTuple):
@@ -166,9 +170,11 @@ def _as_arrays(
     poses: list[Array],
 ) -> Nodes:
     n = len(elements)
-    kind = np.array([e.kind for e in elements], np.int32)
-    pitch = np.array([e.pitch for e in elements], float)
-    alignment = frames_along([e.axis for e in elements], [e.anchor for e in elements])
+    kinds, which = distinct(elements)
+    kind = np.array([e.kind for e in kinds], np.int32)[which]
+    pitch = np.array([e.pitch for e in kinds], float)[which]
+    alignments = frames_along([e.axis for e in kinds], [e.anchor for e in kinds])
+    places, where = distinct(poses)
     body = np.full(n, -1, np.int32)
     body[last_node] = np.arange(len(bodies))
     parameters = np.zeros((n, 10))
@@ -181,25 +187,38 @@ def _as_arrays(
         joint=np.array(links[1], np.int32),
         q_index=np.ascontiguousarray(starts[:, 0]),
         v_index=np.ascontiguousarray(starts[:, 1]),
-        placement=np.array(poses).reshape(-1, 4, 4),
-        alignment=alignment,
+        placement=np.array(places).reshape(-1, 4, 4)[where],
+        alignment=alignments[which],
         pitch=pitch,
         parameters=parameters,
-        screws=_screws(kind, alignment, pitch),
+        screws=_screws(kind, lie.Ad(alignments), which, pitch),
     )
     for array in nodes:
         array.setflags(write=False)
     return nodes
 
 
-_OWN_RATES = {"revolute": [2], "prismatic": [5], "helical": [2], "spherical": [0, 1, 2]}
+_FIRST_OF_ONE = {"revolute": 2, "prismatic": 5, "helical": 2}
+_OWN_RATES = np.array([np.arange(6) + _FIRST_OF_ONE.get(name, 0) for name in ELEMENTARY])
+"""The component of the twist in a joint's own frame that each of its rates is."""
 
 
-def _screws(kind: Index, alignment: Array, pitch: Array) -> Array:
+def distinct(items: Sequence[T]) -> tuple[list[T], Index]:
+    """The objects that a list holds, each once, and where each of its items is among them.
+
+    Large robots have many equal joints and placements, which then are worked on once.
+    """
+    ids = list(map(id, items))
+    once = dict(zip(ids, items, strict=True))
+    number = dict(zip(once, range(len(once)), strict=True))
+    return list(once.values()), np.array([number[i] for i in ids], np.intp)
+
+
+def _screws(kind: Index, adjoints: Array, which: Index, pitch: Array) -> Array:
     """Stack the constant joint screws, ``Ad(alignment) @ (own screws)``, as columns."""
-    columns = [np.array(_OWN_RATES.get(name, range(6))) for name in ELEMENTARY]
-    node = np.repeat(np.arange(len(kind)), SIZES[kind, 1])
-    own = np.concatenate([columns[k] for k in kind]) if len(kind) else np.zeros(0, int)
-    adjoint = lie.Ad(alignment)[node]  # (nv, 6, 6)
-    screws = np.take_along_axis(adjoint, own[:, None, None], axis=2)[..., 0]
-    return np.ascontiguousarray((screws + pitch[node, None] * adjoint[..., 5]).T)
+    count = SIZES[kind, 1]
+    node = np.repeat(np.arange(len(kind)), count)
+    number = np.arange(len(node)) - np.repeat(np.cumsum(count) - count, count)  # within its joint
+    own = _OWN_RATES[kind[node], number]
+    columns, at = np.swapaxes(adjoints, 1, 2), which[node]
+    return np.ascontiguousarray((columns[at, own] + pitch[node, None] * columns[at, 5]).T)

@@ -14,23 +14,21 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable
-from itertools import repeat
-from operator import add, mul, sub
-from typing import Any, NamedTuple
+from operator import add, mul
+from typing import Any
 
 import numpy as np
 
-from jounce import lie
 from jounce.trajectories import curve as curves
-from jounce.trajectories import pose as poses
 from jounce.trajectories.limits import PiecewisePolynomial
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.scalar import Circle, HalfCosine, Polynomial, Sinusoid
 
-__all__ = ["Instant", "PoseRule", "Rule", "curve_rule", "derivatives", "pose_rule"]
+__all__ = ["FACTORIALS", "Row", "Rows", "Rule", "curve_rule", "derivatives"]
 
 Row = list[float]
 Rows = list[Row]
+FACTORIALS = tuple(float(math.factorial(k)) for k in range(150))
 Rule = Callable[[float, int], Rows]
 """Of a time and a number of orders, at least 1: that many rows of Taylor coefficients."""
 
@@ -43,7 +41,9 @@ def curve_rule(curve: curves.Curve) -> Rule:
 
 def derivatives(rows: Rows) -> Rows:
     """Taylor coefficients as derivatives."""
-    later = zip(rows[2:], _FACTORIALS[2:], strict=False)
+    if len(rows) == 3:
+        return [rows[0], rows[1], [x + x for x in rows[2]]]
+    later = zip(rows[2:], FACTORIALS[2:], strict=False)
     return [*rows[:2], *([x * f for x in row] for row, f in later)]
 
 
@@ -66,6 +66,8 @@ def _sum(curve: Any) -> Rule:
         second = _widened(second, curve.size)
     if type(curve.b) is curves.Constant:
         (offset,) = second(0.0, 1)
+        if type(curve.a) is curves._Scaled and curve.a.curve.size == 1:
+            return _line(curve_rule(curve.a.curve), curve.a.factor.tolist(), offset)
 
         def shifted(t: float, orders: int) -> Rows:
             rows = first(t, orders)
@@ -75,6 +77,19 @@ def _sum(curve: Any) -> Rule:
     return lambda t, orders: [
         list(map(add, x, y)) for x, y in zip(first(t, orders), second(t, orders), strict=True)
     ]
+
+
+def _line(law: Rule, slopes: Row, offset: Row) -> Rule:
+    """All components in proportion."""
+    if len(slopes) != len(offset):
+        slopes = slopes * len(offset)
+
+    def rule(t: float, orders: int) -> Rows:
+        rows = [[s * x for x in slopes] for (s,) in law(t, orders)]
+        rows[0] = list(map(add, rows[0], offset))
+        return rows
+
+    return rule
 
 
 def _widened(rule: Rule, size: int) -> Rule:
@@ -163,22 +178,27 @@ def _pieces(curve: PiecewisePolynomial) -> Rule:
 
 
 def _bernstein(curve: PolynomialSegment) -> Rule:
-    (start, end), duration, tables = curve.interval, curve.duration, curve._tables
-    size, degree = len(tables[0]), len(tables) - 1
+    (start, end), duration = curve.interval, curve.duration
+    size, degree = curve.size, curve.degree
+    from_start = [[row[::-1] for row in table] for table in curve._tables]
+    from_end = curve._tables
 
     def rule(t: float, orders: int) -> Rows:
+        # u^i (1-u)^(n-i) is the distance to the farther end to the n times a ratio below 1 to the i
         past, left = (t - start) / duration, (end - t) / duration
-        u, rest = (past, 1.0 - past) if past < left else (1.0 - left, left)
-        ups, downs = [1.0], [1.0]
-        for _ in repeat(None, degree):
-            ups.append(ups[-1] * u)
-            downs.append(downs[-1] * rest)
-        rows, scale, last = [], 1.0, degree
+        near, tables = (past, from_start) if past < left else (left, from_end)
+        far = 1.0 - near
+        ratio, scale, step = near / far, far**degree, 1.0 / (far * duration)
+        rows = []
         for table in tables[:orders]:
-            basis = list(map(mul, ups, downs[last::-1]))
-            rows.append([scale * sum(map(mul, row, basis)) for row in table])
-            scale /= duration
-            last -= 1
+            row = []
+            for coefficients in table:
+                total = 0.0
+                for x in coefficients:
+                    total = total * ratio + x
+                row.append(scale * total)
+            rows.append(row)
+            scale *= step
         missing = orders - len(rows)
         return rows + [[0.0] * size] * missing if missing else rows
 
@@ -251,171 +271,3 @@ _CURVES: dict[type, Callable[[Any], Rule]] = {
     Sinusoid: _sinusoid,
     Circle: _circle,
 }
-
-
-_NO_TURN = [0.0, 0.0, 0.0, 1.0]
-_FACTORIALS = tuple(float(math.factorial(k)) for k in range(150))
-
-
-class Instant(NamedTuple):
-    """A pose, and the Taylor coefficients of its body twist."""
-
-    quaternion: Row
-    position: Row
-    twist: Rows
-
-
-PoseRule = Callable[[float, int], Instant]
-"""Of a time and a number of orders: the pose and that many coefficients of its body twist."""
-
-
-def pose_rule(curve: poses.PoseCurve) -> PoseRule:
-    """The rule of a curve of poses."""
-    make = _POSES.get(type(curve))
-    return make(curve) if make is not None else lambda t, orders: _by_arrays(curve, t, orders)
-
-
-def _by_arrays(curve: poses.PoseCurve, t: float, orders: int) -> Instant:
-    motion = curve.motion(np.array([t]), orders)
-    twist = motion.twist[..., 0].tolist()
-    return Instant(motion.quaternion[0].tolist(), motion.position[0].tolist(), twist)
-
-
-def _translation(curve: poses.Translation) -> PoseRule:
-    position = curve_rule(curve.position)
-
-    def rule(t: float, orders: int) -> Instant:
-        rows = position(t, orders + 1)
-        twist = [[0.0, 0.0, 0.0, *(x * k for x in rows[k])] for k in range(1, orders + 1)]
-        return Instant(_NO_TURN, rows[0], twist)
-
-    return rule
-
-
-def _product(curve: Any) -> PoseRule:
-    left, right = pose_rule(curve.left), pose_rule(curve.right)
-    return lambda t, orders: _multiplied(left(t, orders), right(t, orders))
-
-
-def _exponentials(curve: poses.ProductOfExponentials) -> PoseRule:
-    scalars, screws = curve_rule(curve.scalars), curve.screws.tolist()
-    starts_at_identity = curve._starts_at_identity
-
-    def rule(t: float, orders: int) -> Instant:
-        rows = scalars(t, orders + 1)
-        result = None if starts_at_identity else Instant(*curve._still, [[0.0] * 6] * orders)
-        for i, screw in enumerate(screws):
-            twist = [[x * rows[k][i] * k for x in screw] for k in range(1, orders + 1)]
-            factor = Instant(*_exponential(screw, rows[0][i]), twist)
-            result = factor if result is None else _multiplied(result, factor)
-        return result or Instant(_NO_TURN, [0.0, 0.0, 0.0], [[0.0] * 6] * orders)
-
-    return rule
-
-
-def _exponential(screw: Row, s: float) -> tuple[Row, Row]:
-    """Quaternion and position of exp(screw s)."""
-    a, b, c = screw[:3]
-    norm = math.sqrt(a * a + b * b + c * c)
-    scale = math.sin(0.5 * norm * s) / norm if norm else 0.5 * s
-    quaternion = [a * scale, b * scale, c * scale, math.cos(0.5 * norm * s)]
-    if not any(screw[3:]):
-        return quaternion, [0.0, 0.0, 0.0]
-    return quaternion, lie.exp([x * s for x in screw])[:3, 3].tolist()
-
-
-_POSES: dict[type, Callable[[Any], PoseRule]] = {
-    poses.Translation: _translation,
-    poses._Product: _product,
-    poses.ProductOfExponentials: _exponentials,
-}
-
-
-def _multiplied(a: Instant, b: Instant) -> Instant:
-    """The product of poses; its body twist is Ad(b^-1) V_a + V_b."""
-    quaternion, position, twist = b.quaternion, a.position, b.twist
-    if a.quaternion != _NO_TURN:
-        quaternion = _quaternion_product(a.quaternion, b.quaternion)
-    if any(b.position):
-        position = list(map(add, position, _times(_matrix(a.quaternion), b.position)))
-    if any(map(any, a.twist)):
-        twist = [
-            list(map(add, x, y)) for x, y in zip(twist, _carried_back(a.twist, b), strict=True)
-        ]
-    return Instant(quaternion, position, twist)
-
-
-def _quaternion_product(a: Row, b: Row) -> Row:
-    x1, y1, z1, w1 = a
-    x2, y2, z2, w2 = b
-    return [
-        w1 * x2 + x1 * w2 + y1 * z2 - z1 * y2,
-        w1 * y2 - x1 * z2 + y1 * w2 + z1 * x2,
-        w1 * z2 + x1 * y2 - y1 * x2 + z1 * w2,
-        w1 * w2 - x1 * x2 - y1 * y2 - z1 * z2,
-    ]
-
-
-def _matrix(q: Row) -> Rows:
-    x, y, z, w = q
-    return [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-
-
-def _cross(a: Row, b: Row) -> Row:
-    x, y, z = a
-    u, v, w = b
-    return [y * w - z * v, z * u - x * w, x * v - y * u]
-
-
-def _times(R: Rows, x: Row) -> Row:
-    a, b, c = x
-    return [p * a + q * b + r * c for p, q, r in R]
-
-
-def _times_back(R: Rows, x: Row) -> Row:
-    (p0, p1, p2), (q0, q1, q2), (r0, r1, r2) = R
-    a, b, c = x
-    return [p0 * a + q0 * b + r0 * c, p1 * a + q1 * b + r1 * c, p2 * a + q2 * b + r2 * c]
-
-
-def _carried_back(x: Rows, b: Instant) -> Rows:
-    """The series of X = Ad(b^-1) x.
-
-    X' = Ad(b^-1) x' - [V, X] with the body twist V of b, and likewise for the derivatives of x. So
-    their values at this instant give all coefficients, one order of time after the other:
-    X_(k+1) = (Y_k - sum_m [V_m, X_(k-m)]) / (k+1), where Y is the series that belongs to x'.
-    """
-    R, p, V = _matrix(b.quaternion), b.position, b.twist
-    series: Rows = []  # of the derivatives of x, the highest first, and of x at last
-    for j in range(len(x) - 1, -1, -1):
-        derivative = [y * _FACTORIALS[j] for y in x[j]] if j > 1 else x[j]
-        rows = [_adjoint_back(R, p, derivative)]
-        for k, total in enumerate(series):
-            for m in range(k + 1):
-                total = list(map(sub, total, _bracket(V[m], rows[k - m])))
-            rows.append([y / (k + 1) for y in total] if k else total)
-        series = rows
-    return series
-
-
-def _adjoint_back(R: Rows, p: Row, x: Row) -> Row:
-    """Ad(b^-1) x for the pose b = (R, p)."""
-    w, v = x[:3], x[3:]
-    if not any(w):
-        return w + _times_back(R, v)
-    return _times_back(R, w) + _times_back(R, list(map(add, v, _cross(w, p))))
-
-
-def _bracket(a: Row, b: Row) -> Row:
-    """ad(a) b, which is the commutator of two twists."""
-    p, q, r, u, v, w = a
-    x, y, z, f, g, h = b
-    linear = [q * h - r * g, r * f - p * h, p * g - q * f]
-    if not (x or y or z):
-        return [0.0, 0.0, 0.0, *linear]
-    turn = [q * z - r * y, r * x - p * z, p * y - q * x]
-    return turn + list(map(add, linear, (v * z - w * y, w * x - u * z, u * y - v * x)))

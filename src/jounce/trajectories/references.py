@@ -7,10 +7,11 @@ import numpy as np
 from jounce.errors import ArgumentError
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks
+from jounce.trajectories._parts import JointKey
 from jounce.trajectories.curve import Curve
 from jounce.trajectories.group import circle_with_yaw
 from jounce.trajectories.pose import PoseCurve
-from jounce.trajectories.robot import JointKey, RobotTrajectory
+from jounce.trajectories.robot import RobotTrajectory
 from jounce.trajectories.scalar import HalfCosine
 
 __all__ = ["aerial_manipulator_reference"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from operator import add
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,23 +16,26 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import difference, neutral
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
-from jounce.trajectories._instant import Instant, PoseRule, Rule, curve_rule, derivatives, pose_rule
-from jounce.trajectories.curve import Curve, Immutable, Interval, as_curve, overlap
+from jounce.trajectories._parts import (
+    Follower,
+    JointKey,
+    Part,
+    evaluate,
+    followers,
+    in_order,
+    part_of,
+)
+from jounce.trajectories.curve import Curve, Immutable, Interval, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
 from jounce.trajectories.limits import Limits, leg_laws
 from jounce.trajectories.polynomial import PolynomialSegment
-from jounce.trajectories.pose import PoseCurve, ProductOfExponentials, as_pose_curve
+from jounce.trajectories.pose import PoseCurve, ProductOfExponentials
 from jounce.trajectories.spline import BSpline
 
 __all__ = ["RobotTrajectory", "TrajectorySample"]
 
-JointKey = str | int | tuple[str | int, ...]
-
 # Orders up to which plain numbers are faster than arrays at one time.
 _MOST_ORDERS = 12
-
-# How far, in m, the curve of a spherical joint may move its origin (rounding).
-_DISPLACEMENT = 1e-12
 
 
 class TrajectorySample(NamedTuple):
@@ -60,30 +64,6 @@ class TrajectorySample(NamedTuple):
     def a(self) -> Array:
         """(..., nv) accelerations: component-wise derivatives of v."""
         return self.motion[..., 1, :]
-
-
-class _Part(NamedTuple):
-    """A curve, and where its coordinates and rates sit in q and v."""
-
-    curve: Curve | PoseCurve
-    q: Index
-    v: Index
-    name: str
-    places: tuple[slice, slice] | None
-    """The same as slices, if they are."""
-    rule: Rule | PoseRule
-    """The curve at one time."""
-
-
-class _Follower(NamedTuple):
-    """A mimic joint: q = multiplier q[leader] + offset."""
-
-    q: int
-    v: int
-    leader_q: int
-    leader_v: int
-    multiplier: float
-    offset: float
 
 
 class RobotTrajectory(Immutable):
@@ -130,11 +110,11 @@ class RobotTrajectory(Immutable):
     curves: Mapping[JointKey, Curve | PoseCurve]
     interval: Interval
     """The times (start, end) that all curves are made for, s."""
-    _parts: tuple[_Part, ...]
-    _whole: bool
-    """Whether one part is all of the robot, in its order."""
+    _parts: tuple[Part, ...]
+    _in_order: bool
+    """Whether the parts, one after the other, are all of the robot."""
     _neutral: tuple[float, ...]
-    _followers: tuple[_Follower, ...]
+    _followers: tuple[Follower, ...]
 
     def __init__(
         self, model: Model, curves: Mapping[JointKey, Curve | PoseCurve | ArrayLike]
@@ -142,7 +122,7 @@ class RobotTrajectory(Immutable):
         require_model(model)
         if not isinstance(curves, Mapping):
             raise ArgumentError(f"curves: expected a dict of joints and curves, got {curves!r}")
-        parts = tuple(_part(model, key, value) for key, value in curves.items())
+        parts = tuple(part_of(model, key, value) for key, value in curves.items())
         given = [int(i) for part in parts for i in part.v]
         if len(set(given)) != len(given):
             twice = next(i for i in given if given.count(i) > 1)
@@ -152,9 +132,9 @@ class RobotTrajectory(Immutable):
             curves=MappingProxyType({k: p.curve for k, p in zip(curves, parts, strict=True)}),
             interval=overlap(part.curve.interval for part in parts),
             _parts=parts,
-            _whole=len(parts) == 1 and parts[0].places == (slice(0, model.nq), slice(0, model.nv)),
+            _in_order=in_order(model, parts),
             _neutral=tuple(neutral(model).tolist()),
-            _followers=tuple(_followers(model, set(given))),
+            _followers=tuple(followers(model, set(given))),
         )
 
     @classmethod
@@ -309,7 +289,7 @@ class RobotTrajectory(Immutable):
         q = np.tile(neutral(self.model), (t.size, 1))
         motion = np.zeros((orders, self.model.nv, t.size))
         for part in self._parts:
-            q[:, part.q], motion[:, part.v] = _evaluate(part, flat, orders)
+            q[:, part.q], motion[:, part.v] = evaluate(part, flat, orders)
         for f in self._followers:
             q[:, f.q] = f.multiplier * q[:, f.leader_q] + f.offset
             motion[:, f.v] = f.multiplier * motion[:, f.leader_v]
@@ -318,13 +298,17 @@ class RobotTrajectory(Immutable):
 
     def _evaluate_at(self, t: float, orders: int) -> TrajectorySample:
         """The same at one time, in plain numbers."""
-        if self._whole:
-            values, rates = _evaluate_at(self._parts[0], t, orders)
-            return TrajectorySample(np.array(values, float), np.array(rates, float))
+        if self._in_order:
+            q, motion = self._parts[0].at(t, orders)
+            for part in self._parts[1:]:
+                values, rates = part.at(t, orders)
+                q = q + values
+                motion = list(map(add, motion, rates))
+            return TrajectorySample(np.array(q), np.array(motion))
         q = list(self._neutral)
         motion = [[0.0] * self.model.nv for _ in range(orders)]
         for part in self._parts:
-            values, rates = _evaluate_at(part, t, orders)
+            values, rates = part.at(t, orders)
             if part.places:
                 q[part.places[0]] = values
                 for row, own in zip(motion, rates, strict=True):
@@ -351,111 +335,6 @@ class RobotTrajectory(Immutable):
         start, end = self.interval
         head = f"RobotTrajectory of {self.model.name!r}, {start:g} to {end:g} s"
         return "\n".join([head, *lines])
-
-
-def _evaluate(part: _Part, t: Array, orders: int) -> tuple[Array, Array]:
-    """Coordinates (N, nq) and the series (orders, nv, N) of the rates of a part."""
-    if isinstance(part.curve, Curve):
-        series = part.curve.taylor(t, orders + 1)
-        return series[0].T, _taylor.slope(series)
-    quaternion, position, twist = part.curve.motion(t, orders)
-    if part.v.size == 6:
-        return np.hstack([quaternion, position]), twist
-    _require_only_turns(part, float(np.abs(position).max(initial=0.0)))
-    return quaternion, twist[:, :3]
-
-
-def _require_only_turns(part: _Part, away: float) -> None:
-    if away > _DISPLACEMENT:
-        raise ArgumentError(
-            f"curves: the curve of the spherical joint {part.name!r} must only turn, but it moves "
-            f"its origin by {away:.1e} m"
-        )
-
-
-def _evaluate_at(part: _Part, t: float, orders: int) -> tuple[list[float], list[list[float]]]:
-    """Coordinates and `orders` derivatives of the rates of a part at one time."""
-    now = part.rule(t, orders + (part.q.size == part.v.size))  # curves give coordinates as well
-    if not isinstance(now, Instant):
-        return now[0], derivatives(now)[1:]
-    twist = derivatives(now.twist)
-    if len(now.quaternion) + len(now.position) == part.q.size:
-        return now.quaternion + now.position, twist
-    _require_only_turns(part, max(map(abs, now.position)))
-    return now.quaternion, [row[:3] for row in twist]
-
-
-def _part(model: Model, key: JointKey, value: Curve | PoseCurve | ArrayLike) -> _Part:
-    joints = [model.joint_index(j) for j in (key if isinstance(key, tuple) else (key,))]
-    if not joints:
-        raise ArgumentError(
-            "curves: expected at least one joint for each curve, got an empty tuple"
-        )
-    name = ", ".join(model.joint_names[j] for j in joints)
-    q = np.concatenate([np.r_[model.q_slice(j)] for j in joints])
-    v = np.concatenate([np.r_[model.v_slice(j)] for j in joints])
-    if q.size == v.size:
-        curve = _joint_curve(name, value, q.size)
-        return _Part(curve, q, v, name, _places(q, v), curve_rule(curve))
-    if len(joints) > 1:
-        raise ArgumentError(
-            f"curves: expected one curve for each spherical or free joint of {name}"
-        )
-    poses = _joint_pose_curve(model, name, value)
-    return _Part(poses, q, v, name, _places(q, v), pose_rule(poses))
-
-
-def _places(q: Index, v: Index) -> tuple[slice, slice] | None:
-    """Two ranges of neighbors as slices."""
-    if (np.diff(q) == 1).all() and (np.diff(v) == 1).all():
-        return slice(int(q[0]), int(q[-1]) + 1), slice(int(v[0]), int(v[-1]) + 1)
-    return None
-
-
-def _joint_curve(name: str, value: Curve | PoseCurve | ArrayLike, size: int) -> Curve:
-    if isinstance(value, PoseCurve):
-        raise ArgumentError(f"curves: {name}: expected a curve of size {size}, got a pose curve")
-    curve = as_curve(f"curves: {name}", value)
-    if curve.size != size:
-        raise ArgumentError(
-            f"curves: {name}: expected a curve of size {size}, got size {curve.size}"
-        )
-    return curve
-
-
-def _joint_pose_curve(model: Model, name: str, value: Curve | PoseCurve | ArrayLike) -> PoseCurve:
-    if isinstance(value, Curve):
-        kind = model.joints[model.joint_index(name)].type
-        raise ArgumentError(
-            f"curves: {name}: a {kind} joint takes a pose curve (for example "
-            f"position_and_rotation(...), roll_pitch_yaw(...)), got {value!r}"
-        )
-    return as_pose_curve(f"curves: {name}", value)
-
-
-def _followers(model: Model, given: set[int]) -> Iterator[_Follower]:
-    """Mimic joints without a curve whose leader, or leader's leader, has one."""
-    if model.expanded is not model:
-        return  # coupled: they have no coordinates
-    by_name = {joint.name: joint for joint in model.joints}
-    for joint in model.joints:
-        multiplier, offset, leader, seen = 1.0, 0.0, joint, {joint.name}
-        while (
-            model.v_slice(leader.name).start not in given
-            and leader.mimic is not None
-            and leader.mimic.joint in by_name.keys() - seen
-        ):
-            offset += multiplier * leader.mimic.offset
-            multiplier *= leader.mimic.multiplier
-            leader = by_name[leader.mimic.joint]
-            seen.add(leader.name)
-        if leader is not joint and model.v_slice(leader.name).start in given:
-            q, v = model.q_slice(joint.name).start, model.v_slice(joint.name).start
-            leader_q, leader_v = (
-                model.q_slice(leader.name).start,
-                model.v_slice(leader.name).start,
-            )
-            yield _Follower(q, v, leader_q, leader_v, multiplier, offset)
 
 
 def _vector_joints(model: Model) -> tuple[tuple[str | int, ...], Index]:
