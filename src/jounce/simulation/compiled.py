@@ -46,6 +46,8 @@ class Start(NamedTuple):
     """(n, T - 1, nv) forces constant between times, or (n, T, nv), linear."""
     passive: bool
     threads: int
+    alone: bool = False
+    """Whether it is one state and no batch, whose states are all computed alike."""
 
 
 class Followed(NamedTuple):
@@ -94,7 +96,7 @@ def follow(
     rows = _padded(start.rows, T)
     hold = int(start.rows is not None and start.rows.shape[1] == T)
     steps = max(1, EFFORT // max(1, n * start.model.nv))
-    plan = np.array([*allowed, start.t[-1], steps, start.passive, 0.0])
+    plan = np.array([*allowed, start.t[-1], steps, start.passive, start.alone])
     progress = np.zeros((n, 4))
     progress[:, 0] = start.t[0]
     q, v = start.q, start.v

@@ -270,7 +270,9 @@ class _Plan(NamedTuple):
 
 
 def _start(task: Task) -> compiled.Start:
-    return compiled.Start(task.model, task.q, task.v, task.t, task.rows, task.passive, task.threads)
+    alone = not task.lead
+    options = task.passive, task.threads, alone
+    return compiled.Start(task.model, task.q, task.v, task.t, task.rows, *options)
 
 
 def _followed(task: Task, method: str, got: compiled.Followed) -> SimulatedMotion:
