@@ -1,8 +1,8 @@
 // Motions with adaptive steps, and steps by Taylor series.
 //
 // A motion goes in portions (simulation/adaptive.hpp). `plan` of a state is (relative and absolute
-// tolerance, last time of all, most steps of this portion, whether passive forces act, 0); `progress`
-// (time, next step, first row that is due, status) goes in and comes out.
+// tolerance, last time of all, most steps of this portion, whether passive forces act, whether the state is
+// none of a batch); `progress` (time, next step, first row that is due, status) goes in and comes out.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/simulation/embedded_step.hpp"
@@ -100,7 +100,8 @@ struct TaylorMotion {
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
     const S* plan = x.in("plan");
-    TaylorStepper<S, double> stepper(x.tree, tolerance_of(plan), lane(plan[4], 0) != 0.0, work);
+    TaylorStepper<S, double> stepper(x.tree, tolerance_of(plan), lane(plan[4], 0) != 0.0,
+                                     lane(plan[5], 0) != 0.0, work);
     return follow<S>(x, stepper);
   }
 };
@@ -132,7 +133,7 @@ struct TaylorStep {
   static int run(const X& x, Work<S>& work) {
     const int p = work.order, nq = x.tree.nq, nv = x.tree.nv;
     const Tolerance by{lane(x.in("rtol")[0], 0), lane(x.in("atol")[0], 0)};
-    TaylorStepper<S, double> stepper(x.tree, by, false, work);
+    TaylorStepper<S, double> stepper(x.tree, by, false, !x.call.is_batch, work);
     stepper.start(x.in("q"), x.in("v"));
     series::to_coefficients(x.in("tau"), p, nv, work.solve.force);
     int singular = stepper.series(x.in("f_ext"), [](int) {});

@@ -9,12 +9,16 @@
 // Mathematics 14, 2005). Turns count by (2): in steady spin the rates do not change at all. The state
 // is kept with what its last addition lost, and the polynomials serve every time within the step. A
 // free body is watched from a frame that moves with it.
+//
+// A state by itself takes the fast path of series/state_series.hpp, where its joints allow that.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "jounce/dynamics/articulated.hpp"
 #include "jounce/series/series_solve.hpp"
+#include "jounce/series/state_series.hpp"
 #include "jounce/simulation/adaptive.hpp"
 
 namespace jounce {
@@ -27,10 +31,25 @@ JOUNCE_INLINE void add_exactly(S& a, const S& b, S& lost) {
   a = sum;
 }
 
+// Room for the fast path, where it serves.
+template <class S>
+struct AloneWork {
+  AloneWork(const Tree<double>&, int, Arena&) {}
+};
+template <>
+struct AloneWork<double> {
+  std::optional<StateSeriesWork> series;
+
+  AloneWork(const Tree<double>& tree, int order, Arena& arena) {
+    if (has_state_series(tree)) series.emplace(tree, order, arena);
+  }
+};
+
 template <class S>
 struct TaylorWork {
   int order;  // p, of the rates
   SeriesSolveWork<S> solve;
+  AloneWork<S> alone;
   S *q, *s, *q_low, *s_low;                   // the state, and what it lacks
   S *q_end, *s_end, *q_end_low, *s_end_low;   // at the end of the step
   S *v, *q_out, *v_out, *dq, *ds;
@@ -39,7 +58,7 @@ struct TaylorWork {
 
   template <class P>
   TaylorWork(const Tree<P>& tree, int p, Arena& arena)
-      : order(p < 1 ? 1 : p), solve(tree, order - 1, arena) {
+      : order(p < 1 ? 1 : p), solve(tree, order - 1, arena), alone(tree, order - 1, arena) {
     for (S** x : {&q, &q_low, &q_end, &q_end_low, &q_out, &dq}) *x = arena.take<S>(tree.nq);
     for (S** x : {&s, &s_low, &s_end, &s_end_low, &v, &v_out, &ds, &force, &force_slope}) {
       *x = arena.take<S>(tree.nv);
@@ -156,10 +175,18 @@ class TaylorStepper {
   static constexpr bool kRetries = false;  // the series says beforehand how long a step may be
   S *force, *force_slope;  // of the controls, at the start of a step
 
-  TaylorStepper(const Tree<P>& tree, const Tolerance& by, bool passive, TaylorWork<S>& work)
+  // A state is `alone` if it is not one of a batch, all of which are to be computed alike.
+  TaylorStepper(const Tree<P>& tree, const Tolerance& by, bool passive, bool alone, TaylorWork<S>& work)
       : force(work.force), force_slope(work.force_slope), tree_(tree), by_(by), passive_(passive),
         work_(work) {
     for (int k = 0; k < tree.nv; ++k) force[k] = force_slope[k] = S(0.0);
+    if constexpr (std::is_same_v<S, double>) {
+      alone_ = alone && work.alone.series.has_value();
+      for (const Node<P>& node : tree.nodes) {
+        if (node.kind == Kind::free && !moves_with(node)) alone_ = false;
+      }
+      if (alone_) prepare_state_series(tree, *work.alone.series);
+    }
   }
 
   void start(const S* q, const S* v) {
@@ -181,6 +208,13 @@ class TaylorStepper {
   template <class Forces>
   int series(const S* f_ext, Forces&& forces) {
     S* rate = work_.rates();
+    if constexpr (std::is_same_v<S, double>) {
+      if (alone_) {
+        for (int k = 0; k < tree_.nv; ++k) rate[k] = work_.s[k];
+        return solve_state_series(tree_, work_.q, f_ext, forces, work_.solve.force, rate, work_.coordinates,
+                                  *work_.alone.series);
+      }
+    }
     to_body_axes(tree_, work_.q, work_.s, rate);
     for (int k = tree_.nv; k < (work_.order + 1) * tree_.nv; ++k) rate[k] = S(0.0);
     for (const Node<P>& node : tree_.nodes) {
@@ -316,7 +350,7 @@ class TaylorStepper {
 
   const Tree<P>& tree_;
   Tolerance by_;
-  bool passive_, at_end_ = false;
+  bool passive_, alone_ = false, at_end_ = false;
   TaylorWork<S>& work_;
   S h_;
 };

@@ -114,17 +114,17 @@ def test_long_runs_show_a_bar(monkeypatch):
         file=io.StringIO(), force_terminal=True, width=80
     )
     monkeypatch.setattr(bars, "DELAY", 0.0)
-    with bars.progress(1.0, 3.0, console=console) as report:
+    with bars.Progress(1.0, 3.0, console=console) as report:
         report(2.5)
     assert "1.5 of 2 s" in console.file.getvalue()
 
 
 def test_short_runs_and_runs_without_a_terminal_show_nothing(monkeypatch):
     console = pytest.importorskip("rich.console").Console(file=io.StringIO(), force_terminal=True)
-    with bars.progress(0.0, 1.0, console=console) as report:
+    with bars.Progress(0.0, 1.0, console=console) as report:
         report(0.5)
     assert console.file.getvalue() == ""
-    with bars.progress(0.0, 1.0) as report:
+    with bars.Progress(0.0, 1.0) as report:
         assert report is bars.silent
 
 
@@ -133,5 +133,5 @@ def test_without_rich_nothing_is_shown(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(bars.importlib, "import_module", missing)
-    with bars.progress(0.0, 1.0, console=object()) as report:
+    with bars.Progress(0.0, 1.0, console=object()) as report:
         assert report is bars.silent

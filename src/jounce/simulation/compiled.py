@@ -17,7 +17,7 @@ from jounce.errors import DivergenceError
 from jounce.model import Model
 from jounce.simulation.progress import Report, silent
 
-__all__ = ["Followed", "Start", "diverged", "embedded", "follow", "taylor"]
+__all__ = ["Followed", "Start", "diverged", "embedded", "follow", "least", "taylor"]
 
 _embedded = _core.raw("embedded_motion", "simulate")
 _taylor = _core.raw("taylor_motion", "simulate")
@@ -46,6 +46,8 @@ class Start(NamedTuple):
     """(n, T - 1, nv) forces constant between times, or (n, T, nv), linear."""
     passive: bool
     threads: int
+    alone: bool = False
+    """Whether it is one state and no batch, whose states are all computed alike."""
 
 
 class Followed(NamedTuple):
@@ -94,35 +96,41 @@ def follow(
     rows = _padded(start.rows, T)
     hold = int(start.rows is not None and start.rows.shape[1] == T)
     steps = max(1, EFFORT // max(1, n * start.model.nv))
-    plan = np.array([*allowed, start.t[-1], steps, start.passive, 0.0])
+    plan = np.array([*allowed, start.t[-1], steps, start.passive, start.alone])
     progress = np.zeros((n, 4))
-    progress[:, 0] = start.t[0]
+    progress[:, 0], progress[:, 2] = start.t[0], 1
     q, v = start.q, start.v
-    done, due = None, np.ones(n, int)
+    done, low = None, 1
     try:
-        while n and (low := int(due.min())) < T:
+        while n and low < T:
             window = slice(low - 1, min(low - 1 + WINDOW, T))
-            progress[:, 2] = due - window.start
             inputs: list[Any] = [q, v, progress, plan, start.t[window]]
             if rows is not None:
                 inputs.append(np.ascontiguousarray(rows[:, window]))
             some_q, some_v, q, v, progress = portion(
                 start.model, *inputs, hold=hold, threads=start.threads
             )
-            report(float(progress[:, 0].min()))
+            if report is not silent:
+                report(float(progress[:, 0].min()))
             now = progress[:, 2].astype(int) + window.start
-            if done is None and now.min() >= T:  # all at once
+            low = least(now)
+            if done is None and low >= T:  # all at once
                 some_q[:, 0], some_v[:, 0] = start.q, start.v
                 return Followed(some_q, some_v, now)
             done = done or _nothing(start)
             _keep(done, some_q, some_v, window, now)
-            due = now
             stuck = np.flatnonzero(progress[:, 3] == STUCK)
             if len(stuck):
                 raise diverged(int(stuck[0]), float(progress[stuck[0], 0]))
+            progress[:, 2] = now - (low - 1)
     except KeyboardInterrupt:
         pass
     return done or _nothing(start)
+
+
+def least(due: Integers) -> int:
+    """Return the least of some integers."""
+    return int(due[0] if len(due) == 1 else due.min())
 
 
 def _nothing(start: Start) -> Followed:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-__all__ = ["DELAY", "Report", "progress", "silent"]
+__all__ = ["DELAY", "Progress", "Report", "silent"]
 
 Report = Callable[[float], None]
 """Is told the time that a simulation has reached."""
@@ -22,9 +22,8 @@ def silent(t: float) -> None:
     """Report to nobody."""
 
 
-@contextmanager
-def progress(start: float, end: float, *, console: Any = None) -> Iterator[Report]:
-    """A report that shows a bar from time `start` to `end`, or nothing.
+class Progress:
+    """A report that shows a bar from time `start` to `end`, or nothing, while its block runs.
 
     Nothing is shown without rich, unless standard error is a terminal, or during the first second.
 
@@ -33,19 +32,23 @@ def progress(start: float, end: float, *, console: Any = None) -> Iterator[Repor
         end: time at which it ends.
         console: where to show it instead, a `rich.console.Console`.
     """
-    if console is None and not sys.stderr.isatty():
-        yield silent
-        return
-    try:
-        rich = importlib.import_module("rich.progress")
-    except ImportError:
-        yield silent
-        return
-    bar = _Bar(rich, console, start, end)
-    try:
-        yield bar.reached
-    finally:
-        bar.close()
+
+    def __init__(self, start: float, end: float, *, console: Any = None) -> None:
+        self.bar: _Bar | None = None
+        if console is None and not sys.stderr.isatty():
+            return
+        with suppress(ImportError):
+            rich = importlib.import_module("rich.progress")
+            self.bar = _Bar(rich, console, start, end)
+
+    def __enter__(self) -> Report:
+        """Begin to report."""
+        return silent if self.bar is None else self.bar.reached
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the bar."""
+        if self.bar is not None:
+            self.bar.close()
 
 
 class _Bar:

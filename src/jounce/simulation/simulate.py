@@ -24,7 +24,7 @@ from jounce.simulation.event_motion import Sought, motion_with_events, motion_wi
 from jounce.simulation.events import Event, checked_events
 from jounce.simulation.methods import Geometric, Method, find_stepper
 from jounce.simulation.motion import SimulatedMotion
-from jounce.simulation.progress import Report, progress
+from jounce.simulation.progress import Progress, Report, silent
 from jounce.simulation.servo import servo_forces
 from jounce.simulation.stepwise import by_adaptive_steps, by_fixed_steps
 from jounce.simulation.task import AnyControl, Task
@@ -123,7 +123,7 @@ def simulate(
     plan = _Plan(model, chosen, dt, rtol, atol, passive, projection, order, law, threads)
     found = [] if events is None else checked_events(events)
     points = [] if contacts is None else checked_contacts(model, contacts)
-    with progress(float(times[0]), float(times[-1])) as report:
+    with Progress(float(times[0]), float(times[-1])) as report:
         if not found and not points:
             return plan.run((q0, v0), times, acting, held, report)
         if chosen is None and not points and all(event.series is not None for event in found):
@@ -188,7 +188,8 @@ class _Plan(NamedTuple):
             return self._taylor(task, control)
         if self.name in EMBEDDED and self.dt is None:
             if self._compiles(task, control):
-                return self._compiled(task, compiled.embedded(adaptive.packed(self.name)))
+                portion = compiled.embedded(adaptive.packed(self.name))
+                return self._compiled(task, portion, self._tolerances())
             return by_adaptive_steps(task, EMBEDDED[self.name], self._tolerances())
         if self.dt is None:
             raise ArgumentError(
@@ -205,9 +206,8 @@ class _Plan(NamedTuple):
         report: Report | None,
     ) -> Task:
         held = constraints, self.projection
-        task = Task.of(self.model, state, t, control, self.passive, self.threads, held)
-        if report is not None:
-            task = task._replace(report=report)
+        options = self.passive, self.threads, held, report or silent
+        task = Task.of(self.model, state, t, control, *options)
         mask = self.prescribed
         if mask is None:
             return task
@@ -225,9 +225,11 @@ class _Plan(NamedTuple):
     def _tolerances(self) -> tuple[float, float]:
         return positive("rtol", self.rtol, LEAST_TOLERANCE), positive("atol", self.atol)
 
-    def _compiled(self, task: Task, portion: compiled.Portion) -> SimulatedMotion:
+    def _compiled(
+        self, task: Task, portion: compiled.Portion, allowed: tuple[float, float]
+    ) -> SimulatedMotion:
         """Steps that need no Python."""
-        got = compiled.follow(portion, _start(task), self._tolerances(), task.report)
+        got = compiled.follow(portion, _start(task), allowed, task.report)
         return _followed(task, self.name, got)
 
     def _taylor(self, task: Task, control: AnyControl) -> SimulatedMotion:
@@ -236,8 +238,9 @@ class _Plan(NamedTuple):
             return _followed(task, TAYLOR, self._series(task, control, ()).states)
         self._require_no_step()
         require_series(task.model, task.passive)
-        order = self.order or order_of(*self._tolerances())
-        return self._compiled(task, compiled.taylor(order))
+        allowed = self._tolerances()
+        order = self.order or order_of(*allowed)
+        return self._compiled(task, compiled.taylor(order), allowed)
 
     def _require_no_step(self) -> None:
         if self.dt is not None:
@@ -270,9 +273,11 @@ class _Plan(NamedTuple):
 
 
 def _start(task: Task) -> compiled.Start:
-    return compiled.Start(task.model, task.q, task.v, task.t, task.rows, task.passive, task.threads)
+    alone = not task.lead
+    options = task.passive, task.threads, alone
+    return compiled.Start(task.model, task.q, task.v, task.t, task.rows, *options)
 
 
 def _followed(task: Task, method: str, got: compiled.Followed) -> SimulatedMotion:
-    reached = int(got.due.min(initial=len(task.t)))
+    reached = compiled.least(got.due) if len(got.due) else len(task.t)
     return task.motion(method, got.q, got.v, reached if reached < len(task.t) else None)

@@ -55,6 +55,7 @@ class Task(NamedTuple):
         passive: bool,
         threads: int,
         constraints: tuple[object, bool] = (None, True),
+        report: Report = silent,
     ) -> Task:
         """Check the arguments by what they lead to at the start.
 
@@ -69,15 +70,17 @@ class Task(NamedTuple):
             shape = rows.shape[-2:]
             rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
         n = math.prod(lead)
-        q, v = (
-            _spread(np.array(x, float), (*lead, size)).reshape(n, size)
-            for x, size in zip(state, (model.nq, model.nv), strict=True)
-        )
-        manifold = manifold_of(model, constraints[0], (q, v), float(t[0]), constraints[1], threads)
+        q = _spread(np.array(state[0], float), (*lead, model.nq)).reshape(n, model.nq)
+        v = _spread(np.array(state[1], float), (*lead, model.nv)).reshape(n, model.nv)
+        held, projects = constraints
+        manifold = None
+        if held is not None:
+            manifold = manifold_of(model, held, (q, v), float(t[0]), projects, threads)
         forces = _forces(model, lead, t, rows, control if callable(control) else None, passive)
         is_function = callable(control) or passive or manifold is not None
         law = None if manifold is None else manifold.accelerations
-        return cls(model, lead, t, q, v, rows, forces, is_function, passive, threads, manifold, law)
+        acting = rows, forces, is_function, passive, threads, manifold, law
+        return cls(model, lead, t, q, v, *acting, report)
 
     def field(self, interval: Integers, dt: Array) -> Field:
         """The field in the interval of each state."""
@@ -95,6 +98,8 @@ class Task(NamedTuple):
     ) -> SimulatedMotion:
         """Return the result; fewer times if the motion was interrupted."""
         v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
+        if reached is None and not self.lead:
+            return SimulatedMotion(self.model, self.t, q[0], v[0], method)
         last = len(self.t) if reached is None else reached
         q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
         return SimulatedMotion(self.model, self.t[:last], q, v, method, reached is not None)
