@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "call.hpp"
+#include "directional.hpp"
 #include "elementwise.hpp"
 #include "jounce/batch/inertias.hpp"
 #include "jounce/batch/memory.hpp"
@@ -96,18 +97,22 @@ PyObject* call_bound_elementwise(PyObject* owner, PyObject* const* args, Py_ssiz
   return call_elementwise(*static_cast<const Bound*>(PyModule_GetState(owner)), args, n, names);
 }
 
-// A function of Python that belongs to an owner with a prepared Bound.
+PyObject* call_bound_directional(PyObject* owner, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return call_directional(*static_cast<const Directional*>(PyModule_GetState(owner)), args, n, names);
+}
+
+// A function of Python, and in `own` what it is called with.
+template <class Own>
 nb::object function_of(const std::string& name, const std::string& doc, const std::string& module_name,
-                       decltype(&call_bound) call, const Bound& bound) {
+                       decltype(&call_bound) call, Own** own) {
   static PyModuleDef owner_type = {
-      PyModuleDef_HEAD_INIT, "jounce._core.kernel", nullptr, sizeof(Bound), nullptr, nullptr, nullptr,
+      PyModuleDef_HEAD_INIT, "jounce._core.kernel", nullptr, sizeof(Own), nullptr, nullptr, nullptr,
       nullptr, nullptr};
   nb::object owner = nb::steal(PyModule_Create(&owner_type));
   if (!owner.is_valid()) throw nb::python_error();
+  *own = static_cast<Own*>(PyModule_GetState(owner.ptr()));
   // Python keeps pointers to these as long as the process lives.
   auto* texts = new std::pair<std::string, std::string>(name, doc);
-  auto* own = new (PyModule_GetState(owner.ptr())) Bound(bound);
-  own->function = texts->first.c_str();
   auto* method = new PyMethodDef{texts->first.c_str(),
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call)),
                                  METH_FASTCALL | METH_KEYWORDS, texts->second.c_str()};
@@ -117,13 +122,34 @@ nb::object function_of(const std::string& name, const std::string& doc, const st
   return nb::steal(function);
 }
 
+nb::object bound_function(const std::string& name, const std::string& doc, const std::string& module_name,
+                          decltype(&call_bound) call, const Bound& bound) {
+  Bound* own;
+  nb::object function = function_of(name, doc, module_name, call, &own);
+  new (own) Bound(bound);
+  own->function = reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml->ml_name;
+  return function;
+}
+
+PyTypeObject* type_or_null(nb::handle type) {
+  return type.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
+}
+
 // `kernel` is the name in the list, `name` that of the function.
 nb::object bind(const std::string& kernel, const std::string& name, const std::string& doc,
-                const std::string& module_name, nb::handle result) {
-  auto* type = result.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(result.inc_ref().ptr());
+                const std::string& module_name, nb::handle result, nb::handle part) {
   Bound bound;
-  if (!bound.prepare(kernel_named(kernel), type)) throw nb::python_error();
-  return function_of(name, doc, module_name, call_bound, bound);
+  if (!bound.prepare(kernel_named(kernel), type_or_null(result))) throw nb::python_error();
+  bound.part = type_or_null(part);
+  return bound_function(name, doc, module_name, call_bound, bound);
+}
+
+nb::object bind_directional(const std::string& name, const std::string& doc, const std::string& module_name,
+                            nb::handle any_form, nb::dict known) {
+  Directional* own;
+  nb::object function = function_of(name, doc, module_name, call_bound_directional, &own);
+  *own = {any_form.inc_ref().ptr(), known.inc_ref().ptr()};
+  return function;
 }
 
 nb::object bind_elementwise(const std::string& name, const std::string& doc,
@@ -131,7 +157,7 @@ nb::object bind_elementwise(const std::string& name, const std::string& doc,
   Bound bound;
   if (!prepare_elementwise(name, bound)) throw nb::key_error(name.c_str());
   if (!of_complex.is_none()) bound.of_complex = of_complex.inc_ref().ptr();
-  return function_of(name, doc, module_name, call_bound_elementwise, bound);
+  return bound_function(name, doc, module_name, call_bound_elementwise, bound);
 }
 
 // What the axes of an array count, by name.
@@ -246,7 +272,9 @@ void define_kernels(nb::module_& m) {
       "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
       "tree"_a, "Address of the jounce_model of jounce.h, which lives as long as the tree.");
   m.def("bind", &bind, "kernel"_a, "name"_a, "doc"_a, "module"_a, "result"_a = nb::none(),
-        "Make a kernel a function of a Python module.");
+        "part"_a = nb::none(), "Make a kernel a function of a Python module.");
+  m.def("bind_directional", &bind_directional, "name"_a, "doc"_a, "module"_a, "any_form"_a, "known"_a,
+        "Make jvp a function of a Python module.");
   m.def("bind_elementwise", &bind_elementwise, "name"_a, "doc"_a, "module"_a, "of_complex"_a = nb::none(),
         "Make an elementwise function one of a Python module.");
 }

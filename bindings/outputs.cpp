@@ -66,6 +66,22 @@ PyArrayObject* output_array(const Shape& shape, const Sizes& sizes, const Batch&
   return array;
 }
 
+// What is returned for one array: that, or the number in it.
+PyObject* one_result(PyObject* array, bool as_it_is) {
+  Py_INCREF(array);
+  return as_it_is ? array : PyArray_Return(reinterpret_cast<PyArrayObject*>(array));
+}
+
+PyObject* tuple_of(PyTypeObject* type, PyObject* const* items, int count, bool as_they_are) {
+  PyObject* all = type->tp_alloc(type, count);
+  for (int k = 0; all && k < count; ++k) {
+    PyObject* item = one_result(items[k], as_they_are);
+    if (!item) Py_CLEAR(all);
+    if (all) PyTuple_SET_ITEM(all, k, item);
+  }
+  return all;
+}
+
 }  // namespace
 
 PyObject* new_array(int axes, const Py_ssize_t* dims) {
@@ -149,21 +165,14 @@ void Outputs::spoil(int threads) const {
 PyObject* Outputs::result(const Bound& bound) const { return result_of(bound, arrays_, given_); }
 
 PyObject* result_of(const Bound& bound, PyObject* const* arrays, bool given) {
-  const Signature& s = *bound.kernel->signature;
-  const int count = s.outputs.count;
-  if (count == 1) {
-    Py_INCREF(arrays[0]);
-    return s.outputs[0].shape.rank == 0 && !given
-               ? PyArray_Return(reinterpret_cast<PyArrayObject*>(arrays[0]))
-               : arrays[0];
-  }
-  PyTypeObject* type = bound.result ? bound.result : &PyTuple_Type;
-  PyObject* all = type->tp_alloc(type, count);
-  for (int k = 0; all && k < count; ++k) {
-    Py_INCREF(arrays[k]);
-    PyTuple_SET_ITEM(all, k, arrays[k]);
-  }
-  return all;
+  const int count = bound.kernel->signature->outputs.count;
+  if (count == 1) return one_result(arrays[0], given);
+  if (!bound.part) return tuple_of(bound.result ? bound.result : &PyTuple_Type, arrays, count, given || !bound.result);
+  PyObject* halves[] = {tuple_of(bound.part, arrays, count / 2, given),
+                        tuple_of(bound.part, arrays + count / 2, count / 2, given)};
+  PyObject* both = halves[0] && halves[1] ? tuple_of(bound.result, halves, 2, true) : nullptr;
+  for (PyObject* half : halves) Py_XDECREF(half);
+  return both;
 }
 
 }  // namespace jounce

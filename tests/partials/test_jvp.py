@@ -102,6 +102,35 @@ def test_every_function_has_the_derivative_that_differences_have(name, robot):
         np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-7 * size)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arguments_in_a_tuple_and_by_name_mean_the_same(name):
+    """The former go to the kernel at once, options and what is left out included."""
+    model, function = jc.models.mixed_tree(0), getattr(jc, name)
+    values, tangents = arguments_of(name, model)
+    own = SIGNATURES[name]
+    names = [*own["inputs"], *own["options"], *own["optional_inputs"]]
+    by_name = jc.jvp(function, model, values, tangents)
+    whole = tuple(values[key] for key in names), tuple(tangents.get(key) for key in names)
+    in_tuples = jc.jvp(function, model, *whole)
+    least = [key for key in names if key in own["inputs"] or key == "body" or key == "prescribed"]
+    least = least[: 1 + max(map(names.index, least))]
+    short = tuple(values[key] for key in least), (tangents[names[0]],)
+    for got, expected in (
+        (in_tuples, by_name),
+        (
+            jc.jvp(function, model, *short),
+            jc.jvp(
+                function, model, dict(zip(least, short[0], strict=True)), {names[0]: short[1][0]}
+            ),
+        ),
+    ):
+        assert type(got) is jc.Jvp
+        for one, other in zip(got, expected, strict=True):
+            assert type(one) is type(other) is type(function(model, **values))
+            for x, y in zip(as_tuple(one), as_tuple(other), strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
 def test_the_result_has_the_type_of_the_functions():
     model = jc.models.chain(3)
     x = np.ones(3)
@@ -400,10 +429,10 @@ MISTAKES = {
 @pytest.mark.parametrize("what", MISTAKES)
 def test_mistakes_are_named(what):
     function, arguments, tangents, message = MISTAKES[what]
-    out = np.empty(3) if "pair" in what else None
+    out = {"out": np.empty(3)} if "pair" in what else {}
     for _ in range(2):  # the second call knows the function
         with pytest.raises(jc.Error, match=message):
-            jc.jvp(function, jc.models.chain(3), arguments, tangents, out=out)
+            jc.jvp(function, jc.models.chain(3), arguments, tangents, **out)
 
 
 def test_every_function_of_a_state_is_covered():

@@ -30,6 +30,7 @@ __all__ = [
     "compiled",
     "compiled_functions",
     "core_info",
+    "directional",
     "doubtful_inertias",
     "elementwise",
     "get_cmake_dir",
@@ -270,14 +271,29 @@ def _compare(
         raise ImportError(f"{name} returns {fields}, but its kernel {outputs}")
 
 
-def raw(kernel: str, function: str | None = None, result: Any = None) -> Any:
+def directional(known: dict[Any, Callable[..., Any]]) -> Callable[[F], F]:
+    """Let calls ``function(f, model, arguments, tangents)`` with two tuples go to a kernel at once.
+
+    Of the functions f in `known`, which are kernels, these are the kernels of their directional
+    derivatives. All other calls go to the Python function that is replaced.
+    """
+
+    def replace(function: F) -> F:
+        name, home = function.__name__, function.__module__
+        return cast(F, _module.bind_directional(name, _text(function), home, function, known))
+
+    return replace
+
+
+def raw(kernel: str, function: str | None = None, result: Any = None, part: Any = None) -> Any:
     """Return a kernel as it is, for a function that prepares its arguments in Python.
 
     Messages name the function, which people know, where it is not the kernel's own name. `result`
-    is the named tuple that it returns, if it does.
+    is the named tuple that it returns, if it does; of a derivative, `part` is that of the value and
+    of the derivative in it.
     """
     shown = function or kernel
-    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__, result)
+    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__, result, part)
 
 
 def kernel_names() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from jounce import lie
 from jounce._core import raw
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike, Integers, Mask
-from jounce.derivatives.jvp import let_differentiate
+from jounce.derivatives.jvp import Jvp, let_differentiate
 from jounce.errors import ArgumentError
 from jounce.kinematics import jacobian
 from jounce.lie.twists import require_representation
@@ -32,8 +32,8 @@ _COMPILED: dict[int, Callable[..., Array]] = {
 }
 """By order; those above follow from the Jacobian."""
 _BY_DUALS = {
-    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives"),
-    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives"),
+    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives", Jvp),
+    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives", Jvp),
 }
 _PORTION = 2**16
 """Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""

@@ -8,7 +8,7 @@ lanes of a register.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from jounce import _core
 from jounce._types import Array, ArrayLike
@@ -44,10 +44,9 @@ class Plan(NamedTuple):
     """Of the arguments after the model."""
     tangents: Mapping[str, str | None]
     """What the kernel calls their tangents, by name; None where there is none."""
-    kernel: Callable[..., Any]
-    results: int
-    result: Callable[..., Any] | None
-    """Makes the result of its parts; None if there is one part."""
+    kernel: Callable[..., Jvp]
+    result: type[tuple[Any, ...]] | None
+    """The named tuple that the function returns, if it does."""
     prepare: Callable[..., dict[str, Any]] | None
     """Turns arguments by name into those of the kernel."""
     ranks: Mapping[str, int]
@@ -62,16 +61,8 @@ class Plan(NamedTuple):
             )
         return known
 
-    def results_of(self, parts: tuple[Any, ...]) -> Jvp:
-        """What the kernel returned, as a value and a derivative."""
-        if self.result is None:
-            return Jvp(*parts)
-        return Jvp(self.result(*parts[: self.results]), self.result(*parts[self.results :]))
-
     def by_name(self, what: str, given: Any) -> dict[str, Any]:
         """Arguments or tangents with the names of the function's arguments."""
-        if given.__class__ is tuple and len(given) <= len(self.names):
-            return dict(zip(self.names, given, strict=False))
         if isinstance(given, Mapping):
             unknown = [name for name in given if name not in self.names]
             if unknown:
@@ -95,9 +86,8 @@ class Plan(NamedTuple):
 
 
 _plans: dict[Any, Plan] = {}
-_quick: dict[Any, tuple[Callable[..., Jvp], int, int]] = {}
-"""Kernels that take so many arguments (least, most), then tangents, and return two arrays."""
-_NONE = (None,) * 16
+_kernels: dict[Any, Callable[..., Jvp]] = {}
+"""Of functions that are kernels, those of their derivatives: calls in tuples go there at once."""
 
 _INSTEAD = {
     "rollout": "rollout_vjp() gives the gradient by its start and forces, jvp() of step goes along "
@@ -111,6 +101,7 @@ _INSTEAD = {
 """What to use of functions that are no kernels."""
 
 
+@_core.directional(_kernels)
 def jvp(
     function: Callable[..., Any],
     model: Model,
@@ -156,16 +147,6 @@ def jvp(
         >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
         True
     """
-    if parameters is None and out is None and threads == 1:
-        try:
-            kernel, least, most = _quick[function]
-        except (KeyError, TypeError):
-            pass
-        else:
-            if type(arguments) is tuple and type(tangents) is tuple:
-                count = len(arguments)
-                if least <= count <= most >= len(tangents):
-                    return kernel(model, *(arguments + _NONE[count:most] + tangents))
     plan = plan_of(function)
     moving = {}
     for name, tangent in plan.by_name("tangents", tangents).items():
@@ -179,14 +160,14 @@ def jvp(
         given["d_model"] = _model_tangent(model, parameters, given.get("body"))
     if out is not None:
         given["out"] = _flat_out(out)
-    return plan.results_of(plan.kernel(model, **given, threads=threads))
+    return plan.kernel(model, **given, threads=threads)
 
 
 def let_differentiate(
     function: Callable[..., Any],
     names: str,
     kernel: str,
-    result: Callable[..., Any] | None,
+    result: type[tuple[Any, ...]] | None,
     prepare: Callable[..., dict[str, Any]],
     run: Callable[..., Any] | None = None,
 ) -> None:
@@ -196,9 +177,9 @@ def let_differentiate(
         function: the function.
         names: of its arguments after the model.
         kernel: name of the kernel.
-        result: makes its result of the kernel's outputs; None if that has one.
+        result: the named tuple that it returns, if it does.
         prepare: turns its arguments, by name, into those of the kernel.
-        run: what to call with them, if that is not the kernel's derivative.
+        run: what to call with them for a `Jvp`, if that is not the kernel's derivative.
     """
     own = _core.signature(kernel)
     inputs = {*own["inputs"], *own["optional_inputs"]}
@@ -207,8 +188,7 @@ def let_differentiate(
         function.__name__,
         split,
         {name: f"d_{name}" if name in inputs else None for name in split},
-        run or _core.raw(f"{kernel}_jvp", kernel),
-        len(own["outputs"]),
+        run or _core.raw(f"{kernel}_jvp", kernel, Jvp, result),
         result,
         prepare,
         own["input_ranks"],
@@ -234,14 +214,9 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     own = _core.signature(known.name)
     names = (*own["inputs"], *own["options"], *own["optional_inputs"])
     tangents = {name: None if name in own["options"] else f"d_{name}" for name in names}
-    kernel = _core.raw(f"{known.name}_jvp", known.name)
-    result = cast("Callable[..., Any] | None", known.result)
-    count, ranks = len(own["outputs"]), own["input_ranks"]
-    if count == 1 and not own["options"]:
-        quick = _core.raw(f"{known.name}_jvp", known.name, Jvp)
-        _quick[function] = (quick, len(own["inputs"]), len(names))
-    plan = Plan(known.name, names, tangents, kernel, count, result, None, ranks)
-    _plans[function] = plan
+    kernel = _core.raw(f"{known.name}_jvp", known.name, Jvp, known.result)
+    plan = Plan(known.name, names, tangents, kernel, known.result, None, own["input_ranks"])
+    _kernels[function], _plans[function] = kernel, plan
     return plan
 
 
