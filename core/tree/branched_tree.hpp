@@ -113,7 +113,7 @@ class BranchBuilder {
   void add_node(int parent, const FromLanes& held) {
     const int some = *std::max_element(held.begin(), held.end());
     const Node<double>& like = robot_.nodes[some];
-    Node<Branches> node;
+    Node<Branches> node{};
     node.parent = parent, node.kind = like.kind, node.nv = like.nv, node.body = -1;
     node.depth = parent < 0 ? 0 : to_.nodes[parent].depth + 1;
     to_.tree.depth = std::max(to_.tree.depth, node.depth + 1);

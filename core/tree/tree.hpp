@@ -133,7 +133,7 @@ namespace detail {
 inline Node<double> make_node(const TreeData& data, int i, const Tree<double>& t) {
   const int p = data.parent[i], kind = data.kind[i];
   if (p < -1 || p >= i || kind < 0 || kind > 4) throw std::invalid_argument("not a tree");
-  Node<double> node;
+  Node<double> node{};
   node.parent = p;
   node.kind = Kind(kind);
   node.q = t.nq;
