@@ -148,7 +148,7 @@ def jvp(
         >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
         True
     """
-    if parameters is None and out is None and threads == 1:
+    if parameters is None and out is None and type(threads) is int and threads == 1:
         try:
             kernel, least, most = _quick[function]
         except (KeyError, TypeError):
