@@ -20,6 +20,7 @@
 #include "jounce/batch/pool.hpp"
 #include "jounce/batch/schedule.hpp"
 #include "jounce/kernels/list.hpp"
+#include "outputs.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -221,7 +222,13 @@ void define_environment(nb::module_& m) {
   m.def("set_cache_limit", &memory::set_limit, "bytes"_a, "How much memory of results may wait.");
   m.def("cache_limit", &memory::limit, "The same.");
   m.def("cached", &memory::kept, "Bytes of results that wait for others.");
-  m.def("clear_cache", &memory::clear, "Give them back to the system.");
+  m.def(
+      "clear_cache",
+      [] {
+        forget_arrays();
+        memory::clear();
+      },
+      "Give them back to the system.");
   m.def("cores", &hardware_threads, "How many cores this process may use.");
   nb::list representations;
   for (const char* name : kRepresentations) representations.append(name);

@@ -8,6 +8,12 @@ namespace jounce {
 // A new array of doubles; null with an exception set.
 PyObject* new_array(int axes, const Py_ssize_t* dims);
 
+// The same for a result of one state: an array that was returned before and that nobody holds any more, if
+// there is one of this shape. Making one takes as long as a small kernel.
+PyObject* array_again(int axes, const Py_ssize_t* dims);
+// Lets go of those.
+void forget_arrays();
+
 // What a function returns, from the arrays of its outputs; those of `out=` if `given`.
 PyObject* result_of(const Bound& bound, PyObject* const* arrays, bool given);
 

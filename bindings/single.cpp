@@ -97,7 +97,7 @@ bool makes_outputs(const Signature& s, Call& call, PyObject** arrays) {
   for (int k = 0; k < s.outputs.count; ++k) {
     Py_ssize_t dims[kMostRank];
     entries(s.outputs[k].shape, sizes, dims);
-    arrays[k] = new_array(s.outputs[k].shape.rank, dims);
+    arrays[k] = array_again(s.outputs[k].shape.rank, dims);
     all = all && arrays[k];
     if (arrays[k]) call.out[k] = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(arrays[k])));
   }

@@ -1,6 +1,7 @@
 """One state given by plain arrays goes a short way; it must not be told from the general one."""
 
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -137,3 +138,67 @@ def test_no_reference_is_lost():
         with pytest.raises(jc.Error):
             jc.inverse_dynamics(MODEL, q, v, a * np.nan, out=out)
     assert [sys.getrefcount(x) for x in counted] == before
+
+
+OTHER_Q = jc.random_configuration(MODEL, RNG)
+GIVEN_AGAIN = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether arrays are, which the interpreter's lock makes possible."""
+
+
+@pytest.fixture
+def forgotten():
+    jc.clear_cache()
+    yield
+    jc.clear_cache(limit=256 * 2**20)
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_an_array_is_given_again_when_nobody_holds_it():
+    first = jc.mass_matrix(MODEL, Q)
+    expected, array = first.copy(), id(first)
+    first[:] = np.nan
+    del first
+    again = jc.mass_matrix(MODEL, Q)
+    np.testing.assert_array_equal(again, expected)
+    assert id(again) == array or not GIVEN_AGAIN
+
+
+@pytest.mark.parametrize("hold", [lambda x: x, lambda x: x[1:], memoryview, weakref.ref])
+@pytest.mark.usefixtures("forgotten")
+def test_an_array_that_somebody_holds_stays_as_it_is(hold):
+    held = [hold(jc.mass_matrix(MODEL, Q)) for _ in range(20)]
+    before = [np.array(x() if isinstance(x, weakref.ref) else x) for x in held]
+    for _ in range(40):
+        jc.mass_matrix(MODEL, OTHER_Q)
+    for x, old in zip(held, before, strict=True):
+        now = x() if isinstance(x, weakref.ref) else x
+        if now is not None:
+            np.testing.assert_array_equal(now, old)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.setflags(write=False),
+        lambda x: setattr(x, "shape", -1),
+        lambda x: setattr(x, "dtype", np.int64),
+    ],
+)
+@pytest.mark.usefixtures("forgotten")
+def test_an_array_that_was_changed_is_not_given_again(change):
+    expected = np.array(jc.mass_matrix(MODEL, Q))
+    for _ in range(20):
+        change(jc.mass_matrix(MODEL, Q))
+    for _ in range(20):
+        result = jc.mass_matrix(MODEL, Q)
+        result[0, 0] += 1.0
+        np.testing.assert_array_equal(jc.mass_matrix(MODEL, Q), expected)
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_no_array_is_kept_after_clearing_or_without_a_cache():
+    result = jc.mass_matrix(MODEL, Q)
+    held = sys.getrefcount(result)
+    jc.clear_cache(limit=0)
+    other = jc.mass_matrix(MODEL, Q)
+    assert sys.getrefcount(other) == sys.getrefcount(result) == held - GIVEN_AGAIN

@@ -22,7 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ import jounce as jc
 
 HANGS = 900.0
 """Seconds without a finished job that are a hang."""
-ENOUGH = 25
+ENOUGH = 100
 """Wrong results after which a process ends."""
 
 
@@ -82,7 +84,9 @@ class Run:
                 self.counts[f"{name} {placed} line and element"] += 1
             return ""
         except Exception as error:
-            return f"{type(error).__name__}: {error!s:.300}"
+            ends = traceback.extract_tb(error.__traceback__)[-3:]
+            where = " < ".join(f"{Path(x.filename).name}:{x.lineno}" for x in reversed(ends))
+            return f"{type(error).__name__}: {error!s:.300} ({where})"
         if not finite(result):
             return "a result that is not finite"
         self.counts[f"{name} done"] += 1

@@ -57,16 +57,20 @@ constexpr Input configuration(const char* name) {
 // no entry is larger than the diagonal's, that alone; nothing, where NaN is a result.
 enum class Finite { entries, diagonal, unchecked };
 
+// What a kernel on packs fills of a matrix over the rates (see Arguments::fill): if it is symmetric, its upper
+// triangle; if it is zero between unrelated rates as well, of that the entries of related ones.
+enum class Given : unsigned char { all, upper, related };
+
 struct Output {
   const char* name = "";
   Shape shape = {};
   Finite finite = Finite::entries;
   Holds holds = Holds::numbers;
-  bool symmetric = false;  // of packs, the kernel fills the upper triangle alone (see Arguments::fill)
+  Given given = Given::all;
 };
 // A positive definite matrix over the rates: its diagonal bounds the rest.
-constexpr Output symmetric(const char* name) {
-  return {name, shapes::v_by_v, Finite::diagonal, Holds::numbers, true};
+constexpr Output symmetric(const char* name, Given given = Given::upper) {
+  return {name, shapes::v_by_v, Finite::diagonal, Holds::numbers, given};
 }
 constexpr Output configuration_output(const char* name) {
   return {name, shapes::q, Finite::entries, Holds::configuration};
@@ -141,7 +145,7 @@ constexpr bool is_consistent(const Signature& s) {
     }
   }
   for (const Output& output : s.outputs) {
-    if (output.finite != Finite::diagonal && !output.symmetric) continue;
+    if (output.finite != Finite::diagonal && output.given == Given::all) continue;
     const Dimension* dims = output.shape.dims;
     good = good && output.shape.rank == 2 && dims[0].of == Dimension::nv && dims[1].of == Dimension::nv;
   }

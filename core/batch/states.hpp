@@ -59,8 +59,8 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
     for (int k = 0; k < n_outputs; ++k) {
       if (K::signature.outputs[k].shape.is_timed()) continue;
       double* to = call.out[k] + first * call.out_step[k];
-      if (K::signature.outputs[k].symmetric) {
-        store_symmetric(layout.out[k], count, call.tree->nv, to, call.out_step[k]);
+      if (const Given given = K::signature.outputs[k].given; given != Given::all) {
+        store_symmetric(layout.out[k], count, *call.tree, given, to, call.out_step[k]);
       } else {
         store(layout.out[k], count, call.out_size[k], to, call.out_step[k]);
       }

@@ -101,33 +101,75 @@ JOUNCE_INLINE void store_tile(At&& at, int count, double* to, std::ptrdiff_t ste
   for (int i = 0; i < count; ++i) x[i].store(to + step * i);
 }
 
-// The same for n x n matrices of which the upper triangle is given.
+// Where the entries of a symmetric matrix over the rates are, row by row, as they are stored. Those of the
+// lower triangle are not given but mirrored, and those of unrelated rates, if not given, are zero.
+template <class S>
+struct MirroredEntries {
+  const S* upper;
+  const std::uint64_t* related;  // of the row; null: all are given
+  int n, words, r = 0, c = 0;
+  S zero{0.0};
+
+  MirroredEntries(const S* from, const Tree<double>& tree, Given given)
+      : upper(from),
+        related(given == Given::related && !tree.related.empty() ? tree.related.data() : nullptr),
+        n(tree.nv),
+        words(related_words(n)) {}
+
+  JOUNCE_INLINE bool is_given(int at) const { return !related || related[at / 64] >> at % 64 & 1; }
+  JOUNCE_INLINE const S* next() {
+    const std::ptrdiff_t first = c < r ? c : r, second = c < r ? r : c;
+    const S* at = is_given(c) ? upper + first * n + second : &zero;
+    skip(1);
+    return at;
+  }
+  JOUNCE_INLINE void skip(int count) {
+    c += count;
+    if (c < n) return;
+    c -= n, ++r;
+    if (related) related += words;
+  }
+  // Whether the next W are in one row and in one triangle, and none or all of them are given.
+  template <int W>
+  JOUNCE_INLINE bool none_given() const { return related && c + W <= n && window<W>() == 0; }
+  template <int W>
+  JOUNCE_INLINE bool all_given() const {
+    return c + W <= n && (c >= r || c + W <= r) && (!related || window<W>() == (1u << W) - 1);
+  }
+  template <int W>
+  JOUNCE_INLINE unsigned window() const {
+    std::uint64_t bits = related[c / 64] >> c % 64;
+    if (c % 64 > 64 - W) bits |= related[c / 64 + 1] << (64 - c % 64);
+    return unsigned(bits) & ((1u << W) - 1);
+  }
+};
+
+// The same for such matrices.
 template <int W>
-JOUNCE_SHARED void store_symmetric(const Pack<W>* from, int count, int n, double* to, std::ptrdiff_t step) {
-  const auto entry = [&](std::ptrdiff_t r, std::ptrdiff_t c) {
-    return c < r ? from[c * n + r] : from[r * n + c];
-  };
+JOUNCE_SHARED void store_symmetric(const Pack<W>* from, int count, const Tree<double>& tree, Given given,
+                                   double* to, std::ptrdiff_t step) {
   constexpr AllRows<W> all{};
-  for (int r = 0; r < n; ++r, to += n) {
-    const Pack<W>*column = from + r, *row = from + std::ptrdiff_t(r) * n;
-    int c = 0;
-    for (; c + W <= r; c += W) {
-      store_tile<W>([&](int i) { return column[std::ptrdiff_t(c + i) * n]; }, count, to + c, step, all);
+  const std::ptrdiff_t size = std::ptrdiff_t(tree.nv) * tree.nv;
+  MirroredEntries<Pack<W>> entries(from, tree, given);
+  std::ptrdiff_t k = 0;
+  for (; k + W <= size; k += W) {
+    if (entries.template none_given<W>()) {
+      for (int i = 0; i < count; ++i) Pack<W>(0.0).store(to + step * i + k);
+      entries.skip(W);
+    } else if (entries.template all_given<W>()) {
+      const std::ptrdiff_t stride = entries.c < entries.r ? entries.n : 1;
+      const Pack<W>* first = entries.next();
+      entries.skip(W - 1);
+      store_tile<W>([&](int i) { return first[i * stride]; }, count, to + k, step, all);
+    } else {
+      const Pack<W>* at[W];
+      for (int i = 0; i < W; ++i) at[i] = entries.next();
+      store_tile<W>([&](int i) { return *at[i]; }, count, to + k, step, all);
     }
-    if (c + W <= n && c < r) {
-      store_tile<W>([&](int i) { return entry(r, c + i); }, count, to + c, step, all);
-      c += W;
-    }
-    for (; c + W <= n; c += W) store_tile<W>([&](int i) { return row[c + i]; }, count, to + c, step, all);
-    if (c < n && n >= W) {  // the last W once more
-      c = n - W;
-      store_tile<W>([&](int i) { return entry(r, c + i); }, count, to + c, step, all);
-      continue;
-    }
-    for (; c < n; ++c) {
-      const Pack<W> x = entry(r, c);
-      for (int i = 0; i < count; ++i) to[step * i + c] = x.v[i];
-    }
+  }
+  for (; k < size; ++k) {
+    const Pack<W>* x = entries.next();
+    for (int i = 0; i < count; ++i) to[step * i + k] = x->v[i];
   }
 }
 

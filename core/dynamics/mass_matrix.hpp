@@ -56,7 +56,8 @@ JOUNCE_INLINE void mirror_related(const Tree<P>& tree, S* M) {
 template <Fill kFill = Fill::whole, class S, class P>
 void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work) {
   const int nv = tree.nv;
-  if (tree.sparse) std::fill_n(M, std::size_t(nv) * nv, S(0.0));
+  const bool zeros = kFill == Fill::whole || tree.related.empty();  // else who reads M knows where they are
+  if (tree.sparse && zeros) std::fill_n(M, std::size_t(nv) * nv, S(0.0));
   base_frame(tree, q, work.base);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
@@ -76,7 +77,7 @@ void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work)
           rows[j * nv + at] = dot(F, base_frame_screw<K>(node, j, pose.R));
         }
         rows[k * nv + at] += tree.armature[at];
-        for (int c = tree.sparse ? nv : node.v_end; c < nv; ++c) rows[k * nv + c] = S(0.0);
+        for (int c = zeros && !tree.sparse ? node.v_end : nv; c < nv; ++c) rows[k * nv + c] = S(0.0);
         store(F, work.wrenches, Columns<S, S>{at});
         work.origin.set(Columns<S, S>{at}, pose.p);
       }

@@ -11,7 +11,7 @@ namespace {
 struct MassMatrix {
   static constexpr Signature signature{.name = "mass_matrix",
                                        .inputs = {configuration("q")},
-                                       .outputs = {symmetric("M")},
+                                       .outputs = {symmetric("M", Given::related)},
                                        .packs = Packs::while_small};
   template <class S>
   using Work = MassMatrixWork<S>;

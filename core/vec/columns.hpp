@@ -138,7 +138,8 @@ JOUNCE_ALWAYS_INLINE void transpose_tile(const double* from, std::ptrdiff_t from
   (x[I].store(to + I * to_step), ...);
 }
 
-// What is written of a symmetric matrix: who stores packs reads the upper triangle alone.
+// What is written of a symmetric matrix: who stores packs reads the upper triangle alone, and of a mass
+// matrix the entries of related rates in it.
 enum class Fill { whole, upper };
 
 // Copies the upper triangle of a matrix, rows `step` apart, transposed to the lower one of the

@@ -439,6 +439,10 @@ def clear_cache(*, limit: int | None = None) -> None:
     ``out=``. At most 256 MB wait in this way, in blocks of at most a quarter of it; the oldest go
     first.
 
+    Arrays of up to 32 KB that single states returned are given again once nobody holds them any
+    more, up to eight of a shape. This holds a reference to each, so that to resize such a result
+    in place, ``ndarray.resize`` has to be told ``refcheck=False``.
+
     Args:
         limit: how many bytes may wait from now on; 0 switches it off. The environment variable
             ``JOUNCE_CACHE_MB`` sets the limit from the start. It stays as it is by default.

@@ -1,12 +1,16 @@
-"""What arrays must not be, wherever one is taken."""
+"""What arrays and counts must be, wherever one is taken."""
 
 from __future__ import annotations
 
+import math
+import operator
+
 import numpy as np
 
+from jounce._types import Array
 from jounce.errors import ArgumentError
 
-__all__ = ["refuse_complex", "refuse_masked"]
+__all__ = ["integer", "reals", "refuse_complex", "refuse_masked"]
 
 
 def refuse_masked(name: str, value: object) -> None:
@@ -31,3 +35,40 @@ def refuse_complex(name: str, value: object) -> None:
     """
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
         raise ArgumentError(f"{name} must be real numbers, got {value.dtype}")
+
+
+def reals(name: str, value: object, own: tuple[int, ...] = ()) -> Array:
+    """The value as an array of real numbers of shape (..., *own).
+
+    Raises:
+        ArgumentError: it is none; the message names it.
+    """
+    refuse_masked(name, value)
+    refuse_complex(name, value)
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{name} must be numbers, got {value!r:.100}") from None
+    if array.shape[max(0, array.ndim - len(own)) :] != own:
+        expected = ", ".join(map(str, ("...", *own)))
+        raise ArgumentError(f"{name} must have shape ({expected}), got {array.shape}")
+    return array
+
+
+def integer(name: str, value: object, least: float = 0, most: float = math.inf) -> int:
+    """The value as an integer within bounds.
+
+    Raises:
+        ArgumentError: it is none; the message names it.
+    """
+    wrong = f"{name}: expected an integer, got {value!r:.100}"
+    if isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(wrong)
+    try:
+        result = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(wrong) from None
+    if not least <= result <= most:
+        bound = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+        raise ArgumentError(f"{name}: expected an integer {bound}, got {result}")
+    return result

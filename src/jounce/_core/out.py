@@ -231,7 +231,11 @@ class _Call(NamedTuple):
 
         def place(match: re.Match[str]) -> str:
             here = [int(n) for n in match[1].split(",")][: len(lead)]
-            return self._place(start + int(np.ravel_multi_index(here, lead)) if here else start)
+            if len(here) == 1:  # of a flat batch, or of what all others share
+                return self._place(start + here[0])
+            here = [0] * (len(lead) - len(here)) + here
+            at = np.ravel_multi_index(here, lead, "clip") if here else 0
+            return self._place(start + int(at))
 
         named = r"^\w+\(\)|(?<=result of )\w+\(\)|(?<=input of )\w+\(\)"
         text = re.sub(named, f"{self.given.function}()", str(error))

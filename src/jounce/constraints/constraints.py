@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -9,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import integer, reals
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
 from jounce.constraints.table import NUMBERS, records_of, row_count
@@ -25,6 +27,8 @@ _rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints")
 _inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "project")
 
+MOST_ORDERS = 101
+"""How many rows a series may have."""
 _SAMPLES = 8
 
 
@@ -130,9 +134,10 @@ class Constraints:
     def rows(self, item: int) -> slice:
         """Where the rows of a constraint are: those of the force, for example."""
         starts: Integers = self._starts  # type: ignore[attr-defined]
-        if not -len(self.items) <= item < len(self.items):
-            raise ArgumentError(f"there are {len(self.items)} constraints, got index {item}")
-        item %= len(self.items)
+        count = len(self.items)
+        if not -count <= integer("item", item, -math.inf) < count:
+            raise ArgumentError(f"there are {count} constraints, got index {item}")
+        item %= count
         return slice(int(starts[item]), int(starts[item + 1]))
 
     def residual(self, q: ArrayLike, *, threads: int = 1) -> Array:
@@ -161,7 +166,7 @@ class Constraints:
 
     def rank(self, q: ArrayLike, *, threads: int = 1) -> Integers:
         """How many rows are independent, (...)."""
-        q = np.asarray(q, float)
+        q = reals("q", q, (self.model.nq,))
         if not self.size:
             return np.zeros(q.shape[:-1], np.int64)[()]
         rank = _jump(self.model, q, np.zeros(self.size), self.table, threads=threads)[2]
@@ -193,13 +198,13 @@ class Constraints:
         It maps forces to accelerations of the rows. By the articulated inertias, without M.
         """
         if not self.size:
-            return np.zeros((*np.shape(q)[:-1], 0, 0))
+            return np.zeros((*self._leading_axes(q), 0, 0))
         matrix: Array = _inertia(self.model, q, np.zeros(self.size), self.table, threads=threads)
         return matrix
 
     def at(self, q: ArrayLike) -> Constraints:
         """The same constraints, those without a target holding what they hold at q, (nq,)."""
-        q = np.asarray(q, float)
+        q = numbers("q", q, (self.model.nq,))
         items = [_targeted_at(self.model, x, q, self) for x in self.items]
         return Constraints(self.model, items, stabilization=self.stabilization)
 
@@ -226,6 +231,7 @@ class Constraints:
 
     def wanted_accelerations(self, orders: int) -> Array:
         """W' + 2 alpha w and its time derivatives, (orders, m)."""
+        orders = integer("orders", orders, 0, MOST_ORDERS)
         w = np.zeros((max(orders + 1, len(self.motion)), self.size))
         w[: len(self.motion)] = self.motion
         return w[1 : orders + 1] + 2.0 * self.stabilization[0] * w[:orders]
@@ -243,6 +249,20 @@ class Constraints:
 
         return linearize_constrained(constraints_on(model, self), state, inputs, passive, threads)
 
+    def _leading_axes(self, q: ArrayLike, *rates: ArrayLike | None) -> tuple[int, ...]:
+        """Those of a state, where no kernel looks at it."""
+        model = self.model
+        given = [reals("q", q, (model.nq,))]
+        given += [
+            reals(x, y, (model.nv,)) for x, y in zip("va", rates, strict=False) if y is not None
+        ]
+        try:
+            return np.broadcast_shapes(*(x.shape[:-1] for x in given))
+        except ValueError:
+            raise ArgumentError(
+                f"the leading axes {[x.shape[:-1] for x in given]} do not broadcast"
+            ) from None
+
     def _evaluate(
         self,
         which: int,
@@ -254,7 +274,7 @@ class Constraints:
     ) -> Array:
         model, zero = self.model, np.zeros(self.model.nv)
         if not self.size:
-            lead = np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, v, a) if x is not None))
+            lead = self._leading_axes(q, v, a)
             return np.zeros((*lead, 0, model.nv) if which == 3 else (*lead, 0))
         v, a = (zero if x is None else x for x in (v, a))
         out: Array = _rows(model, q, v, a, np.zeros(self.size), self.table, threads=threads)[which]

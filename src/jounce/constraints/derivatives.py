@@ -287,9 +287,10 @@ def constrained_dynamics_input_derivatives(
 
     def compute(q: ArrayLike) -> ConstrainedDynamicsInputDerivatives:
         d = constrained_dynamics_derivatives(model, q, still, still, c, threads=threads)
-        bodies = range(model.n_bodies)
-        J = np.stack([jacobian(model, q, b, threads=threads) for b in bodies], -3)
         lead = d.a_dtau.shape[:-2]
+        J = np.empty((*lead, model.n_bodies, 6, n))
+        for b in range(model.n_bodies):
+            J[..., b, :, :] = jacobian(model, q, b, threads=threads)
         J = J.reshape(*lead, 6 * model.n_bodies, n).swapaxes(-1, -2)
         own = (model.n_bodies, 6)
         a_dw = -d.force_dtau.swapaxes(-1, -2)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie._checks import group_element
@@ -385,7 +386,7 @@ def _pose(name: str, value: ArrayLike | None) -> Any:
 def _motion(value: ArrayLike | None, rows: int) -> Any:
     if value is None:
         return None
-    array = np.asarray(value, float)
+    array = reals("motion", value)
     if rows == 1 and array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != rows or not np.isfinite(array).all():
@@ -396,7 +397,7 @@ def _motion(value: ArrayLike | None, rows: int) -> Any:
 
 
 def _polynomial(joint: object, value: ArrayLike) -> Numbers:
-    array = np.atleast_1d(np.asarray(value, float))
+    array = np.atleast_1d(reals(f"coefficients[{joint!r}]", value))
     if array.ndim != 1 or not 1 <= len(array) <= 4 or not np.isfinite(array).all():
         raise ArgumentError(
             f"coefficients[{joint!r}] must be a number, or up to four for the powers of q, "

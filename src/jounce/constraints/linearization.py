@@ -33,7 +33,8 @@ def linearize_constrained(
     model, (q, v, _, _) = c.model, state
     d = acceleration_derivatives(c, state, passive, threads)
     A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
-    Z = np.broadcast_to(tangent_basis(c, q, v, threads), (*A.shape[:-2], *_basis_shape(c, q, v)))
+    Z = tangent_basis(c, q, v, threads)
+    Z = np.broadcast_to(Z, (*A.shape[:-2], *Z.shape[-2:]))
     Z_T = Z.swapaxes(-1, -2)
     return ConstrainedLinearization(A, B, Z_T @ A @ Z, Z_T @ B, np.array(Z))
 
@@ -49,11 +50,6 @@ def acceleration_derivatives(
         return ForwardDynamicsDerivatives(d.a_dq, d.a_dv, d.a_dtau)
     p = passive_forces_derivatives(model, q, v, threads=threads)
     return ForwardDynamicsDerivatives(d.a_dq + d.a_dtau @ p.dq, d.a_dv + d.a_dtau @ p.dv, d.a_dtau)
-
-
-def _basis_shape(c: Constraints, q: ArrayLike, v: ArrayLike) -> tuple[int, int]:
-    shape = tangent_basis(c, np.reshape(q, (-1, c.model.nq))[0], np.reshape(v, (-1, c.model.nv))[0])
-    return shape.shape[0], shape.shape[1]
 
 
 def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:

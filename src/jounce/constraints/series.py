@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
-from jounce.constraints.constraints import Constraints, constraints_on
+from jounce.constraints.constraints import MOST_ORDERS, Constraints, constraints_on
 from jounce.constraints.derivatives import row_system
 from jounce.constraints.rows_series import jacobian_coefficients
 from jounce.errors import ArgumentError
@@ -37,7 +38,6 @@ _series: Callable[..., Any] = _core.raw("constrained_series", "constrained_dynam
 _hybrid: Callable[..., Any] = _core.raw("constrained_series", "constrained_hybrid_dynamics_series")
 
 _WELL_CONDITIONED = 1e-13
-_MOST_ORDERS = 101
 
 
 class ConstrainedDynamicsSeries(NamedTuple):
@@ -148,8 +148,8 @@ def constrained_dynamics_series(
     if not c.size:
         a = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
         return ConstrainedDynamicsSeries(a, np.zeros((*a.shape[:-1], 0)))
-    shape = np.shape(tau)
-    if len(shape) > 1 and shape[-1] == model.nv and 0 < shape[-2] <= _MOST_ORDERS:
+    shape = reals("tau", tau).shape
+    if len(shape) > 1 and shape[-1] == model.nv and 0 < shape[-2] <= MOST_ORDERS:
         nothing, none = np.zeros((shape[-2], model.nv)), np.zeros(model.nv, bool)
         w = c.wanted_accelerations(shape[-2])
         state = (q, v, nothing, tau, w, c.table, none)
@@ -242,10 +242,10 @@ def constrained_hybrid_dynamics_series(
     if not c.size:
         both = hybrid_dynamics_series(model, q, v, a, tau, prescribed, f_ext, threads=threads)
         return ConstrainedHybridDynamicsSeries(*both, np.zeros((*both[0].shape[:-1], 0)))
-    shape = np.shape(tau)
-    if len(shape) < 2 or not 0 < shape[-2] <= _MOST_ORDERS:
+    shape = reals("tau", tau).shape
+    if len(shape) < 2 or not 0 < shape[-2] <= MOST_ORDERS:
         raise ArgumentError(
-            f"tau must have shape (..., r+1, {model.nv}) with r = 0 ... {_MOST_ORDERS - 1}, "
+            f"tau must have shape (..., r+1, {model.nv}) with r = 0 ... {MOST_ORDERS - 1}, "
             f"got {shape}"
         )
     w = c.wanted_accelerations(shape[-2])
@@ -394,7 +394,8 @@ def _inverse_saddle(H: Array, J: Array) -> Array:
     K[..., :n, n:] = J.swapaxes(-1, -2)
     K[..., n:, :n] = J
     lengths = np.linalg.svd(K, compute_uv=False)
-    if (lengths.min(-1, initial=np.inf) < _WELL_CONDITIONED * lengths.max(-1, initial=0.0)).any():
+    least, most = lengths.min(-1, initial=np.inf), lengths.max(-1, initial=0.0)
+    if (least <= _WELL_CONDITIONED * most).any():
         raise ArgumentError(
             "the actuation is not unique: rows depend on each other, or rates are held neither by "
             "an actuator nor by a constraint"

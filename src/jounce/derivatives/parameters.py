@@ -125,7 +125,10 @@ def _along_each(
     """One direction after the other; of a few states, all directions of a state at once."""
     plan, count = plan_of(function), len(parameters)
     ranks = plan.ranks
-    arrays = {name: np.asarray(given[name]) for name in ranks if given.get(name) is not None}
+    try:
+        arrays = {name: np.asarray(given[name]) for name in ranks if given.get(name) is not None}
+    except ValueError:  # lists of several lengths, which the call refuses
+        arrays = {}
     leads = [x.shape[: x.ndim - ranks[name]] for name, x in arrays.items()]
     lead = _broadcast(leads)
     none: dict[str, Any] = {}

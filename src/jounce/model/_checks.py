@@ -67,7 +67,10 @@ def name_list(name: str, value: Iterable[T]) -> list[T]:
     """Several names or indices, or an error that names the argument."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ArgumentTypeError(f"{name} must be a list of names, got {value!r}")
-    return list(value)
+    try:
+        return list(value)
+    except TypeError:  # an array without axes
+        raise ArgumentTypeError(f"{name} must be a list of names, got {value!r}") from None
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:

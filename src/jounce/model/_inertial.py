@@ -21,7 +21,7 @@ class InertialChanges:
 
     def __init__(self, rows: Array, plain: bool) -> None:
         self._count = len(rows)
-        self._columns = np.argmax(rows, axis=-1) if plain else None
+        self._columns = np.argmax(rows, axis=-1) if plain and rows.size else None
         self._blocks: list[tuple[slice, Any, Array]] = []
         if plain:
             return

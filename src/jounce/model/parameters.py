@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import lie
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import (
     ArgumentError,
@@ -139,7 +140,7 @@ class Parameters:
         `body` is the frame that the function is asked for: placements of frames move that one.
         """
         _require_same(model, self.model)
-        x = np.asarray(direction, float)
+        x = reals("the direction", direction)
         if x.ndim < 1 or x.shape[-1] != len(self):
             raise ArgumentError(
                 f"the direction of {len(self)} parameters must have shape (..., {len(self)}), got "
@@ -172,7 +173,7 @@ class Parameters:
             ModelError: no robot has such numbers: a body of this inertia cannot exist, or an
                 armature is negative.
         """
-        x = np.asarray(step, float)
+        x = reals("step", step)
         if x.shape != (len(self),) or not np.isfinite(x).all():
             raise ArgumentError(f"step must be {len(self)} finite numbers, got shape {x.shape}")
         return _moved(self, x)

@@ -113,18 +113,23 @@ def is_possible(parameters: ArrayLike) -> Mask:
         >>> bool(jc.inertia.is_possible(jc.models.panda_like().inertias[0]))
         True
     """
-    return np.linalg.eigvalsh(pseudo_inertia(parameters))[..., 0] > 0.0
+    return np.linalg.eigvalsh(_scaled(parameters)[0])[..., 0] > 0.0
 
 
-def _negative_part(parameters: ArrayLike) -> tuple[Array, Array]:
+def _scaled(parameters: ArrayLike) -> tuple[Array, Array]:
+    """The pseudo inertia over its largest entry, and that: LAPACK fails on the largest numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         J = pseudo_inertia(parameters)
     if not np.isfinite(J).all():
         raise ArgumentError("parameters are so large that the pseudo inertia is not finite")
-    size = np.maximum(np.abs(J).max(axis=(-2, -1), initial=0.0), np.finfo(float).tiny)[..., None]
-    values, vectors = np.linalg.eigh(J / size[..., None])  # which fails on numbers near the largest
-    low = np.minimum(values, 0.0) * size
-    return J, (vectors * low[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    size = np.maximum(np.abs(J).max(axis=(-2, -1), initial=0.0), np.finfo(float).tiny)
+    return J / size[..., None, None], size
+
+
+def _negative_part(J: Array) -> Array:
+    values, vectors = np.linalg.eigh(J)
+    low: Array = (vectors * np.minimum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return low
 
 
 def distance(parameters: ArrayLike) -> Array:
@@ -138,8 +143,12 @@ def distance(parameters: ArrayLike) -> Array:
         >>> float(jc.inertia.distance(ten))  # a body can have these
         0.0
     """
-    size: Array = np.linalg.norm(_negative_part(parameters)[1], axis=(-2, -1))
-    return size
+    J, size = _scaled(parameters)
+    with np.errstate(over="ignore"):
+        result: Array = np.linalg.norm(_negative_part(J), axis=(-2, -1)) * size
+    if not np.isfinite(result).all():
+        raise ArgumentError("parameters are so large that their distance is not finite")
+    return result
 
 
 def nearest(parameters: ArrayLike) -> Array:
@@ -154,8 +163,11 @@ def nearest(parameters: ArrayLike) -> Array:
         >>> float(jc.inertia.distance(jc.inertia.nearest(wrong))) < 1e-12
         True
     """
-    J, negative = _negative_part(parameters)
-    return from_pseudo_inertia(J - negative)
+    J, size = _scaled(parameters)
+    with np.errstate(over="ignore"):
+        return from_pseudo_inertia(
+            pseudo_inertia(parameters) - _negative_part(J) * size[..., None, None]
+        )
 
 
 def _coordinates(coordinates: ArrayLike) -> Array:
@@ -234,7 +246,14 @@ def log_cholesky_derivatives(coordinates: ArrayLike) -> Array:
         (10, 10)
     """
     x = _coordinates(coordinates)
-    U = _factor(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = _log_cholesky_derivatives(x, _factor(x))
+    if not np.isfinite(result).all():
+        raise ArgumentError("coordinates are so large that the derivatives are not finite")
+    return result
+
+
+def _log_cholesky_derivatives(x: Array, U: Array) -> Array:
     turned = np.swapaxes(U, -1, -2)
     columns = []
     for k in range(10):

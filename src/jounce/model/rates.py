@@ -74,8 +74,11 @@ def actuated_rates(model: Model, actuated: Actuated) -> Integers:
     if actuated is None:
         return np.flatnonzero(model.actuated)
     refuse_masked("actuated", actuated)
-    values = np.asarray(actuated)
-    if values.dtype.kind == "U" or (values.shape == (0,) and values.dtype != bool):
+    try:
+        values = np.asarray(actuated)
+    except ValueError:  # lists of several lengths
+        values = np.zeros(0, object)
+    if values.dtype.kind == "U" or (values.shape == (0,) and values.dtype.kind not in "bO"):
         mask = np.zeros(model.nv, bool)
         for name in np.atleast_1d(values):
             mask[model.v_slice(str(name))] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._core import MOST_THREADS
+from jounce._core.arrays import reals
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.parameters import parameter_derivatives
@@ -238,8 +240,8 @@ def _with_parameters(
 
     found = _whole(model, call, weights, lead, every, threads, keep)
     count, out = len(parameters), np.zeros((*lead, len(parameters)))
-    size = 2 * model.nv * max(1, count) * max(1, int(np.prod(lead)))
-    at_once = max(1, _MOST_AT_ONCE // size)
+    size = 2 * model.nv * count * math.prod(lead)
+    at_once = max(1, _MOST_AT_ONCE // max(1, size))
     given = {"dt": call.dt[..., None], "method": call.method.name}
     for first in range(0, steps, at_once):
         some = slice(first, min(first + at_once, steps))
@@ -351,10 +353,7 @@ def _weights(model: Model, weights: Weights, stored: int) -> Array:
         raise ArgumentError("weights must be a pair (weights_q, weights_v), either may be None")
     both = []
     for name, given in zip(("weights_q", "weights_v"), weights, strict=True):
-        try:
-            array = np.zeros((stored, model.nv)) if given is None else np.asarray(given, float)
-        except (TypeError, ValueError):
-            array = np.full(1, np.nan)
+        array = np.zeros((stored, model.nv)) if given is None else reals(name, given)
         if array.shape[-2:] != (stored, model.nv):
             raise ArgumentError(
                 f"{name} must have shape (..., {stored}, {model.nv}), a row for each state that is "

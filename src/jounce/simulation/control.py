@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike, Mask
 from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError
 from jounce.kinematics import neutral, normalize
 from jounce.model import Model
 from jounce.model._checks import check_flag
+from jounce.model.model import require_model
 from jounce.model.rates import actuated_rates
 
 __all__ = ["Control", "ControlInputs", "control_inputs"]
@@ -94,6 +96,7 @@ def control_inputs(model: Model, control: object, tau: ArrayLike) -> ControlInpu
         return ControlInputs(tau, None, 0, None, None)
     if not isinstance(control, Control):
         raise ArgumentError(f"control must be a jounce.Control or None, got {control!r}")
+    require_model(model)
     check_flag("control.passive", control.passive)
     check_flag("control.stops", control.stops)
     mask = None
@@ -101,12 +104,12 @@ def control_inputs(model: Model, control: object, tau: ArrayLike) -> ControlInpu
         mask = np.zeros(model.nv, bool)
         mask[actuated_rates(model, control.prescribed)] = True
     kp, kd = (_gains(model, name, getattr(control, name)) for name in ("kp", "kd"))
-    rows: ArrayLike = tau
-    count = np.shape(tau)[-2] if np.ndim(tau) >= 2 else 1
+    rows = reals("tau", tau, (model.nv,))
+    count = rows.shape[-2] if rows.ndim >= 2 else 1
     if control.v_ref is not None:
         v_ref = _reference(model.nv, "v_ref", control.v_ref, count)
         more = kd[..., None, :] * v_ref
-        rows = np.asarray(tau, float) + (more if mask is None else np.where(mask, 0.0, more))
+        rows = rows + (more if mask is None else np.where(mask, 0.0, more))
     q_ref = None
     if control.q_ref is not None:
         q_ref = normalize(model, _reference(model.nq, "q_ref", control.q_ref, count))
@@ -120,10 +123,7 @@ def control_inputs(model: Model, control: object, tau: ArrayLike) -> ControlInpu
 
 
 def _numbers(name: str, value: object) -> Array:
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"control.{name} must be numbers, got {value!r}") from None
+    array = reals(f"control.{name}", value)
     if np.isnan(array).any():
         raise ArgumentError(f"control.{name} must not be NaN")
     return array

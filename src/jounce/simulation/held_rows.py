@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
@@ -44,7 +44,10 @@ def rollout_manifold(
     """
     if constraints is None or not constraints_on(model, constraints).size:
         return None
-    q, v = (_rows(name, x, n) for name, x, n in zip("qv", state, (model.nq, model.nv), strict=True))
+    q, v = (
+        reals(f"{name}0", x, (n,))
+        for name, x, n in zip("qv", state, (model.nq, model.nv), strict=True)
+    )
     try:
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     except ValueError:
@@ -58,14 +61,6 @@ def rollout_manifold(
     if len(own) and (own == own[0]).all():
         own = own[:1]
     return Manifold(manifold.constraints, own, 0.0, project, threads)
-
-
-def _rows(name: str, x: ArrayLike, size: int) -> Array:
-    refuse_complex(f"{name}0", x)
-    rows = np.asarray(x, float)
-    if rows.ndim < 1 or rows.shape[-1] != size:
-        raise ArgumentError(f"{name}0 must have shape (..., {size}), got {rows.shape}")
-    return rows
 
 
 def held_rows(manifold: Manifold) -> Sequence[HeldRows]:

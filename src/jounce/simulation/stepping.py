@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import reals
 from jounce._core.out import Given, deliver_all, require_out
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints import Constraints
@@ -14,6 +15,7 @@ from jounce.derivatives.jvp import let_differentiate
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model._checks import check_choice, check_flag
+from jounce.model.model import require_model
 from jounce.simulation.control import Control
 from jounce.simulation.held_rows import rollout_manifold
 from jounce.simulation.methods import Method, find_method, find_stepper
@@ -148,11 +150,15 @@ def step(
         options = {"out": out, "threads": threads}
         return Step(*_step(model, q, v, tau, length, chosen.packed(), f_ext, **options))
 
+    require_model(model)
+
     def compute(
         q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None, dt: Array
     ) -> Step:
-        rows = np.asarray(tau)[..., None, :]
-        wrenches = None if f_ext is None else np.asarray(f_ext)[..., None, :, :]
+        rows = reals("tau", tau, (model.nv,))[..., None, :]
+        wrenches = None
+        if f_ext is not None:
+            wrenches = reals("f_ext", f_ext, (model.n_bodies, 6))[..., None, :, :]
         options: dict[str, Any] = {"order": order, "threads": threads}
         if held:
             options |= {"constraints": constraints, "projection": projection}

@@ -123,7 +123,7 @@ def _forces(
         assert function is not None
         shaped = [x.reshape(*lead, x.shape[-1]) for x in (q, v)]
         when = time.reshape(lead) if lead else float(time[0])
-        tau = _checked(function(when, *shaped), (*lead, model.nv), np.abs(v).max())
+        tau = _checked(function(when, *shaped), (*lead, model.nv), np.abs(v).max(initial=0.0))
         return tau.reshape(v.shape)
 
     def held(k: Integers, time: Array) -> Array:

@@ -9,10 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import _core, lie
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
+from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
 from jounce.simulation.free_joints import free_joints
 
@@ -114,10 +116,11 @@ def taylor_step(
         ArgumentError: an order out of range, or what `step` refuses.
     """
     order = checked_order(order)
-    series = series_rows(np.asarray(tau, float), order)
+    require_model(model)
+    series = series_rows(reals("tau", tau, (model.nv,)), order)
     if f_ext is not None:
-        wrenches = np.asarray(f_ext, float)
-        flat = wrenches.reshape(*wrenches.shape[:-2], -1)
+        wrenches = reals("f_ext", f_ext, (model.n_bodies, 6))
+        flat = wrenches.reshape(*wrenches.shape[:-2], 6 * model.n_bodies)
         f_ext = series_rows(flat, order).reshape(*wrenches.shape[:-2], order, *wrenches.shape[-2:])
     place = None if out is None else _place(model, out, order)
     end = _step(model, q, v, series, dt, ANY, ANY, f_ext, out=place, threads=threads)

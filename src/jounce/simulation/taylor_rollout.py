@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
 from jounce.model import Model
+from jounce.model.model import require_model
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.series_path import kept, path_of, taken
 from jounce.simulation.taylor import constant_step
@@ -37,15 +39,18 @@ def taylor_rollout(
         ArgumentError: a wrong shape, or numbers that are not finite.
         DivergenceError: a state became infinite, unless it shall be marked.
     """
-    rows = np.asarray(tau, float)
+    require_model(model)
+    rows = reals("tau", tau)
     if rows.ndim < 2 or rows.shape[-1] != model.nv:
         raise ArgumentError(f"tau must have shape (..., T, {model.nv}), got {rows.shape}")
     if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
         raise ArgumentError(f"every must be an integer, at least 1, got {every!r}")
     steps = max(rows.shape[-2] - hold, 0)
-    wrenches = None if f_ext is None else np.asarray(f_ext, float)
+    wrenches = None
+    if f_ext is not None:
+        wrenches = reals("f_ext", f_ext, (rows.shape[-2], model.n_bodies, 6))
     first = (rows[..., :1, :], None if wrenches is None else wrenches[..., :1, :, :])
-    q, v = (np.asarray(x, float) for x in state)
+    q, v = reals("q0", state[0], (model.nq,)), reals("v0", state[1], (model.nv,))
     some = forward_dynamics(model, q[..., None, :], v[..., None, :], *first, threads=threads)
     lead = np.broadcast_shapes(some.shape[:-2], dt.shape)
     n = math.prod(lead)

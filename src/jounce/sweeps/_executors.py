@@ -20,6 +20,7 @@ from concurrent.futures import (
 from importlib import import_module
 from typing import Any
 
+from jounce._core.arrays import integer
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError, SweepError
 
 __all__ = ["Crew", "crew"]
@@ -118,8 +119,8 @@ def crew(executor: Any, workers: int | None) -> Iterator[Crew]:
         ArgumentError: there is no executor of that name.
         MissingExtraError: it needs a package that is not installed.
     """
-    if workers is not None and (isinstance(workers, bool) or workers < 1):
-        raise ArgumentError(f"workers must be positive, got {workers}")
+    if workers is not None:
+        integer("workers", workers, 1)
     if isinstance(executor, str):
         if executor not in NAMES:
             raise ArgumentError(f"{_EXPECTED}, got {executor!r}")

@@ -55,6 +55,7 @@ class Store:
         self.layout: Layout | None = None
         self.arrays: list[Any] = []
         self.failures: dict[int, str] = {}
+        memory.require("sweep", states, states)  # a byte for each is less than any result
         self.done: Mask = np.zeros(-(-states // block), bool)
 
     def write(self, start: int, layout: Layout, rows: Sequence[AnyArray]) -> None:

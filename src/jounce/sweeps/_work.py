@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import AnyArray
-from jounce.errors import ArgumentTypeError
+from jounce.errors import ArgumentTypeError, SweepError
 from jounce.sweeps._outputs import Layout, taken_apart
 
 __all__ = ["Answer", "Job", "Piece", "compute", "forget", "know", "packed"]
@@ -134,6 +134,8 @@ def _block(
     except (TypeError, MemoryError):  # not the fault of a state
         raise
     except Exception as error:
+        if stop == start:
+            raise SweepError(f"the function failed for no states: {_text(error)}") from error
         if job.seed is not None:  # its states are drawn together
             return [], {k: _text(error) for k in range(start, stop)}
         if stop - start == 1:

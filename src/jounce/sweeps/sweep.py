@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import os
 import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import integer, refuse_masked
 from jounce._types import AnyArray, Integers
 from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.model._checks import check_choice
 from jounce.model.model import require_model
 from jounce.sweeps._chunks import default_block
 
 if TYPE_CHECKING:
-    import os
     from concurrent.futures import Executor
 
     from jounce.sweeps._work import Job
@@ -118,13 +119,15 @@ def sweep(
     require_model(model)
     if not callable(function):
         raise ArgumentTypeError(f"function must be callable, got {type(function).__name__}")
-    if on_failure not in ("raise", "mark"):
-        raise ArgumentError(f"on_failure must be 'raise' or 'mark', got {on_failure!r}")
+    check_choice("on_failure", on_failure, ("raise", "mark"))
     names, rows, count = _inputs(arrays, states, seed)
     if block is None:
         block = default_block(count)
-    elif isinstance(block, bool) or block < 1:
-        raise ArgumentError(f"block must be positive, got {block}")
+    block = integer("block", block, 1)
+    if not isinstance(constants, Mapping | None):
+        raise ArgumentTypeError(f"constants must be a dict, got {type(constants).__name__}")
+    if not isinstance(file, str | os.PathLike | None):
+        raise ArgumentTypeError(f"file must be a path, got {type(file).__name__}")
     fixed = dict(constants or {})
     if executor is not None and _takes_threads(function):
         fixed["threads"] = 1
@@ -135,7 +138,7 @@ def sweep(
     from jounce.sweeps._store import store_for
     from jounce.sweeps._work import Job
 
-    job = Job(function, model, fixed, names, int(block), seed, on_failure == "mark")
+    job = Job(function, model, fixed, names, block, seed, on_failure == "mark")
     identity = None if file is None else _identity(job, rows, count)
     store = store_for(file, identity, count, job.block, overwrite)
     title = getattr(function, "__name__", "sweep")
@@ -155,10 +158,8 @@ def _inputs(
     if arrays is None:
         if states is None or seed is None:
             raise ArgumentError("give arrays, or states and a seed for a function that draws them")
-        for name, value in (("states", states), ("seed", seed)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-                raise ArgumentError(f"{name} must be a whole number from 0, got {value!r}")
-        return None, [], int(states)
+        integer("seed", seed)
+        return None, [], integer("states", states)
     if states is not None or seed is not None:
         raise ArgumentError("states and seed are for sweeps without arrays")
     names = tuple(map(str, arrays)) if isinstance(arrays, Mapping) else None
@@ -172,7 +173,10 @@ def _inputs(
     rows = []
     for label, value in zip(labels, given, strict=True):
         refuse_masked(label, value)
-        rows.append(np.asarray(value))
+        try:
+            rows.append(np.asarray(value))
+        except ValueError:  # lists of several lengths
+            rows.append(np.asarray(None))
         if rows[-1].ndim == 0 or rows[-1].dtype.hasobject:
             raise ArgumentError(
                 f"{label} must be an array of numbers whose first axis counts the states; what is "

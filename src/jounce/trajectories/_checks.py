@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import integer as integer
 from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
@@ -81,20 +80,6 @@ def positive(name: str, value: ArrayLike) -> float:
     return result
 
 
-def integer(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
-    """Require an integer within bounds."""
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{name}: expected an integer, got {value!r}")
-    try:
-        result = operator.index(value)
-    except TypeError:  # an array of one dimension or more
-        raise ArgumentError(f"{name}: expected an integer, got {value!r}") from None
-    if not least <= result <= most:
-        bound = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-        raise ArgumentError(f"{name}: expected an integer {bound}, got {result}")
-    return result
-
-
 def order(value: Any) -> int:
     """Require the order of a series."""
     return integer("order", value, 0, MAX_ORDER)
@@ -102,7 +87,7 @@ def order(value: Any) -> int:
 
 def choice(name: str, value: str, known: tuple[str, ...]) -> str:
     """Require one of a few words."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         expected = ", ".join(repr(k) for k in known)
         raise ArgumentError(f"{name}: expected one of {expected}, got {value!r}")
     return value

@@ -223,7 +223,7 @@ def time_optimal_law(
 
 def _places(path: RobotTrajectory, places: ArrayLike) -> Array:
     """Where the limits hold; between given ends with the spacing of a cosine."""
-    if np.ndim(places) == 0:
+    if not isinstance(places, (list, tuple)) and np.ndim(places) == 0:
         count = _checks.integer("places", places, 3)
         start, end = path.interval if isinstance(path, RobotTrajectory) else (0.0, 1.0)
         if math.isinf(start) or math.isinf(end):
