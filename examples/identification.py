@@ -1,12 +1,12 @@
 """Inertial parameters of an arm from noisy torques: least squares against bodies that can exist.
 
-A 7-joint arm moves along Fourier series for two seconds; its torques are measured with noise. Torques
-are linear in the 70 inertial parameters, tau = Y pi, but tell only 43 combinations of them apart, and
-some of these badly, as the motion is short.
+A 7-joint arm moves along Fourier series for two seconds; its torques are measured with noise.
+Torques are linear in the 70 inertial parameters, tau = Y pi, but tell only 43 combinations of them
+apart, and some of these badly, as the motion is short.
 
-- Ordinary least squares takes the shortest pi that fits, each in units of what is expected of it. It
-  explains the torques that were measured, and gives bodies that cannot exist: masses of minus several
-  kilograms, a mass matrix that is not positive definite.
+- Ordinary least squares takes the shortest pi that fits, each in units of what is expected of it.
+  It explains the torques that were measured, and gives bodies that cannot exist: masses of minus
+  several kilograms, a mass matrix that is not positive definite.
 - Log-Cholesky coordinates (`jc.parameters(model, "log_cholesky")`) cover exactly the bodies that
   can exist. A few Gauss-Newton steps in them, with a weak pull towards a rough guess of the
   designer, fit as well and keep every body possible.
