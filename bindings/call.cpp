@@ -78,7 +78,7 @@ class Released {
 };
 
 Outcome run(const Kernel& kernel, const Model& model, const Call& call, int threads) {
-  if (is_short(kernel, call)) return run_one(kernel, model, call);
+  if (is_short(kernel, call)) return run_short(kernel, model, call);
   Released lock;
   return run_batch(kernel, model, call, threads, lock.watch());
 }

@@ -1,10 +1,12 @@
 """Inertial parameters of an arm from noisy torques: least squares against bodies that can exist.
 
-A 7-joint arm moves along Fourier series; its torques are measured with noise. Torques are linear
-in the 70 inertial parameters, tau = Y pi, but tell only 43 combinations of them apart, some badly.
+A 7-joint arm moves along Fourier series for two seconds; its torques are measured with noise.
+Torques are linear in the 70 inertial parameters, tau = Y pi, but tell only 43 combinations of them
+apart, and some of these badly, as the motion is short.
 
-- Ordinary least squares takes the shortest pi that fits. It explains the torques and gives bodies
-  that cannot exist: negative masses, a mass matrix that is not positive definite.
+- Ordinary least squares takes the shortest pi that fits, each in units of what is expected of it.
+  It explains the torques that were measured, and gives bodies that cannot exist: masses of minus
+  several kilograms, a mass matrix that is not positive definite.
 - Log-Cholesky coordinates (`jc.parameters(model, "log_cholesky")`) cover exactly the bodies that
   can exist. A few Gauss-Newton steps in them, with a weak pull towards a rough guess of the
   designer, fit as well and keep every body possible.
@@ -29,6 +31,7 @@ import jounce as jc
 Array = npt.NDArray[np.float64]
 
 PERIOD, HARMONICS, SAMPLES = 20.0, 5, 1000
+RECORD = 2.0  # s
 NOISE = 1.0  # N m
 ROUGH = np.array([0.2, *[0.2] * 3, *[0.02] * 3, *[0.03] * 3])
 """How far the designer's guess is off, in log-Cholesky coordinates: factors, and the last in m."""
@@ -101,10 +104,10 @@ def build_arm() -> jc.Model:
     return builder.build()
 
 
-def excite(model: jc.Model, count: int, seed: int) -> Motion:
-    """A Fourier series with noisy torques."""
+def excite(model: jc.Model, count: int, seed: int, duration: float = PERIOD) -> Motion:
+    """A Fourier series, or its beginning, with noisy torques."""
     rng = np.random.default_rng(seed)
-    t = np.linspace(0.0, PERIOD, count, endpoint=False)[:, None, None]
+    t = np.linspace(0.0, duration, count, endpoint=False)[:, None, None]
     w = 2 * np.pi / PERIOD * np.arange(1, HARMONICS + 1)[:, None]
     c, s = 0.35 * rng.standard_normal((2, HARMONICS, model.nv))
     q = (c * np.cos(w * t) + s * np.sin(w * t)).sum(1)
@@ -121,11 +124,11 @@ def guess(model: jc.Model, seed: int = 3) -> jc.Model:
     return p.moved(np.tile(ROUGH, model.n_bodies) * rng.standard_normal(len(p)))
 
 
-def least_squares(model: jc.Model, data: Motion) -> Array:
-    """The shortest parameters of least error."""
-    Y = jc.torque_regressor(model, data.q, data.v, data.a)
-    solution = np.linalg.lstsq(Y.reshape(-1, Y.shape[-1]), data.tau.ravel(), rcond=None)[0]
-    return np.asarray(solution, float).reshape(-1, 10)
+def least_squares(model: jc.Model, data: Motion, size: Array) -> Array:
+    """The shortest parameters of least error, in units of `size`."""
+    Y = jc.torque_regressor(model, data.q, data.v, data.a).reshape(-1, size.size) * size.ravel()
+    solution = np.linalg.lstsq(Y, data.tau.ravel(), rcond=1e-9)[0]
+    return np.asarray(solution, float).reshape(size.shape) * size
 
 
 def gauss_newton(start: jc.Model, data: Motion) -> tuple[jc.Model, list[float]]:
@@ -177,12 +180,13 @@ def run(quick: bool = False) -> Result:
     """Measure, fit, judge."""
     model = build_arm()
     count = SAMPLES // 5 if quick else SAMPLES
-    data, other = excite(model, count, 1), excite(model, count, 2)
+    data, other = excite(model, count, 1, RECORD), excite(model, count, 2)
     rough = guess(model)
+    size = np.abs(rough.inertias) + 1e-3
     found, costs = gauss_newton(rough, data)
     candidates = {
         "guess": rough.inertias,
-        "least squares": least_squares(model, data),
+        "least squares": least_squares(model, data, size),
         "log-Cholesky": found.inertias,
         "truth": model.inertias,
     }

@@ -73,8 +73,11 @@ Failure run_directions(const Call& call, std::ptrdiff_t first, int count, char* 
   store(layout.derivative, count, nv, call.out[1] + first * call.out_step[1], call.out_step[1]);
   for (std::ptrdiff_t i = first; i < first + count; ++i) {
     std::memcpy(call.out[0] + i * call.out_step[0], layout.value, nv * sizeof(double));
-    if (all_finite(layout.value, nv) && all_finite(call.out[1] + i * call.out_step[1], nv)) continue;
-    return {Failure::overflow, i, -1};
+  }
+  if (!all_finite(layout.value, nv)) return {Failure::overflow, first, -1};
+  if (all_finite(reinterpret_cast<const double*>(layout.derivative), lanes<Wide> * nv)) return {};
+  for (std::ptrdiff_t i = first; i < first + count; ++i) {
+    if (!all_finite(call.out[1] + i * call.out_step[1], nv)) return {Failure::overflow, i, -1};
   }
   return {};
 }

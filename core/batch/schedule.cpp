@@ -40,6 +40,12 @@ std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
   return call.order > 0 ? work * (1 + call.order / 8) : work;
 }
 
+// Whether the states of a batch run at once.
+bool is_one_pack(const Kernel& kernel, const Call& call) {
+  const Packs packs = kernel.signature->packs;
+  return call.states > 1 && call.states <= kWide && (packs == Packs::always || packs == Packs::only);
+}
+
 // Groups are packs, or single states; threads take several at a time.
 class BatchRun {
  public:
@@ -203,7 +209,8 @@ Failure refused_state(const Kernel& kernel, const Model& model, const Call& call
 }  // namespace
 
 bool is_short(const Kernel& kernel, const Call& call) {
-  return call.states == 1 && work_per_state(*kernel.signature, call) < kLongCall;
+  if (call.states != 1 && !is_one_pack(kernel, call)) return false;
+  return call.states * work_per_state(*kernel.signature, call) < kLongCall;
 }
 
 bool runs_alone(const Kernel& kernel, const Model& model, const Call& call) {
@@ -215,10 +222,11 @@ bool runs_alone(const Kernel& kernel, const Model& model, const Call& call) {
   }
 }
 
-Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
+Outcome run_short(const Kernel& kernel, const Model& model, const Call& call) {
   try {
-    char* block = thread_workspace().reserve(model.workspace(kernel, call.extent(), false));
-    const Failure bad = kernel.run(call, 0, 1, block);
+    std::size_t bytes = model.workspace(kernel, call.extent(), false);
+    if (call.states > 1) bytes = std::max(bytes, model.workspace(kernel, call.extent(), true));
+    const Failure bad = kernel.run(call, 0, int(call.states), thread_workspace().reserve(bytes));
     return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
   } catch (const std::bad_alloc&) {
     return {Outcome::no_memory, {}};
@@ -228,7 +236,7 @@ Outcome run_one(const Kernel& kernel, const Model& model, const Call& call) {
 Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call, int threads,
                   const Watch& watch) {
   if (call.states == 0) return {};
-  if (is_short(kernel, call)) return run_one(kernel, model, call);
+  if (is_short(kernel, call)) return run_short(kernel, model, call);
   for (;; threads = 1) {
     BatchRun batch(kernel, model, call);
     const Outcome outcome = batch.run(threads, watch);

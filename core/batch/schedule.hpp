@@ -20,10 +20,10 @@ struct Outcome {
 // Whether the call takes so short that it is done before anybody could ask it to stop.
 JOUNCE_EXPORT bool is_short(const Kernel& kernel, const Call& call);
 
-// The call of one state, on this thread; what `run_batch` does with a short one.
-JOUNCE_EXPORT Outcome run_one(const Kernel& kernel, const Model& model, const Call& call);
+// A short call, of one state or of one pack of them, on this thread.
+JOUNCE_EXPORT Outcome run_short(const Kernel& kernel, const Model& model, const Call& call);
 
-// The same where it is enough to know whether it went well; false if memory is short, too.
+// The same for one state where it is enough to know whether it went well; false if memory is short, too.
 JOUNCE_EXPORT bool runs_alone(const Kernel& kernel, const Model& model, const Call& call);
 
 JOUNCE_EXPORT Outcome run_batch(const Kernel& kernel, const Model& model, const Call& call,

@@ -6,8 +6,9 @@
 //   (1) f = m a + B h,   n = h x a + I alpha + w x I w,
 // and a screw (z, u) before the body, about its origin and along its axes, has the torque
 //   (2) z.n + u.f = m (u.a) + h.(a x z + B^T u) + <I, z alpha^T + (z x w) w^T>.
-// These are ten numbers for each body and each rate before it. The screws from the root to a body are
-// kept as a stack, since nodes are numbered depth first. Of one state, many of them go at once.
+// These are ten numbers for each body and each rate before it. Motions go from node to node along the axes
+// of the root, see base_frame.hpp. The screws from the root to a body are kept as a stack, since nodes are
+// numbered depth first. Of one state, many of them go at once.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +35,21 @@ struct Bodies {
   }
 };
 
+// Of a node, along the axes of the root: w, alpha and a of equation (1).
+template <class S>
+struct NodeMotion {
+  Vec3<S> w, alpha, a;
+
+  // The acceleration of a point that is seen at d.
+  JOUNCE_INLINE Vec3<S> of_point(const Vec3<S>& d) const { return a + cross(alpha, d) + cross(w, cross(w, d)); }
+};
+
 }  // namespace regressor
 
 template <class S>
 struct TorqueRegressorWork {
   BasePoses<S> base;
-  InverseDynamicsWork<S> motion;
+  regressor::NodeMotion<S>* motion;
   SixRows<S> screws;    // from the root to a node, along the axes of the root
   ThreeRows<S> origin;  // the points they refer to
   int *rate, *before;   // number of each screw's rate; for each node, how many screws are before it
@@ -49,7 +59,7 @@ struct TorqueRegressorWork {
 
   template <class P>
   TorqueRegressorWork(const Tree<P>& tree, Arena& arena)
-      : base(tree, arena), motion(tree, arena, base.angles) {
+      : base(tree, arena), motion(arena.take<regressor::NodeMotion<S>>(tree.n)) {
     const std::size_t room = tree.nv + lanes<Wide>;  // whole registers are read
     screws = {arena.take<S>(6 * room), room};
     origin = {arena.take<S>(3 * room), room};
@@ -99,28 +109,69 @@ struct RegressorsOut {
 
 namespace regressor {
 
-// Motion of a body, and its axes and its origin seen from the root.
+// Motion of a joint along the axes of its root, for rates x.
+template <Kind K, class S, class P>
+JOUNCE_INLINE Motion<S> joint_motion_in_root(const Node<P>& node, const Mat3<S>& R, const S* x) {
+  const Vec3<S> zero = Vec3<S>::zero();
+  if constexpr (K == Kind::revolute) return {R.z * x[0], zero};
+  if constexpr (K == Kind::prismatic) return {zero, R.z * x[0]};
+  if constexpr (K == Kind::helical) return {R.z * x[0], R.z * (x[0] * node.pitch)};
+  if constexpr (K == Kind::spherical) return {R * vector_from(x), zero};
+  if constexpr (K == Kind::free) return {R * vector_from(x), R * vector_from(x + 3)};
+}
+
+// What the joint of node i makes of its parent's motion, in which a point at the node's origin accelerates
+// by `at`. Sums, not copies: numbers that were just written are read one by one.
+template <class S, class P>
+JOUNCE_INLINE void move_node(const Node<P>& node, const NodeMotion<S>& up, const Vec3<S>& at, const Mat3<S>& R,
+                             const S* v, const S* a, NodeMotion<S>& me) {
+  with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
+    constexpr Kind K = decltype(kind)::value;
+    const Motion<S> j = joint_motion_in_root<K>(node, R, v + node.v);
+    const Motion<S> dj = joint_motion_in_root<K>(node, R, a + node.v);
+    me.w = up.w + j.w;
+    me.alpha = up.alpha + cross(up.w, j.w) + dj.w;
+    me.a = at + dj.v;
+    if constexpr (moves(K)) me.a += cross(up.w * 2.0 + j.w, j.v);
+  });
+}
+
+// The same for each node in turn; the parent of a root accelerates against gravity.
+template <class S, class P>
+JOUNCE_INLINE void move_node(const Tree<P>& tree, int i, const S* q, const S* v, const S* a,
+                             TorqueRegressorWork<S>& work) {
+  const Node<P>& node = tree.nodes[i];
+  const Pose<S>* pose = work.base.in_root;
+  if (node.parent < 0) {
+    const NodeMotion<S> world{Vec3<S>::zero(), Vec3<S>::zero(), Vec3<S>::zero()};
+    const Pose<S> at = joint_pose(node, q, work.base.angles.sine, work.base.angles.cosine);
+    move_node(node, world, -transposed(at.R, tree.gravity), pose[i].R, v, a, work.motion[i]);
+  } else {
+    const NodeMotion<S>& up = work.motion[node.parent];
+    const Vec3<S> at = up.of_point(pose[i].p - pose[node.parent].p);
+    move_node(node, up, at, pose[i].R, v, a, work.motion[i]);
+  }
+}
+
+// Motion of a body along its axes, and these and its origin seen from the root.
 template <class S>
 struct BodyMotion {
+  const Mat3<S>& R;
   Vec3<S> w, alpha, a, origin;
-  Mat3<S> B, R;
+  Mat3<S> B;
 
-  template <class P, class Row>
-  JOUNCE_INLINE BodyMotion(const Node<P>& node, const Pose<S>& in_root, const Row& row) {
-    if (node.aligned) {
-      w = row.w, alpha = row.alpha, a = row.a, B = row.B;
-      R = in_root.R, origin = in_root.p;
-      return;
+  // The axes are those of the node, or differ from them by `body`, its pose in the body's frame.
+  template <class P>
+  JOUNCE_INLINE BodyMotion(const Mat3<S>& axes, const Pose<P>& body, const Vec3<S>& at, const NodeMotion<S>& own)
+      : R(axes), w(transposed(R, own.w)), alpha(transposed(R, own.alpha)) {
+    if (is_zero(body.p.x) && is_zero(body.p.y) && is_zero(body.p.z)) {
+      a = transposed(R, own.a);
+      origin = at;
+    } else {
+      const Vec3<S> from_node = -(R * body.p);
+      a = transposed(R, own.of_point(from_node));
+      origin = at + from_node;
     }
-    const Pose<P>& body = node.alignment;  // of the node in the body's frame
-    w = body.R * row.w, alpha = body.R * row.alpha, a = row.a;
-    R = in_root.R * transpose(body.R), origin = in_root.p;
-    if (!is_zero(body.p.x) || !is_zero(body.p.y) || !is_zero(body.p.z)) {
-      const Vec3<S> at = Vec3<S>::zero() - transposed(body.R, body.p);  // of the body, seen from the node
-      a += row.B * at;
-      origin += in_root.R * at;
-    }
-    a = body.R * a;
     B = acceleration_gradient(outer_square(w), alpha);
   }
 
@@ -146,12 +197,15 @@ struct BodyMotion {
   }
 };
 
-// Zeros for the bodies [begin, end) of a row, a block of known size at a time.
+// Zeros for the bodies [begin, end) of a row.
 template <class S>
 JOUNCE_INLINE void clear_bodies(S* row, int begin, int end) {
-  for (int b = begin; b < end; ++b) {
-    std::memset(static_cast<void*>(row + kParameters * std::ptrdiff_t(b)), 0, kParameters * sizeof(S));
+  S* at = row + kParameters * std::ptrdiff_t(begin);
+  S* const last = row + kParameters * std::ptrdiff_t(end);
+  if constexpr (std::is_same_v<S, double>) {
+    for (; at + lanes<Wide> <= last; at += lanes<Wide>) Wide(0.0).store(at);
   }
+  for (; at < last; ++at) *at = S(0.0);
 }
 
 // Zeros in the rows of nodes, where bodies are not in their subtrees.
@@ -183,21 +237,84 @@ template <class S, class P>
 JOUNCE_INLINE int push_screws(const Tree<P>& tree, int i, TorqueRegressorWork<S>& work) {
   const Node<P>& node = tree.nodes[i];
   const Pose<S>& pose = work.base.in_root[i];
+  const Mat3<S>& R = pose.R;
+  const Vec3<S> none = Vec3<S>::zero();
+  const SixRows<S> screws = work.screws;
+  const ThreeRows<S> origin = work.origin;
+  int* const rate = work.rate;
   const int at = node.parent < 0 ? 0 : work.before[node.parent] + tree.nodes[node.parent].nv;
+  const auto put = [&](int k, const Vec3<S>& w, const Vec3<S>& u) JOUNCE_INLINED {
+    const Columns<S, S> c{at + k};
+    screws.set_angular(c, w);
+    screws.set_linear(c, u);
+    origin.set(c, pose.p);
+    rate[at + k] = node.v + k;
+  };
   work.before[i] = at;
-  with_kind(node.kind, [&](auto kind) {
-    constexpr Kind K = decltype(kind)::value;
-    for (int k = 0; k < rates(K); ++k) {
-      const Columns<S, S> c{at + k};
-      const Motion<S> s = base_frame_screw<K>(node, k, pose.R);
-      if constexpr (K == Kind::helical) work.size += dot(s.v, s.v);
-      store(s, work.screws, c);
-      work.origin.set(c, pose.p);
-      work.rate[at + k] = node.v + k;
-    }
-  });
+  switch (node.kind) {
+    case Kind::revolute: put(0, R.z, none); break;
+    case Kind::prismatic: put(0, none, R.z); break;
+    case Kind::helical:
+      put(0, R.z, R.z * node.pitch);
+      work.size += dot(R.z, R.z) * (node.pitch * node.pitch);
+      break;
+    case Kind::spherical:
+    case Kind::free: put(0, R.x, none), put(1, R.y, none), put(2, R.z, none);
+  }
+  if (node.kind == Kind::free) put(3, none, R.x), put(4, none, R.y), put(5, none, R.z);
   if (node.body < 0 || !node.aligned) work.size += dot(pose.p, pose.p);
   return at + node.nv;
+}
+
+// Calls visit(b, count, body) for every body b with its motion; the first `count` screws on the stack are
+// those before it.
+template <class S, class P, class Visit>
+JOUNCE_INLINE void for_moving_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a,
+                                     TorqueRegressorWork<S>& work, Visit&& visit) {
+  base_poses(tree, q, work.base, [](int, const Mat3<S>&) JOUNCE_INLINED {});
+  work.size = S(0.0);
+  for (int i = 0; i < tree.n; ++i) {
+    const Node<P>& node = tree.nodes[i];
+    move_node(tree, i, q, v, a, work);
+    const int count = push_screws(tree, i, work);
+    if (node.body < 0) continue;
+    const Pose<S>& pose = work.base.in_root[i];
+    Mat3<S> turned;
+    if (!node.aligned) turned = pose.R * transpose(node.alignment.R);
+    const BodyMotion<S> body(node.aligned ? pose.R : turned, node.alignment, pose.p, work.motion[i]);
+    work.size += body.size();
+    visit(node.body, count, body);
+  }
+  // so that sums of products of two of them are finite
+  work.is_bounded = all(value(work.size) < value(S(0x1p1016)));
+}
+
+// The numbers of equation (2) for a body and the screws before it, V at a time. By itself, so that registers
+// are filled from what is in memory.
+template <class V, class S, class Out>
+JOUNCE_SHARED void put_torques_by(const BodyMotion<S>& body, const TorqueRegressorWork<S>& work, int b, int count,
+                               const Out& out) {
+  constexpr int W = lanes<V> / lanes<S>;
+  for (int k = 0; k < count; k += W) {
+    const Columns<V, S> c{k};
+    V x[kParameters];
+    body.torques(motion(work.screws, c), work.origin.get(c), x);
+    out.put(x, work.rate + k, count - k < W ? count - k : W, kParameters * std::size_t(b));
+  }
+}
+
+// The same: of one state, as many screws at once as fill a register or half of one.
+template <class S, class Out>
+JOUNCE_INLINE void put_torques(const BodyMotion<S>& body, const TorqueRegressorWork<S>& work, int b, int count,
+                               const Out& out) {
+  if constexpr (!std::is_same_v<S, double>) {
+    put_torques_by<S>(body, work, b, count, out);
+  } else if constexpr (lanes<Wide> > 2) {
+    using Half = Pack<lanes<Wide> / 2>;
+    count > lanes<Half> ? put_torques_by<Wide>(body, work, b, count, out) : put_torques_by<Half>(body, work, b, count, out);
+  } else {
+    put_torques_by<Wide>(body, work, b, count, out);
+  }
 }
 
 }  // namespace regressor
@@ -206,28 +323,10 @@ JOUNCE_INLINE int push_screws(const Tree<P>& tree, int i, TorqueRegressorWork<S>
 template <class S, class P, class Out>
 void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, const Out& out,
                       TorqueRegressorWork<S>& work) {
-  using V = std::conditional_t<std::is_same_v<S, double>, Wide, S>;
-  base_poses(tree, q, work.base, [](int, const Mat3<S>&) {});
   regressor::clear_rows(tree, work, out);
-  work.size = S(0.0);
-  for (int i = 0; i < tree.n; ++i) {
-    const Node<P>& node = tree.nodes[i];
-    motion_from_parent(tree, i, q, work.motion);
-    add_joint_motion(node, v + node.v, a + node.v, work.motion.row[i]);
-    const int count = regressor::push_screws(tree, i, work);
-    if (node.body < 0) continue;
-    const regressor::BodyMotion<S> body(node, work.base.in_root[i], work.motion.row[i]);
-    work.size += body.size();
-    constexpr int W = lanes<V> / lanes<S>;
-    for (int k = 0; k < count; k += W) {
-      const Columns<V, S> c{k};
-      V x[kParameters];
-      body.torques(motion(work.screws, c), work.origin.get(c), x);
-      out.put(x, work.rate + k, count - k < W ? count - k : W, kParameters * std::size_t(node.body));
-    }
-  }
-  // so that sums of products of two of them are finite
-  work.is_bounded = all(value(work.size) < value(S(0x1p1016)));
+  regressor::for_moving_bodies(tree, q, v, a, work, [&](int b, int count, const auto& body) JOUNCE_INLINED {
+    regressor::put_torques(body, work, b, count, out);
+  });
 }
 
 }  // namespace jounce

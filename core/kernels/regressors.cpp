@@ -1,6 +1,8 @@
 // Linear maps from the inertial parameters.
 #include "jounce/batch/direct.hpp"
 #include "jounce/batch/jvp.hpp"
+#include "jounce/dynamics/articulated.hpp"
+#include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/torque_regressor.hpp"
 #include "jounce/kernels/list.hpp"
 
@@ -24,6 +26,74 @@ struct TorqueRegressor {
       const RegressorOut<S> out{x.out("Y"), step};
       torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
     }
+  }
+};
+
+// The ten numbers of each screw before one body, one after the other.
+struct BodyBlock {
+  double* block;
+  const int* first;  // rate of the first screw
+
+  template <int W>
+  void put(const Pack<W> (&x)[kParameters], const int* rate, int count, std::size_t) const {
+    store_lanes(x, count, [&](int i) JOUNCE_INLINED { return block + kParameters * (rate - first + i); });
+  }
+};
+
+template <class S>
+struct ByInertiasWork {
+  ArticulatedWork<S> factors;
+  InverseMassMatrixWork<S> inverse;
+  TorqueRegressorWork<S> regressor;
+  S *N, *block;
+
+  ByInertiasWork(const Tree<double>& tree, Arena& arena)
+      : factors(tree, arena),
+        inverse(tree, arena),
+        regressor(tree, arena),
+        N(arena.take<S>(std::size_t(tree.nv) * tree.nv)),
+        block(arena.take<S>(std::size_t(kParameters) * tree.nv)) {}
+};
+
+// d a / d pi = -M^-1 Y at the accelerations of forward dynamics, body by body: of Y there is a block at a time,
+// and of M^-1 the columns before the body enter.
+struct ForwardDynamicsByInertias {
+  static constexpr Signature signature{.name = "forward_dynamics_by_inertias",
+                                       .inputs = {configuration("q"),
+                                                  {"v", shapes::v},
+                                                  {"tau", shapes::v},
+                                                  {"f_ext", shapes::six_vectors, optional}},
+                                       .outputs = {{"a", shapes::v}, {"by_inertias", shapes::v_by_parameters}},
+                                       .packs = Packs::never,
+                                       .internal = true};
+  template <class S>
+  using Work = ByInertiasWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const std::size_t nv = x.tree.nv, step = std::size_t(kParameters) * x.tree.n_bodies;
+    const S *q = x.in("q"), *v = x.in("v");
+    S *a = x.out("a"), *out = x.out("by_inertias");
+    int singular = forward_dynamics(x.tree, q, v, x.in("tau"), x.in("f_ext"), a, work.factors);
+    if (singular < 0) singular = inverse_mass_matrix(x.tree, q, work.N, work.inverse);
+    if (singular >= 0) return singular;
+    const int* rate = work.regressor.rate;
+    regressor::for_moving_bodies(x.tree, q, v, a, work.regressor, [&](int b, int count, const auto& body) {
+      regressor::put_torques(body, work.regressor, b, count, BodyBlock{work.block, rate});
+      for (std::size_t r = 0; r < nv; ++r) {
+        times_block(work.N + r * nv, rate, count, work.block, out + r * step + std::size_t(kParameters) * b);
+      }
+    });
+    return -1;
+  }
+
+ private:
+  // A row of -M^-1 times the block.
+  static void times_block(const double* N, const int* rate, int count, const double* block, double* to) {
+    for_columns<double>(0, kParameters, [&](auto c) JOUNCE_INLINED {
+      typename decltype(c)::Value sum(0.0);
+      for (int k = 0; k < count; ++k) sum -= c.load(block + kParameters * k) * N[rate[k]];
+      c.store(to, sum);
+    });
   }
 };
 
@@ -66,7 +136,8 @@ struct MomentumRegressor {
 }  // namespace
 
 KernelList regressor_kernels(Pass) {
-  KernelList all = differentiable<KineticEnergyRegressor, PotentialEnergyRegressor, MomentumRegressor>();
+  KernelList all = differentiable<KineticEnergyRegressor, PotentialEnergyRegressor, MomentumRegressor>(
+      others<ForwardDynamicsByInertias>());
   if constexpr (kDuals) {
     all.push_back(kernel_of<Jvp<TorqueRegressor>>);
   } else {

@@ -415,3 +415,17 @@ def test_a_massless_body_has_no_log_cholesky_coordinates():
     builder.add_body("rod", joint="revolute", mass=1.0, inertia=[0.0, 1.0, 1.0])
     with pytest.raises(jc.ArgumentError, match="body 'rod': the pseudo inertia is not positive"):
         jc.parameters(builder.build(), "log_cholesky")
+
+
+def test_wrenches_with_leading_axes_of_their_own_give_them_to_the_derivatives(some):
+    """Torques do not depend on wrenches by parameters, but their shape does."""
+    model, q, v, a, tau, f_ext = some
+    p = jc.parameters(model, "mass")
+    for function, x in ((jc.inverse_dynamics, a), (jc.forward_dynamics, tau)):
+        one = jc.parameter_derivatives(function, model, (q[0], v[0], x[0], f_ext), p)
+        same = [np.repeat(y[:1], len(q), axis=0) for y in (q, v, x)]
+        every = jc.parameter_derivatives(function, model, (*same, f_ext), p)
+        assert one.shape == (len(q), model.nv, len(p))
+        np.testing.assert_allclose(one, every, rtol=0, atol=1e-12 * np.abs(every).max(initial=1.0))
+    with pytest.raises(jc.ArgumentError, match="f_ext must have shape"):
+        jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext[..., :5]), p)

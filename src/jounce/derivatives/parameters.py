@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jounce import _core
 from jounce._types import Array
 from jounce.derivatives.jvp import Jvp, jvp, plan_of
 from jounce.dynamics import (
     forward_dynamics,
     inverse_dynamics,
-    inverse_mass_matrix,
     kinetic_energy,
     kinetic_energy_regressor,
     potential_energy,
@@ -25,6 +25,7 @@ from jounce.model.parameters import Parameters
 
 __all__ = ["parameter_derivatives"]
 
+_by_inertias = _core.raw("forward_dynamics_by_inertias", "forward_dynamics")
 _FEW = 8
 """States below which the directions, not the states, fill the lanes."""
 
@@ -76,43 +77,31 @@ def parameter_derivatives(
     given = plan.by_name("arguments", arguments)
     parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
     linear = _LINEAR.get(function)
-    if linear is not None and parameters.are_inertial:
-        value = function(model, **given, threads=threads)
-        return linear(model, given, value, parameters, threads)
-    return _along_each(function, model, given, parameters, threads)
+    if linear is None or not parameters.are_inertial:
+        return _along_each(function, model, given, parameters, threads)
+    return parameters.inertial_changes.times(linear(model, **given, threads=threads))
 
 
-def _torques(model: Model, x: Mapping[str, Any], _: Array, by: Parameters, threads: int) -> Array:
-    return by.inertial_changes.times(
-        torque_regressor(model, x["q"], x["v"], x["a"], threads=threads)
-    )
+def _torques(model: Model, q: Any, v: Any, a: Any, f_ext: Any = None, **options: Any) -> Array:
+    by_inertias = torque_regressor(model, q, v, a, **options)
+    if f_ext is None:
+        return by_inertias
+    shape = inverse_dynamics(model, q, v, a, f_ext, **options).shape  # which says if f_ext fits
+    return np.broadcast_to(by_inertias, (*shape, by_inertias.shape[-1]))
 
 
-def _accelerations(
-    model: Model, x: Mapping[str, Any], a: Array, by: Parameters, threads: int
-) -> Array:
-    torques = by.inertial_changes.times(torque_regressor(model, x["q"], x["v"], a, threads=threads))
-    accelerations: Array = -(inverse_mass_matrix(model, x["q"], threads=threads) @ torques)
-    return accelerations
-
-
-def _kinetic(model: Model, x: Mapping[str, Any], _: Array, by: Parameters, threads: int) -> Array:
-    return by.inertial_changes.times(
-        kinetic_energy_regressor(model, x["q"], x["v"], threads=threads)
-    )
-
-
-def _potential(model: Model, x: Mapping[str, Any], _: Array, by: Parameters, threads: int) -> Array:
-    return by.inertial_changes.times(potential_energy_regressor(model, x["q"], threads=threads))
+def _accelerations(model: Model, **given: Any) -> Array:
+    by_inertias: Array = _by_inertias(model, **given)[1]
+    return by_inertias
 
 
 _LINEAR: dict[Any, Callable[..., Array]] = {
     inverse_dynamics: _torques,
     forward_dynamics: _accelerations,
-    kinetic_energy: _kinetic,
-    potential_energy: _potential,
+    kinetic_energy: kinetic_energy_regressor,
+    potential_energy: potential_energy_regressor,
 }
-"""By inertial parameters: of a model, arguments, the value, and these parameters."""
+"""Derivatives by all inertial parameters, of a model and arguments."""
 
 
 def _along_each(
