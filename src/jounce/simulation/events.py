@@ -230,7 +230,8 @@ def through_events(
             now, q, v = apply_map(event, at)
             left = None if event.map is None else (which, before)
             signs = _signs(events, now, q, v)
-            signs[which] = 0.0 if event.map is not None else -before
+            stays = _value(event, float(grid[k + 1]), qs[k + 1], vs[k + 1]) == 0.0
+            signs[which] = 0.0 if event.map is not None or stays else -before
             while due < len(t) and t[due] <= now:
                 out_q[due], out_v[due] = q, v
                 due += 1
@@ -296,7 +297,7 @@ def _first_crossing(
 
 
 def _located(follow: Follow, event: Event, left: State, end: float) -> State:
-    """Return the state at the zero or just after it, to rounding.
+    """Return the state at the zero or just after it, to rounding; at the first of many zeros.
 
     By regula falsi that halves the value of an end which stays (the "Illinois" variant), with a
     bisection now and then. The motion always starts where the interval does.
@@ -310,13 +311,15 @@ def _located(follow: Follow, event: Event, left: State, end: float) -> State:
 
     low, low_value = float(left[0]), _value(event, *left)
     at, high_value = there(end)
-    stayed = 0
+    stayed, probed = 0, False
     for trial in range(MOST_TRIALS):
         high = at[0]
-        if _same_time(low, high) or high_value == 0.0:
+        if _same_time(low, high):
             break
         middle, rise = 0.5 * (low + high), high_value - low_value
-        if trial % 4 != 3 and rise != 0.0:
+        if high_value == 0.0 and not probed:  # is it so just before, too?
+            middle, probed = max(low, high - 4 * float(np.spacing(abs(high)))), True
+        elif trial % 4 != 3 and high_value != 0.0 and rise != 0.0:
             secant = high - high_value * (high - low) / rise
             middle = secant if low < secant < high else middle
         state, value = there(middle)

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce._types import Array, ArrayLike
-from jounce.dynamics import (
-    inverse_dynamics,
-    kinetic_energy,
-    momentum,
-    passive_forces,
-    potential_energy,
-)
+from jounce.dynamics import kinetic_energy, momentum, potential_energy
 from jounce.errors import ArgumentError, MissingExtraError, MissingFileError
 from jounce.kinematics import body_pose, difference, integrate
-from jounce.lie import dexp_inv
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
+from jounce.simulation.balance import Applied, group_rates, group_slope, power_and_defect
 from jounce.simulation.events import EventRecord
 from jounce.simulation.stepping import Step
 
 __all__ = ["Applied", "MotionCheck", "SimulatedMotion"]
-
-Applied = ArrayLike | Callable[..., ArrayLike] | None
-"""Forces that acted, as `simulate` takes them."""
 
 
 class MotionCheck(NamedTuple):
@@ -152,35 +142,21 @@ class SimulatedMotion:
         q0, q1 = self.q[..., k, :], self.q[..., k + 1, :]
         v0, v1 = self.v[..., k, :], self.v[..., k + 1, :]
         change = difference(self.model, q0, q1)
-        begins, ends = h * v0, h * self._slope_of(change, v1)
+        begins, ends = h * v0, h * group_slope(self.model, change, v1)
         # Hermite: value and slope at both ends
         xi = x * (change + (1 - x) * ((begins - change) + x * (2 * change - begins - ends)))
         rate = change + (1 - 2 * x) * (begins - change)
         rate = rate + (2 * x - 3 * x * x) * (2 * change - begins - ends)
-        return Step(integrate(self.model, q0, xi), self._rates_of(xi, rate / h))
-
-    def _slope_of(self, xi: Array, v: Array) -> Array:
-        """Xi' of q exp(xi) that moves with v."""
-        out = v.copy()
-        for block in group_blocks(self.model):
-            own = dexp_inv(-xi[..., block.at]) @ v[..., block.at, None]
-            out[..., block.at] = own[..., 0]
-        return out
-
-    def _rates_of(self, xi: Array, slope: Array) -> Array:
-        """The inverse of `_slope_of`."""
-        out = slope.copy()
-        for block in group_blocks(self.model):
-            own = np.linalg.solve(dexp_inv(-xi[..., block.at]), slope[..., block.at, None])
-            out[..., block.at] = own[..., 0]
-        return out
+        return Step(integrate(self.model, q0, xi), group_rates(self.model, xi, rate / h))
 
     def check(self, control: Applied = None, *, passive: bool = False) -> MotionCheck:
         """Say how well the motion keeps what nature keeps.
 
-        Between the times it is that of `at`, whose errors fall with the third power of their
-        distance: take them close to each other. The motion is then exactly that of the same robot
-        with the torque defect as a disturbance, which says something even of chaotic motions.
+        For the torque defect, coordinates, rates and accelerations at the times are joined by
+        polynomials of fifth degree: their own part of it falls with the fourth power of the
+        distance of the times, that of the work with the third. The motion is then exactly that of
+        the same robot with the defect as a disturbance, which says something even of chaotic
+        motions. Forces of constraints are part of the defect.
 
         Args:
             control: what it was simulated with: None, rows of forces, or a function of (t, q, v),
@@ -201,7 +177,7 @@ class SimulatedMotion:
             norms = np.linalg.norm(self.q[..., k : k + 4], axis=-1)
             worst = max(worst, float(np.abs(norms - 1).max(initial=0)))
         change = np.abs(energy - energy[..., :1]).max(axis=-1)
-        power, defect = balance(self, control, passive)
+        power, defect = power_and_defect(self, control, passive)
         return MotionCheck(change, np.abs(moved).max(axis=-2), worst, power, defect)
 
     def to_pandas(self) -> Any:
@@ -289,53 +265,3 @@ def _extra(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise MissingExtraError(f"this needs {name}: pip install {name}") from None
-
-
-def balance(motion: SimulatedMotion, control: Applied, passive: bool) -> tuple[Array, Array]:
-    """Largest errors of the power balance and of the equations of motion."""
-    model, t = motion.model, motion.t
-    lead = motion.q.shape[:-2]
-    if len(t) < 2:
-        return np.zeros(lead), np.zeros(lead)
-    h = np.diff(t)
-    middle, d = t[:-1] + h / 2, h / 1024
-    q, v = motion.at(middle)
-    a = (motion.at(middle + d)[1] - motion.at(middle - d)[1]) / (2 * d)[:, None]
-    ends = _applied(motion, control, passive, t, motion.q, motion.v)
-    tau = _applied(motion, control, passive, middle, q, v)
-    start, stop = (ends[0] * motion.v).sum(-1), (ends[1] * motion.v).sum(-1)
-    work = h / 6 * (start[..., :-1] + 4 * (tau[0] * v).sum(-1) + stop[..., 1:])  # Simpson
-    gained = np.diff(motion.energy, axis=-1)
-    power = np.abs(np.cumsum(gained - work, axis=-1)).max(axis=-1)
-    defect = np.abs(inverse_dynamics(model, q, v, a) - tau[0]).max(axis=(-2, -1))
-    return power, defect
-
-
-def _applied(
-    motion: SimulatedMotion, control: Applied, passive: bool, t: Array, q: Array, v: Array
-) -> tuple[Array, Array]:
-    """Forces at times, as they are after them and before them."""
-    after = before = np.zeros_like(v)
-    if callable(control):
-        after = before = np.broadcast_to(np.asarray(control(t, q, v), float), v.shape)
-    elif control is not None:
-        rows = np.asarray(control, float)
-        if rows.ndim < 2 or rows.shape[-1] != v.shape[-1]:
-            raise ArgumentError(f"control must be rows of forces (..., T, nv), got {rows.shape}")
-        if rows.shape[-2] == len(motion.t):
-            k = np.clip(np.searchsorted(motion.t, t, side="right") - 1, 0, len(motion.t) - 2)
-            x = ((t - motion.t[k]) / (motion.t[k + 1] - motion.t[k]))[:, None]
-            after = before = rows[..., k, :] * (1 - x) + rows[..., k + 1, :] * x
-        elif rows.shape[-2] == len(motion.t) - 1:
-            k = np.searchsorted(motion.t, t, side="right") - 1
-            after = rows[..., np.clip(k, 0, rows.shape[-2] - 1), :]
-            k = np.searchsorted(motion.t, t, side="left") - 1
-            before = rows[..., np.clip(k, 0, rows.shape[-2] - 1), :]
-        else:
-            raise ArgumentError(
-                f"control must have {len(motion.t)} or {len(motion.t) - 1} rows, got {rows.shape}"
-            )
-    if passive:
-        own = passive_forces(motion.model, q, v)
-        after, before = after + own, before + own
-    return after, before
