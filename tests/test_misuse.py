@@ -70,6 +70,10 @@ REFUSED = {
         lambda: jc.jvp(jc.inverse_dynamics, MODEL, (Q, Q, Q), (Q,), threads=np.zeros(2)),
         "threads",
     ),
+    "order": (
+        lambda: jc.jacobian_derivatives(NOTHING, np.zeros(0), "world", 2**70),
+        "order: expected an integer from 0",
+    ),
     "actuated": (lambda: jc.linearize(MODEL, Q, Q, Q, actuated=RAGGED), "actuated must be"),
     "names": (lambda: jc.parameters(MODEL, "mass", np.array("x")), "must be a list of names"),
     "moved": (lambda: MASSES.moved(1j), "step must be numbers"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from jounce import lie
 from jounce._core import raw
+from jounce._core.arrays import integer
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.derivatives.jvp import Jvp, let_differentiate
@@ -37,6 +37,8 @@ _BY_DUALS = {
 }
 _PORTION = 2**16
 """Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""
+_MOST_ORDER = 60
+"""NumPy's arrays have no more axes than that."""
 
 
 def jacobian_derivatives(
@@ -93,7 +95,7 @@ def jacobian_derivatives(
         >>> bool(np.allclose(by_q @ v, jc.jacobian_rate(arm, q, v, "tool")))
         True
     """
-    order = _order(order)
+    order = integer("order", order, 0, _MOST_ORDER)
     if order in _COMPILED:
         return _COMPILED[order](model, q, body, twist, out=out, threads=threads)
     require_representation(twist)
@@ -156,16 +158,6 @@ def _partials(
         places: tuple[Any, ...] = np.ix_(path[some], *[path] * order)
         result[(..., *places)] = partials.reshape(*lead, len(path[some]), *(n,) * order)
     return result
-
-
-def _order(order: int) -> int:
-    try:
-        value = index(order)
-    except TypeError:
-        value = -1
-    if value < 0 or isinstance(order, bool):
-        raise ArgumentError(f"order must be an integer of at least 0, got {order!r}")
-    return value
 
 
 def _body_partials(J: Array, node: Integers, order: int, some: slice) -> Array:

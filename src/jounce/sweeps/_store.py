@@ -55,8 +55,9 @@ class Store:
         self.layout: Layout | None = None
         self.arrays: list[Any] = []
         self.failures: dict[int, str] = {}
-        memory.require("sweep", states, states)  # a byte for each is less than any result
-        self.done: Mask = np.zeros(-(-states // block), bool)
+        blocks = -(-states // block)
+        memory.require("sweep", states, blocks)  # a byte for each state is less than any result
+        self.done: Mask = np.zeros(blocks, bool)
 
     def write(self, start: int, layout: Layout, rows: Sequence[AnyArray]) -> None:
         """Put the results of some states where they belong."""
