@@ -207,7 +207,7 @@ def test_failures_have_a_message_and_a_code(capsys, arguments, code, message):
     assert message in error
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["demo", "--twist", "LOCAL"], ["show"]])
+@pytest.mark.parametrize("arguments", [["fly"], ["demo", "--twist", "LOCAL"], ["show"]])
 def test_bad_usage_is_code_2(capsys, arguments):
     with pytest.raises(SystemExit) as stop:
         cli.main(arguments)

@@ -427,3 +427,21 @@ def test_a_reader_that_has_enough_is_no_error():
     )
     assert run.returncode == 0
     assert run.stderr == ""
+
+
+def test_no_command_shows_what_there_is(capsys):
+    assert cli.main([]) == 2
+    assert "print a robot's tree" in capsys.readouterr().err
+
+
+def test_info_of_a_robot_is_show(capsys):
+    printed = []
+    for command in ("info", "show"):
+        assert cli.main([command, ROBOT]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_a_number_of_states_needs_something_random(capsys):
+    assert cli.main(["id", ROBOT, "--states", "3"]) == 2
+    assert "add --q random" in capsys.readouterr().err

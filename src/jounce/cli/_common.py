@@ -70,13 +70,11 @@ def count(text: str) -> int:
     return int(text)
 
 
-def add_robot(command: argparse.ArgumentParser, several: bool = False) -> None:
-    """Add the argument for a robot, or several, and the joint at its root."""
+def add_robot(command: argparse.ArgumentParser, number: str | None = None) -> None:
+    """Add the argument for a robot, or "+" several or "?" none, and the joint at its root."""
     what = f"{_FILE}: {', '.join(shipped_robots())}"
-    if several:
-        command.add_argument("robots", nargs="+", metavar="ROBOT", help=what)
-    else:
-        command.add_argument("robot", metavar="ROBOT", help=what)
+    name = "robots" if number == "+" else "robot"
+    command.add_argument(name, nargs=number, metavar="ROBOT", help=what)
     command.add_argument(
         "--base",
         choices=JOINT_TYPES,
@@ -142,6 +140,8 @@ def read_state(options: argparse.Namespace, model: Model, name: str) -> Array:
         UnknownNameError: there is no such joint.
     """
     text: str = getattr(options, name)
+    if options.states is not None and "random" not in vars(options).values():
+        raise ArgumentError("--states counts random states, and nothing is: add --q random")
     shape = () if options.states is None else (options.states,)
     if text == "random":
         rng = np.random.default_rng([options.seed, list(_WHAT).index(name)])

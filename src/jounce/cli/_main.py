@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: by default those of the process.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if not given:
+        parser().print_help(sys.stderr)
+        return CANNOT
     options = parser().parse_args(_with_negative_numbers(given))
     try:
         with warnings.catch_warnings():

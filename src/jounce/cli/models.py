@@ -50,8 +50,11 @@ def add_commands(commands: Commands) -> None:
     info = commands.add_parser(
         "info",
         help="say which compiled core runs",
-        description="Print the version, the compiled core in use, and which extras are installed.",
+        description="Print the version, the compiled core in use, and which extras are installed; "
+        "of a robot the same as show.",
     )
+    add_robot(info, number="?")
+    _add_all(info)
     add_output(info, files=False)
     info.set_defaults(run=_info)
     show = commands.add_parser(
@@ -60,11 +63,15 @@ def add_commands(commands: Commands) -> None:
         description="Load a robot and print its tree, conventions, masses, limits and frames.",
     )
     add_robot(show)
-    show.add_argument("--all", action="store_true", help=f"more than {_MOST_BODIES} bodies")
+    _add_all(show)
     add_output(show, files=False)
     show.set_defaults(run=_show)
     _add_check(commands)
     _add_convert(commands)
+
+
+def _add_all(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--all", action="store_true", help=f"more than {_MOST_BODIES} bodies")
 
 
 def _add_check(commands: Commands) -> None:
@@ -79,7 +86,7 @@ def _add_check(commands: Commands) -> None:
         epilog="Exit code: 0 nothing found, 1 structure, 3 physics, 4 style only, 2 a file is "
         "missing; of several the first of 2, 1, 3, 4.",
     )
-    add_robot(check, several=True)
+    add_robot(check, number="+")
     check.add_argument(
         "--ignore",
         action="append",
@@ -123,6 +130,8 @@ def _add_convert(commands: Commands) -> None:
 def _info(options: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
+    if options.robot is not None:
+        return _show(options)
     core = jounce.core_info()
     installed = {package: find_spec(package) is not None for package in _EXTRAS}
     if options.json:
