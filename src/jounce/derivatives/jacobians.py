@@ -17,7 +17,7 @@ from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.derivatives.jvp import Jvp, let_differentiate
 from jounce.errors import ArgumentError
 from jounce.kinematics import jacobian
-from jounce.lie.twists import require_representation
+from jounce.lie._taylor import require_representation
 from jounce.model import Model
 from jounce.model.coupled import CoupledModel
 from jounce.model.model import require_model

@@ -50,15 +50,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple, ParamSpec
+from typing import ParamSpec
 
 import numpy as np
 
 from jounce._core import elementwise
-from jounce._types import AnyArray, Array, ArrayLike
-from jounce.errors import REPRESENTATIONS, ArgumentError, unknown_representation
+from jounce._types import AnyArray, ArrayLike
+from jounce.errors import REPRESENTATIONS, ArgumentError
 from jounce.lie._checks import array
-from jounce.lie._complex import hat  # which lets numbers pass that are not finite
+from jounce.lie._taylor import (
+    ANGULAR,
+    LINEAR,
+    change,
+    derivatives,
+    factorials,
+    pose_taylor,
+    representation_of,
+    taylor,
+)
 
 __all__ = [
     "REPRESENTATIONS",
@@ -77,21 +86,6 @@ def __dir__() -> list[str]:
 
 
 _Arguments = ParamSpec("_Arguments")
-
-
-class _Representation(NamedTuple):
-    angular_in_body: bool  # axes of the first three components
-    linear_in_body: bool  # axes of the last three components
-    at_world: bool  # reference point: the world's origin, otherwise the body's
-
-
-_ANGULAR, _LINEAR = slice(0, 3), slice(3, 6)
-_TABLE = {
-    "body": _Representation(angular_in_body=True, linear_in_body=True, at_world=False),
-    "spatial": _Representation(angular_in_body=False, linear_in_body=False, at_world=True),
-    "hybrid": _Representation(angular_in_body=False, linear_in_body=False, at_world=False),
-    "mixed": _Representation(angular_in_body=True, linear_in_body=False, at_world=False),
-}
 
 
 def _finite(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, AnyArray]:
@@ -292,12 +286,12 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
         >>> bool(np.allclose(jc.twists.convert_series(there, T, "hybrid", "body"), series))
         True
     """
-    old, new = _representation("source", source), _representation("target", target)
-    twists = _taylor(_series("series", series))
+    old, new = representation_of("source", source), representation_of("target", target)
+    twists = taylor(_series("series", series))
     T = _pose(T)
     batch = _batch(series=twists.shape[:-2], T=T.shape[:-2])
-    R, p = _pose_taylor(twists, T, old, twists.shape[-2])
-    return _derivatives(_change(twists, R, p, old, new, shifted=_LINEAR), batch)
+    R, p = pose_taylor(twists, T, old, twists.shape[-2])
+    return derivatives(change(twists, R, p, old, new, shifted=LINEAR), batch)
 
 
 @_finite
@@ -332,14 +326,14 @@ def convert_wrench_series(
         >>> bool(np.allclose(there[0, 3:], T[:3, :3] @ np.ones(3)))
         True
     """
-    old, new = _representation("source", source), _representation("target", target)
-    loads = _taylor(_series("wrenches", wrenches))
+    old, new = representation_of("source", source), representation_of("target", target)
+    loads = taylor(_series("wrenches", wrenches))
     orders = loads.shape[-2]
-    motion = _taylor(_series("twists", twists, at_least=orders - 1))
+    motion = taylor(_series("twists", twists, at_least=orders - 1))
     T = _pose(T)
     batch = _batch(wrenches=loads.shape[:-2], twists=motion.shape[:-2], T=T.shape[:-2])
-    R, p = _pose_taylor(motion, T, old, orders)
-    return _derivatives(_change(loads, R, p, old, new, shifted=_ANGULAR), batch)
+    R, p = pose_taylor(motion, T, old, orders)
+    return derivatives(change(loads, R, p, old, new, shifted=ANGULAR), batch)
 
 
 @_finite
@@ -366,103 +360,17 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
         >>> bool(np.allclose(rates[1], T @ jc.lie.hat(np.ones(6))))
         True
     """
-    rep = _representation("source", source)
-    twists = _taylor(_series("series", series))
+    rep = representation_of("source", source)
+    twists = taylor(_series("series", series))
     T = _pose(T)
     batch = _batch(series=twists.shape[:-2], T=T.shape[:-2])
-    R, p = _pose_taylor(twists, T, rep, twists.shape[-2] + 1)
+    R, p = pose_taylor(twists, T, rep, twists.shape[-2] + 1)
     out = np.zeros((*batch, twists.shape[-2] + 1, 4, 4), R.dtype)
     out[..., :3, :3] = R
     out[..., :3, 3] = p
     out *= factorials(out.shape[-3])[:, None, None]
     out[..., 0, 3, 3] = 1
     return out
-
-
-def _pose_taylor(
-    x: AnyArray, T: AnyArray, rep: _Representation, orders: int
-) -> tuple[AnyArray, AnyArray]:
-    """Taylor coefficients 0 to orders - 1 of R and p from those of the twist x.
-
-    Solves dR/dt = R hat(w) (body axes) or hat(w) R (world axes), and dp/dt = v, R v or, for a
-    spatial twist, v + w x p.
-    """
-    batch = np.broadcast_shapes(x.shape[:-2], T.shape[:-2])
-    dtype = np.result_type(x, T)
-    R, p = np.empty((*batch, orders, 3, 3), dtype), np.empty((*batch, orders, 3), dtype)
-    R[..., 0, :, :], p[..., 0, :] = T[..., :3, :3], T[..., :3, 3]
-    W, v = hat(x[..., _ANGULAR]), x[..., _LINEAR]
-    for k in range(orders - 1):
-        done, reverse = slice(0, k + 1), slice(k, None, -1)
-        R_k, W_k = R[..., done, :, :], W[..., reverse, :, :]
-        factors = (R_k, W_k) if rep.angular_in_body else (W_k, R_k)
-        velocity = v[..., k, :]
-        if rep.linear_in_body:
-            velocity = np.einsum("...nij,...nj->...i", R_k, v[..., reverse, :])
-        if rep.at_world:
-            velocity = velocity + np.einsum("...nij,...nj->...i", W_k, p[..., done, :])
-        R[..., k + 1, :, :] = np.einsum("...nij,...njk->...ik", *factors) / (k + 1)
-        p[..., k + 1, :] = velocity / (k + 1)
-    return R, p
-
-
-def _change(
-    x: AnyArray,
-    R: AnyArray,
-    p: AnyArray,
-    old: _Representation,
-    new: _Representation,
-    shifted: slice,
-) -> AnyArray:
-    """Change the representation of the Taylor series x.
-
-    The `shifted` half depends on the reference point: the linear part of a twist, v_s = v + p x w,
-    and the moment of a wrench, m_s = m + p x f. The free half is only resolved in other axes.
-    """
-    free = _LINEAR if shifted is _ANGULAR else _ANGULAR
-    out = np.empty((*np.broadcast_shapes(x.shape[:-1], p.shape[:-1]), 6), np.result_type(x, R))
-    out[..., free] = _resolve(x[..., free], R, _in_body(old, free), _in_body(new, free))
-    bound, is_in_body = x[..., shifted], _in_body(old, shifted)
-    if old.at_world != new.at_world:
-        lever = _product(hat(p), _resolve(x[..., free], R, _in_body(old, free), False))
-        bound = _resolve(bound, R, is_in_body, False) + (lever if new.at_world else -lever)
-        is_in_body = False
-    out[..., shifted] = _resolve(bound, R, is_in_body, _in_body(new, shifted))
-    return out
-
-
-def _in_body(rep: _Representation, half: slice) -> bool:
-    return rep.angular_in_body if half is _ANGULAR else rep.linear_in_body
-
-
-def _resolve(x: AnyArray, R: AnyArray, is_in_body: bool, to_body: bool) -> AnyArray:
-    """Resolve the vector series x in body or world axes; equal axes cost and change nothing."""
-    if is_in_body == to_body:
-        return x
-    return _product(R.swapaxes(-1, -2) if to_body else R, x)
-
-
-def _product(A: AnyArray, x: AnyArray) -> AnyArray:
-    """The truncated product of a matrix series and a vector series (Cauchy convolution)."""
-    terms = [
-        np.einsum("...nij,...nj->...i", A[..., : k + 1, :, :], x[..., k::-1, :])
-        for k in range(x.shape[-2])
-    ]
-    return np.stack(terms, axis=-2)
-
-
-def factorials(orders: int) -> Array:
-    """0!, 1!, ..., (orders - 1)!."""
-    return np.cumprod(np.maximum(np.arange(float(orders)), 1.0))
-
-
-def _taylor(derivatives: AnyArray) -> AnyArray:
-    return derivatives / factorials(derivatives.shape[-2])[:, None]
-
-
-def _derivatives(taylor: AnyArray, batch: tuple[int, ...]) -> AnyArray:
-    scaled: AnyArray = taylor * factorials(taylor.shape[-2])[:, None]
-    return np.array(np.broadcast_to(scaled, (*batch, *scaled.shape[-2:])))
 
 
 def _numbers(name: str, value: ArrayLike, trailing: tuple[int, ...]) -> AnyArray:
@@ -494,14 +402,3 @@ def _batch(**shapes: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError as error:
         got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ArgumentError(f"batch axes do not broadcast: {got}") from error
-
-
-def _representation(argument: str, name: object) -> _Representation:
-    if isinstance(name, str) and name in _TABLE:
-        return _TABLE[name]
-    raise unknown_representation(argument, name)
-
-
-def require_representation(name: object) -> None:
-    """Refuse what is no representation, as the kernels do."""
-    _representation("twist", name)

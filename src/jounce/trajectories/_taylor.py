@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._types import Array
-from jounce.lie.twists import factorials
+from jounce.lie._taylor import factorials
 
 
 def to_derivatives(x: Array, batch: tuple[int, ...]) -> Array:

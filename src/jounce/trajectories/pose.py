@@ -15,6 +15,7 @@ from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie import twists
+from jounce.lie._taylor import require_representation
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories.curve import (
     ALWAYS,
@@ -94,7 +95,7 @@ class PoseCurve(Immutable, ABC):
         derivatives of the pose up to order r + 1.
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
-        twists.require_representation(twist)  # refuses unknown ones
+        require_representation(twist)  # refuses unknown ones
         motion = self.motion(t.ravel(), order + 1)
         series = _taylor.to_derivatives(motion.twist, (t.size,))
         if twist != "body":

@@ -11,7 +11,7 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
-from jounce.lie.twists import factorials
+from jounce.lie._taylor import factorials
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Curve, Segment
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, MissingExtraError
-from jounce.lie.twists import factorials
+from jounce.lie._taylor import factorials
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Segment
 
