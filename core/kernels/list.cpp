@@ -1,6 +1,9 @@
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
+
+KernelList constrained_series_kernels();
+
 namespace {
 
 KernelList all_kernels() {
@@ -10,7 +13,8 @@ KernelList all_kernels() {
                    wrench_kernels(), center_of_mass_kernels(), check_kernels(), simulation_kernels(),
                    rollout_adjoint_kernels(), passive_kernels(), inverse_kinematics_kernels(),
                    regressor_kernels(), hessian_kernels(), series_partials_kernels(),
-                   adaptive_kernels(), constraint_kernels(), constrained_rollout_kernels()});
+                   adaptive_kernels(), constraint_kernels(), constrained_series_kernels(),
+                   constrained_rollout_kernels()});
 }
 
 }  // namespace
