@@ -1,7 +1,7 @@
 """Talos on two feet beside Pinocchio's constrained dynamics: one state, batches, derivatives.
 
 Each foot is a contact of six rows, or a point. The faster of ``pin.constraintDynamics`` and
-``pin.lcaba`` counts.
+``pin.lcaba`` counts; both are checked to give what ours give.
 """
 
 from __future__ import annotations
@@ -50,6 +50,12 @@ class Standing:
         self.datas.extend([contact.createData() for contact in self.models])
         self.settings = pin.ProximalSettings(1e-12, 0.0, 1)
         pin.initConstraintDynamics(robot.pin_model, robot.data, self.models, self.datas)
+        # lcaba needs an order of elimination, without which it returns zeros, and mu > 0
+        self.local_data = robot.pin_model.createData()
+        self.local_datas = pin.StdVec_RigidConstraintData()
+        self.local_datas.extend([contact.createData() for contact in self.models])
+        self.local_settings = pin.ProximalSettings(1e-12, 1e-9, 1)
+        pin.computeJointMinimalOrdering(robot.pin_model, self.local_data, self.models)
 
     def ours(self, k: int | slice) -> tuple[Any, ...]:
         """Arguments of our functions for some states."""
@@ -61,11 +67,24 @@ class Standing:
         rest = (self.models, self.datas, self.settings)
         return self.robot.pin_model, self.robot.data, *state, *rest
 
+    def local(self, k: int) -> tuple[Any, ...]:
+        """Arguments of ``pin.lcaba`` for one state."""
+        state = (self.pin_q[k], self.pin_v[k], self.pin_tau[k])
+        rest = (self.models, self.local_datas, self.local_settings)
+        return self.robot.pin_model, self.local_data, *state, *rest
+
     def loop(self) -> Any:
         """All states, one by one, as a user of Pinocchio writes it."""
         out = np.empty((len(self.q), self.robot.model.nv))
         for k in range(len(out)):
             out[k] = pin.constraintDynamics(*self.theirs(k))
+        return out
+
+    def local_loop(self) -> Any:
+        """The same with ``pin.lcaba``."""
+        out = np.empty((len(self.q), self.robot.model.nv))
+        for k in range(len(out)):
+            out[k] = pin.lcaba(*self.local(k))
         return out
 
     def their_derivatives(self) -> Any:
@@ -89,6 +108,7 @@ def run(effort: Effort, step: Steps) -> Report:
         found = jc.constrained_dynamics(*standing.ours(slice(None))).a
         there = standing.robot.there.to_a(standing.q, standing.v, found)
         robots.check(f"constrained dynamics of {label}", there, standing.loop(), 1e-6)
+        robots.check(f"lcaba of {label}", there, standing.local_loop(), 1e-5)
         for what, calls, times in _comparisons(standing, count):
             step(f"{label}, {what}")
             measured = measure(calls, effort)
@@ -193,11 +213,12 @@ def _comparisons(standing: Standing, count: int) -> Any:
     one = {
         "jounce": Call(jc.constrained_dynamics, standing.ours(0)),
         "constraintDynamics": Call(pin.constraintDynamics, standing.theirs(0)),
-        "lcaba": Call(pin.lcaba, standing.theirs(0)),
+        "lcaba": Call(pin.lcaba, standing.local(0)),
     }
     batch = {
         "jounce": Call(jc.constrained_dynamics, standing.ours(slice(None))),
         "loop": Call(standing.loop),
+        "lcaba loop": Call(standing.local_loop),
     }
     derivatives = {
         "jounce": Call(jc.constrained_dynamics_derivatives, standing.ours(0)),

@@ -9,23 +9,39 @@
 namespace jounce {
 namespace {
 
+constexpr int kMostSingleRows = 4096;  // of constraints; calls with more go the general way
+
 bool is_plain(PyObject* object) {
   if (!PyArray_CheckExact(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   return PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array);
 }
 
-// Reads an input; false if it is not an array of this shape. The first series tells the order.
+// What an array of this shape tells of the call, if it is the first to do so: the order of a series, rows
+// and records of constraints. False if it cannot be.
+bool learns_sizes(const Shape& shape, PyArrayObject* array, Call& call) {
+  if (shape.rank == 0) return true;
+  const Py_ssize_t length = PyArray_DIM(array, 0) - shape.dims[0].plus;
+  switch (shape.dims[0].of) {
+    case Dimension::order:
+      if (call.order < 0) call.order = int(std::min<Py_ssize_t>(length, kMostOrder + 1));
+      return call.order >= 0 && call.order <= kMostOrder;
+    case Dimension::rows:
+      if (call.rows < 0) call.rows = int(std::min<Py_ssize_t>(length, kMostSingleRows + 1));
+      return call.rows <= kMostSingleRows;
+    case Dimension::records: call.records = length; return true;
+    case Dimension::times:
+    case Dimension::stored: return false;
+    default: return true;
+  }
+}
+
+// Reads an input; false if it is not an array of this shape.
 bool reads_input(const Shape& shape, PyObject* object, Call& call, int k) {
   if (!is_plain(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
-  if (PyArray_NDIM(array) != shape.rank || shape.is_timed()) return false;
-  if (shape.is_series() && call.order < 0) {
-    const Py_ssize_t order = PyArray_DIM(array, 0) - shape.dims[0].plus;
-    if (order < 0 || order > kMostOrder) return false;
-    call.order = int(order);
-  }
-  const Sizes sizes(*call.tree, call.order);
+  if (PyArray_NDIM(array) != shape.rank || !learns_sizes(shape, array, call)) return false;
+  const Sizes sizes = call.sizes();
   std::ptrdiff_t size = 1;
   for (int i = 0; i < shape.rank; ++i) {
     const std::ptrdiff_t n = PyArray_DIM(array, i);
@@ -79,7 +95,7 @@ bool reads_output(const Signature& s, PyObject* out, Call& call) {
   if (s.outputs.count != 1 || !is_plain(out)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(out);
   if (!PyArray_ISWRITEABLE(array) || PyArray_NDIM(array) != shape.rank) return false;
-  const Sizes sizes(*call.tree, call.order);
+  const Sizes sizes = call.sizes();
   for (int i = 0; i < shape.rank; ++i) {
     if (PyArray_DIM(array, i) != sizes(shape.dims[i])) return false;
   }
@@ -92,7 +108,7 @@ bool reads_output(const Signature& s, PyObject* out, Call& call) {
 
 // New arrays for all results, in so far as there is memory.
 bool makes_outputs(const Signature& s, Call& call, PyObject** arrays) {
-  const Sizes sizes(*call.tree, call.order);
+  const Sizes sizes = call.sizes();
   bool all = true;
   for (int k = 0; k < s.outputs.count; ++k) {
     Py_ssize_t dims[kMostRank];
@@ -136,7 +152,7 @@ PyObject* call_single(const Bound& bound, const PythonModel& own, PyObject* cons
   call.tree = &own.model.tree;
   if (!reads_arguments(bound, own, args, n_args, call, keep)) return nullptr;
   if (layout(s, call) != Layout::own) return nullptr;
-  const Sizes sizes(*call.tree, call.order);
+  const Sizes sizes = call.sizes();
   for (int k = 0; k < s.outputs.count; ++k) {
     call.out_size[k] = call.out_step[k] = entries(s.outputs[k].shape, sizes);
   }

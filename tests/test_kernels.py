@@ -10,6 +10,7 @@ import jounce as jc
 from jounce import _core
 
 INTERNAL = {
+    "constraint_hessian",
     "embedded_motion",
     "taylor_motion",
     "taylor_step",

@@ -19,16 +19,18 @@ struct Direction {
   int rate, node;
 };
 
-struct RowDerivativesWork {
-  using D = Dual<Wide>;
+// Numbers D with tangents for the rows of one state.
+template <class T>
+struct RowDuals {
+  using D = T;
   RowsWork<D> rows;
-  D *q, *v, *a, *force;   // of one state, with tangents
+  D *q, *v, *a, *force;
   D *J_force;             // (nv)
   D *velocity, *acceleration;  // (m)
   Direction* direction;   // (nv) rates that a record depends on
 
   template <class P>
-  RowDerivativesWork(const Tree<P>& tree, Extent extent, Arena& arena) : rows(tree, arena) {
+  RowDuals(const Tree<P>& tree, Extent extent, Arena& arena) : rows(tree, arena) {
     q = arena.take<D>(tree.nq);
     v = arena.take<D>(tree.nv);
     a = arena.take<D>(tree.nv);
@@ -39,6 +41,8 @@ struct RowDerivativesWork {
     direction = arena.take<Direction>(tree.nv);
   }
 };
+
+using RowDerivativesWork = RowDuals<Dual<Wide>>;
 
 // Appends the rates between a node and an ancestor; returns how many there are.
 inline int collect_rates(const Tree<double>& tree, int from, int stop, int count, Direction* direction) {
@@ -75,9 +79,8 @@ inline void seed_coordinates(const Tree<double>& tree, const double* q, const Di
 }
 
 // Rows and J^T f of one record at the duals of the workspace.
-inline void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces,
-                     RowDerivativesWork& work) {
-  using D = RowDerivativesWork::D;
+template <class D>
+void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces, RowDuals<D>& work) {
   if (c.kind == Constraint::coupling) {
     work.velocity[c.row] = work.acceleration[c.row] = D(0.0);
     constraint_rows(tree, c, work.q, work.v, work.a,

@@ -2,10 +2,11 @@
 //   (1) M a + b = tau + J^T f,   J a + J' v = w
 //   (2) M d = J^T f,             J (v + d) = w
 // Free accelerations a_0 first, then K f = w - (J a_0 + J' v) with K of operational.hpp, and once more
-// from the root to the leaves with the forces that f adds.
+// from the root to the leaves with the forces that f adds. If bodies are held by the world alone, a_0 is not
+// needed: the sweep that reduces the rows gives J a_0 + J' v as well (contacts.hpp).
 #pragma once
 
-#include "jounce/constraints/operational.hpp"
+#include "jounce/constraints/contacts.hpp"
 #include "jounce/constraints/solve.hpp"
 
 namespace jounce {
@@ -18,6 +19,7 @@ struct ConstrainedWork {
   RowSolveWork<S> solve;
   S *velocity, *acceleration;  // (m) of the rows
   S* zero;                     // (nv)
+  int* path;                   // (depth)
 
   template <class P>
   ConstrainedWork(const Tree<P>& tree, Extent extent, Arena& arena)
@@ -27,13 +29,8 @@ struct ConstrainedWork {
         solve(extent.rows, arena),
         velocity(arena.take<S>(extent.rows)),
         acceleration(arena.take<S>(extent.rows)),
-        zero(arena.take<S>(tree.nv)) {}
-};
-
-// A table of constraints as the kernels get it.
-struct ConstraintTable {
-  const double* numbers;
-  std::ptrdiff_t count;
+        zero(arena.take<S>(tree.nv)),
+        path(arena.take<int>(tree.depth)) {}
 };
 
 // Rates and accelerations of all rows at (v, a), where v may be null, and equation (1) of
@@ -80,10 +77,18 @@ template <class S, class P>
 void apply_forces(const Tree<P>& tree, const S* f, ConstrainedWork<S>& work) {
   const OperationalWork<S>& reduced = work.operational;
   for (int r = 0; r < tree.nv; ++r) {
-    const S* z = reduced.Z + std::size_t(r) * reduced.m;
+    const S* z = reduced.Z + r * reduced.stride;
     S& u = work.factors.rate[r].u;
     for (int i = reduced.begin[r]; i < reduced.end[r]; ++i) u += z[i] * f[i];
   }
+}
+
+// Forces of the rows, which have some accelerations (or rates) already and shall have w.
+template <class S>
+void solve_forces(const S* w, const S* found, S* f, S* rank, ConstrainedWork<S>& work) {
+  const OperationalWork<S>& reduced = work.operational;
+  for (int i = 0; i < reduced.m; ++i) f[i] = w[i] - found[i];
+  solve_rows(reduced.K, reduced.stride, reduced.scale, f, rank, work.solve);
 }
 
 // Equation (1); w are the accelerations that the rows shall have. Returns a singular node or -1; other
@@ -92,12 +97,19 @@ template <class S, class P>
 int constrained_dynamics(const Tree<P>& tree, const ConstraintTable& table, const S* q, const S* v,
                          const S* tau, const S* w, const S* f_ext, S* a, S* f, S* rank,
                          ConstrainedWork<S>& work) {
-  const int singular = forward_dynamics(tree, q, v, tau, f_ext, a, work.factors);
-  reduce_constraints(tree, table, q, v, a, work);
-  for (int i = 0; i < work.operational.m; ++i) f[i] = w[i] - work.acceleration[i];
-  solve_rows(work.operational.K, work.operational.scale, f, rank, work.solve);
-  apply_forces(tree, f, work);
   const S* none = nullptr;
+  const S* found = work.acceleration;
+  articulated_outward(tree, q, v, f_ext, work.factors);
+  const int singular = articulated_inward(tree, none, tau, NoneMask{}, work.factors);
+  if (are_contacts(tree, table, work.operational.m)) {
+    reduce_contacts(tree, table, v, work.factors, work.path, work.operational);
+    found = work.operational.acceleration;
+  } else {
+    articulated_solve(tree, tree.gravity, none, tau, NoneMask{}, a, (S*)nullptr, work.factors);
+    reduce_constraints(tree, table, q, v, a, work);
+  }
+  solve_forces(w, found, f, rank, work);
+  apply_forces(tree, f, work);
   articulated_solve(tree, tree.gravity, none, tau, NoneMask{}, a, (S*)nullptr, work.factors);
   return singular;
 }
@@ -117,8 +129,7 @@ int constrained_jump(const Tree<P>& tree, const ConstraintTable& table, const S*
   const int singular = factor_at_rest(tree, q, work);
   const S* still = nullptr;
   reduce_constraints(tree, table, q, v, still, work);
-  for (int i = 0; i < work.operational.m; ++i) f[i] = w[i] - work.velocity[i];
-  solve_rows(work.operational.K, work.operational.scale, f, rank, work.solve);
+  solve_forces(w, (const S*)work.velocity, f, rank, work);
   apply_forces(tree, f, work);
   articulated_solve(tree, Vec3<P>::zero(), still, work.zero, NoneMask{}, d, (S*)nullptr, work.factors);
   return singular;

@@ -269,7 +269,7 @@ inline void eliminate(const LocalCall& call, int node, ArticulatedInertia<double
       rhs[i] = work.wanted[at];
     }
   });
-  solve_rows(work.K, work.scale, rhs, &rank, solve);
+  solve_rows(work.K, m, work.scale, rhs, &rank, solve);
   work.rank += int(rank);
   solve_columns(int(rank), 6, right, work.spare, solve);
   for_meeting(call, node, work, [&](const Constraint& c) {

@@ -13,54 +13,87 @@
 #include <type_traits>
 
 #include "jounce/constraints/rows.hpp"
+#include "jounce/constraints/solve.hpp"
 #include "jounce/dynamics/articulated.hpp"
 
 namespace jounce {
 
 template <class S>
 struct OperationalWork {
-  int m, records;
-  Constraint* constraint;
-  S* Z;               // (nv, m)
-  int *begin, *end;   // (nv) rows that are not zero
-  S* K;               // (m, m) the upper half of J M^-1 J^T
-  S* scale;           // (m) what its diagonal is made of
+  int m;
+  std::size_t stride;  // of Z and K
+  S* Z;                // (nv, m)
+  int *begin, *end;    // (nv) rows that are not zero
+  S* K;                // (m, m) the upper half of J M^-1 J^T
+  S* scale;            // (m) what its diagonal is made of
+  S* acceleration;     // (m) see SweptMotion
 
   template <class P>
-  OperationalWork(const Tree<P>& tree, int rows, Arena& arena) : m(rows), records(0) {
-    constraint = nullptr;
-    Z = arena.take<S>(std::size_t(tree.nv) * m);
+  OperationalWork(const Tree<P>& tree, int rows, Arena& arena) : m(rows), stride(row_stride<S>(rows)) {
+    Z = arena.take<S>(tree.nv * stride);
     begin = arena.take<int>(tree.nv);
     end = arena.take<int>(tree.nv);
-    K = arena.take<S>(std::size_t(m) * m);
-    scale = arena.take<S>(m);
+    K = arena.take<S>(m * stride);
+    scale = arena.take<S>(stride);
+    acceleration = arena.take<S>(stride);
   }
 };
 
-// Adds what row `row` has at a rate, or what `count` rows have, one in each lane of R.
+// One row of numbers S, or as many rows as R has lanes for.
 template <class R, class S>
-JOUNCE_INLINE void add_at_rate(const R& z, const R& size, int r, int row, int count, OperationalWork<S>& work) {
-  S* Z = work.Z + std::size_t(r) * work.m + row;
+JOUNCE_INLINE R load_rows(const S* from) {
   if constexpr (std::is_same_v<R, S>) {
-    Z[0] += z;
-    work.scale[row] += size;
+    return *from;
   } else {
-    for (int i = 0; i < count; ++i) {
-      Z[i] += lane(z, i);
-      work.scale[row + i] += lane(size, i);
-    }
+    return R::load(from);
   }
-  work.begin[r] = std::min(work.begin[r], row);
-  work.end[r] = std::max(work.end[r], row + count);
 }
+template <class R, class S>
+JOUNCE_INLINE void store_rows(const R& x, S* to) {
+  if constexpr (std::is_same_v<R, S>) {
+    *to = x;
+  } else {
+    x.store(to);
+  }
+}
+// Lanes of no row are zero.
+template <class R, class S>
+JOUNCE_INLINE void add_rows(const R& x, S* to) {
+  store_rows(R(load_rows<R>(to) + x), to);
+}
+
+// The sweep to the root gives the rows' accelerations as well, if forward dynamics has begun: with the
+// force u that is left to accelerate each rate and the accelerations c of nodes that come from rates,
+//   (3) F_i . x_node = sum Z_ir u_r / D_r + sum F_i . c - F_i . gravity
+template <class R, class Factors, class P>
+struct SweptMotion {
+  const Factors& factors;
+  const Vec3<P>& gravity;
+  R sum = R(0.0);
+
+  JOUNCE_INLINE void enter(int i, const Force<R>& F) { sum += dot(F, factors.row[i].c); }
+  JOUNCE_INLINE void eliminated(int r, const R& z) {
+    sum += z * (factors.rate[r].u * factors.rate[r].inverse_D);
+  }
+  JOUNCE_INLINE void leave(const Force<R>& F) { sum -= dot(F.f, gravity); }
+};
+struct NoMotion {
+  template <class F>
+  JOUNCE_INLINE void enter(int, const F&) {}
+  template <class R>
+  JOUNCE_INLINE void eliminated(int, const R&) {}
+  template <class F>
+  JOUNCE_INLINE void leave(const F&) {}
+};
 
 // Equation (1) from a node to the root: `wrench` acts on the node, `force` at rate `at`. Of one state,
 // several rows go at once, in the lanes of R. Rates that are prescribed take no part.
-template <class R, class S, class P, class Factors, class Mask>
+template <class R, class S, class P, class Factors, class Mask, class Moving>
 void reduce(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node_index, Force<R> wrench,
-            int at, const R& force, int row, int count, OperationalWork<S>& work) {
+            int at, const R& force, int row, int count, Moving& moving, OperationalWork<S>& work) {
   for (int i = node_index; i >= 0; i = tree.nodes[i].parent) {
     const Node<P>& node = tree.nodes[i];
+    moving.enter(i, wrench);
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
       for (int k = rates(K) - 1; k >= 0; --k) {
@@ -73,12 +106,17 @@ void reduce(const Tree<P>& tree, const Factors& factors, Mask prescribed, int no
           z += force;
           size += force * force;
         }
-        add_at_rate(z, R(size * rate.inverse_D), r, row, count, work);
+        add_rows(z, work.Z + r * work.stride + row);
+        add_rows(R(size * rate.inverse_D), work.scale + row);
+        work.begin[r] = std::min(work.begin[r], row);
+        work.end[r] = std::max(work.end[r], row + count);
+        moving.eliminated(r, z);
         wrench -= rate.U * R(z * rate.inverse_D);
       }
     });
     wrench = to_parent(factors.row[i].in_parent, wrench);
   }
+  moving.leave(wrench);
 }
 
 // Wrenches of rows [from, from + count), one in each lane.
@@ -91,18 +129,39 @@ inline Force<Wide> in_lanes(const Force<double>* row, int count) {
   return out;
 }
 
-template <class S, class P, class Factors, class Mask>
-void reduce_wrenches(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node,
-                     const Force<S>* wrench, int row, int count, OperationalWork<S>& work) {
+// Calls sweep(wrench, row, count) for some rows, as many at once as scalars hold.
+template <class S, class Sweep>
+JOUNCE_INLINE void for_wrenches(const Force<S>* wrench, int row, int count, Sweep&& sweep) {
   if constexpr (std::is_same_v<S, double>) {
     for (int from = 0; from < count; from += lanes<Wide>) {
       const int some = std::min(count - from, lanes<Wide>);
-      reduce(tree, factors, prescribed, node, in_lanes(wrench + from, some), -1, Wide(0.0), row + from, some,
-             work);
+      sweep(in_lanes(wrench + from, some), row + from, some);
     }
   } else {
-    for (int i = 0; i < count; ++i) reduce(tree, factors, prescribed, node, wrench[i], -1, S(0.0), row + i, 1, work);
+    for (int i = 0; i < count; ++i) sweep(wrench[i], row + i, 1);
   }
+}
+
+template <class S, class P, class Factors, class Mask>
+void reduce_wrenches(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node,
+                     const Force<S>* wrench, int row, int count, OperationalWork<S>& work) {
+  for_wrenches(wrench, row, count, [&](const auto& F, int first, int some) {
+    using R = std::decay_t<decltype(F.f.x)>;
+    NoMotion still;
+    reduce(tree, factors, prescribed, node, F, -1, R(0.0), first, some, still, work);
+  });
+}
+
+// The same with equation (3), added to work.acceleration.
+template <class S, class P, class Factors>
+void reduce_moving(const Tree<P>& tree, const Factors& factors, int node, const Force<S>* wrench, int row,
+                   int count, OperationalWork<S>& work) {
+  for_wrenches(wrench, row, count, [&](const auto& F, int first, int some) {
+    using R = std::decay_t<decltype(F.f.x)>;
+    SweptMotion<R, Factors, P> moving{factors, tree.gravity};
+    reduce(tree, factors, NoneMask{}, node, F, -1, R(0.0), first, some, moving, work);
+    add_rows(moving.sum, work.acceleration + first);
+  });
 }
 
 // Equation (1) for all rows of one record.
@@ -113,13 +172,14 @@ void reduce_rows(const Tree<P>& tree, const Factors& factors, Mask prescribed, c
   if (c.kind == Constraint::coupling) {
     if (!c.selected) return;
     const S slope = Term<S>(c, q[c.q]).slope;
-    reduce(tree, factors, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), c.v, slope, c.row, 1, work);
+    NoMotion still;
+    reduce(tree, factors, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), c.v, slope, c.row, 1, still, work);
     return;
   }
   Force<S> first[kMostRows], second[kMostRows];
   for (int i = 0; i < count; ++i) {
     first[i] = to_parent(c.first.pose, row[i].wrench);
-    second[i] = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
+    if (c.second.node >= 0) second[i] = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
   }
   reduce_wrenches(tree, factors, prescribed, c.first.node, first, c.row, count, work);
   if (c.second.node >= 0) reduce_wrenches(tree, factors, prescribed, c.second.node, second, c.row, count, work);
@@ -127,22 +187,33 @@ void reduce_rows(const Tree<P>& tree, const Factors& factors, Mask prescribed, c
 
 template <class S, class P>
 void clear(const Tree<P>& tree, OperationalWork<S>& work) {
-  std::fill_n(work.Z, std::size_t(tree.nv) * work.m, S(0.0));
-  std::fill_n(work.scale, work.m, S(0.0));
+  std::fill_n(work.Z, tree.nv * work.stride, S(0.0));
+  std::fill_n(work.scale, work.stride, S(0.0));
+  std::fill_n(work.acceleration, work.stride, S(0.0));
   std::fill_n(work.begin, tree.nv, work.m);
   std::fill_n(work.end, tree.nv, 0);
 }
 
-// Equation (2), the upper half.
+// Equation (2), the upper half: a run of rates that move the same rows at a time and, of one state, as many
+// columns at once as a register holds.
 template <class S, class P, class Factors>
 void operational_inertia(const Tree<P>& tree, const Factors& factors, OperationalWork<S>& work) {
-  const std::size_t m = work.m;
-  std::fill_n(work.K, m * m, S(0.0));
-  for (int r = 0; r < tree.nv; ++r) {
-    const S* z = work.Z + r * m;  // empty for a rate that is prescribed
-    for (int i = work.begin[r]; i < work.end[r]; ++i) {
-      const S x = z[i] * factors.rate[r].inverse_D;
-      for (int j = i; j < work.end[r]; ++j) work.K[i * m + j] += x * z[j];
+  using V = std::conditional_t<std::is_same_v<S, double>, Wide, S>;
+  constexpr int width = lanes<V> / lanes<S>;
+  std::fill_n(work.K, work.m * work.stride, S(0.0));
+  for (int first = 0, last; first < tree.nv; first = last) {
+    const int begin = work.begin[first], end = work.end[first];
+    for (last = first + 1; last < tree.nv && work.begin[last] == begin && work.end[last] == end;) ++last;
+    for (int i = begin; i < end; ++i) {  // empty for rates that are prescribed
+      for (int c = i / width * width; c < end; c += width) {
+        S* to = work.K + i * work.stride + c;
+        V sum = load_rows<V>(to);
+        for (int r = first; r < last; ++r) {
+          const S* z = work.Z + r * work.stride;
+          sum += load_rows<V>(z + c) * S(z[i] * factors.rate[r].inverse_D);
+        }
+        store_rows(sum, to);
+      }
     }
   }
 }

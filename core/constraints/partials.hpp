@@ -202,6 +202,7 @@ inline int constrained_partials(const Tree<double>& tree, const ConstraintTable&
   const int singular = constrained_dynamics(tree, table, q, v, tau, w, f_ext, work.a, work.f, out.rank,
                                             work.dynamics);
   if (singular >= 0) return singular;
+  work.dynamics.rows.angles = work.dynamics.factors.angles;
   const int rank = int(*out.rank);
   const int also = inverse_mass_matrix(tree, q, out.a_dtau, work.inverse);
   if (also >= 0) return also;

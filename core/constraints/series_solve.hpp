@@ -22,13 +22,15 @@ struct ConstrainedSeriesWork {
   RowSeriesWork<S> rows;
   OperationalWork<S> operational;
   RowSolveWork<S> row_solve;
+  S* known;  // (nv)
 
   template <class P>
   ConstrainedSeriesWork(const Tree<P>& tree, Extent extent, Arena& arena)
       : solve(tree, extent.order, arena),
         rows(tree, extent, arena),
         operational(tree, extent.rows, arena),
-        row_solve(extent.rows, arena) {}
+        row_solve(extent.rows, arena),
+        known(arena.take<S>(tree.nv)) {}
 };
 
 namespace series {
@@ -194,12 +196,11 @@ void add_inward(const Tree<P>& tree, int order, Mask prescribed, int node_index,
   }
 }
 
-// What f_k does, before the sweep outward.
+// What f_k, or a part f of it, does before the sweep outward.
 template <class S, class P, class Mask>
 void new_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask prescribed, const S* q,
-                ConstrainedSeriesWork<S>& work) {
+                const S* f, ConstrainedSeriesWork<S>& work) {
   RowSeriesWork<S>& rows = work.rows;
-  const S* f = rows.force + std::size_t(k) * rows.m;
   const S none(0.0);
   for_records(tree, table, rows.m, [&](const Constraint& c) {
     if (c.kind == Constraint::coupling) {
@@ -219,7 +220,19 @@ void new_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask p
   });
 }
 
-// Equation (1) at order k; w are the coefficients k of the accelerations that the rows shall have.
+// The forces f of rows that shall have the accelerations in f, at order k.
+template <class S>
+void solve_order(int k, S* f, S* rank, ConstrainedSeriesWork<S>& work) {
+  const OperationalWork<S>& reduced = work.operational;
+  if (k > 0 && !work.row_solve.chosen) return substitute_rows(work.row_solve, f);
+  if constexpr (std::is_same_v<S, double>) {
+    if (k > 0) return least_norm(int(*rank), work.row_solve, f);
+  }
+  solve_rows(reduced.K, reduced.stride, reduced.scale, f, rank, work.row_solve);
+}
+
+// Equation (1) at order k; w are the coefficients k of the accelerations that the rows shall have. What the
+// rates of order k shall give them goes to rows.wanted.
 template <class S, class P, class Mask>
 void solve_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask prescribed, const S* q,
                   const S* w, S* rank, ConstrainedSeriesWork<S>& work) {
@@ -229,15 +242,14 @@ void solve_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask
   for (int i = 0; i < m; ++i) rows.wanted[i] = w[i];
   stabilize(tree, table, k, q, rows.wanted, work);
   row_rates(tree, table, k + 1, q, work);
-  for (int i = 0; i < m; ++i) f[i] = rows.wanted[i] - rows.rate[i] * double(k + 1);
+  for (int i = 0; i < m; ++i) f[i] = rows.wanted[i] = rows.wanted[i] - rows.rate[i] * double(k + 1);
   for (int r = 0; r < tree.nv; ++r) {
     if (prescribed(r)) continue;
     const S y = work.solve.rate[r].u * work.solve.rate[r].inverse_D;
-    const S* z = work.operational.Z + std::size_t(r) * m;
+    const S* z = work.operational.Z + r * work.operational.stride;
     for (int i = work.operational.begin[r]; i < work.operational.end[r]; ++i) f[i] -= z[i] * y;
   }
-  if (k > 0 && !work.row_solve.chosen) return substitute_rows(work.row_solve, f);
-  solve_rows(work.operational.K, work.operational.scale, f, rank, work.row_solve);
+  solve_order(k, f, rank, work);
 }
 
 // What the accelerations of order k add to the velocities of the nodes' origins.
@@ -253,6 +265,49 @@ void advance_linear(const Tree<P>& tree, int k, ConstrainedSeriesWork<S>& work) 
     const Motion<S>& x = work.solve.row[node.parent].x;
     work.rows.carried[n * i + k + 1] +=
         transposed(node.placement.R, x.v + cross(x.w, me.in_parent.p)) * over_next;
+  }
+}
+
+// What is left of rows.wanted after the rates of order k, into f.
+template <class S, class P, class Mask>
+void missing_accelerations(const Tree<P>& tree, const ConstraintTable& table, int k, Mask prescribed,
+                           const S* q, S* f, ConstrainedSeriesWork<S>& work) {
+  const RowSeriesWork<S>& rows = work.rows;
+  std::copy_n(rows.wanted, rows.m, f);
+  const auto node_motion = [&](const FrameAt<>& frame) {
+    return frame.node < 0 ? Motion<S>::zero() : to_child(frame.pose, work.solve.row[frame.node].x);
+  };
+  for_records(tree, table, rows.m, [&](const Constraint& c) {
+    if (c.kind == Constraint::coupling) {
+      if (prescribed(c.v)) return;
+      const S a = work.solve.series.rate[std::size_t(k + 1) * tree.nv + c.v] * double(k + 1);
+      f[c.row] -= Term<S>(c, q[c.q]).slope * a;
+      return;
+    }
+    const RecordSeries<S> x = rows.at(c.row);
+    const Motion<S> V = node_motion(c.first) - to_child(Pose<S>{x.R[0], x.p[0]}, node_motion(c.second));
+    for (int i = c.row; i < c.row + row_count(c); ++i) f[i] -= dot(rows.wrench_of(i)[0], V);
+  });
+}
+
+// One step of iterative refinement at order k: the accelerations that the forces leave to the rows are
+// those of light bodies that are free, and their rounding errors would add up along a motion.
+template <class S, class P, class Mask>
+void refine(const Tree<P>& tree, const ConstraintTable& table, int k, Mask prescribed, const S* q, S* rank,
+            ConstrainedSeriesWork<S>& work) {
+  RowSeriesWork<S>& rows = work.rows;
+  S *more = rows.rate, *next = work.solve.series.rate + std::size_t(k + 1) * tree.nv;
+  missing_accelerations(tree, table, k, prescribed, q, more, work);
+  solve_order(k + 1, more, rank, work);  // K is factored
+  for (int i = 0; i < rows.m; ++i) rows.force[std::size_t(k) * rows.m + i] += more[i];
+  for (int r = 0; r < tree.nv; ++r) {
+    work.solve.rate[r].u = S(0.0);
+    work.known[r] = next[r];
+  }
+  new_forces(tree, table, k, prescribed, q, (const S*)more, work);
+  solve_outward(tree, k, prescribed, work.solve);
+  for (int r = 0; r < tree.nv; ++r) {
+    if (!prescribed(r)) next[r] += work.known[r];
   }
 }
 
@@ -283,8 +338,8 @@ void relieve_prescribed(const Tree<P>& tree, const ConstraintTable& table, int k
 }  // namespace series
 
 // Inputs and outputs as those of solve_series, and w: (r+1, m) derivatives of the accelerations that the
-// rows shall have, force: (r+1, m), rank: of the rows. Where rows depend on each other, only order 0 is
-// meant. Returns a singular node or -1.
+// rows shall have, force: (r+1, m), rank: of the rows. Where rows depend on each other,
+// orders above 0 are meant only if they do so by combinations that never change. Returns a singular node or -1.
 template <class S, class P, class Mask>
 int constrained_series(const Tree<P>& tree, const ConstraintTable& table, Mask prescribed, const S* q,
                        const S* v, const S* a, const S* tau, const S* w, const S* f_ext, S* a_out,
@@ -307,8 +362,10 @@ int constrained_series(const Tree<P>& tree, const ConstraintTable& table, Mask p
     S* wanted = force + std::size_t(k) * m;  // not yet in use
     for (int i = 0; i < m; ++i) wanted[i] = w[std::size_t(k) * m + i] * kFactorial.inverse[k];
     solve_forces(tree, table, k, prescribed, q, wanted, rank, work);
-    new_forces(tree, table, k, prescribed, q, work);
+    new_forces(tree, table, k, prescribed, q, (const S*)(rows.force + std::size_t(k) * m), work);
     solve_outward(tree, k, prescribed, work.solve);
+    advance_linear(tree, k, work);
+    refine(tree, table, k, prescribed, q, rank, work);
     advance_linear(tree, k, work);
     for_records(tree, table, m, [&](const Constraint& c) {
       if (c.kind != Constraint::coupling) relative_twist(c, k + 1, s, rows);

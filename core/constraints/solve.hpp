@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "jounce/scalar/dual.hpp"
 #include "jounce/scalar/pack.hpp"
@@ -18,20 +19,29 @@ namespace jounce {
 
 constexpr double kDependent = 1e-11;
 
+// How far rows of matrices of m columns are apart: those of doubles are worked on a register at a time,
+// also from a column in the middle, so that what lies beyond them is there to be overwritten.
+template <class S>
+constexpr std::size_t row_stride(int m) {
+  constexpr std::size_t width = lanes<Wide>;
+  return std::is_same_v<S, double> ? (m + 2 * width - 2) / width * width : m;
+}
+
 template <class S>
 struct RowSolveWork {
   int m;
-  S* L;       // (m, m) factors, below the diagonal
+  S* L;       // (m, stride) rows are columns of L, from the diagonal on
   S* pivot;   // (m) inverse
   // of one state, where rows depend on each other
   double *K, *Q, *R;  // (m, m) each; Q column by column
   double *x, *scale;
   int* order;
   bool chosen = false;  // whether these were used
+  S rank;               // of dual numbers, which have the forces of some independent rows instead
 
   RowSolveWork(int rows, Arena& arena) : m(rows) {
     const std::size_t square = std::size_t(m) * m;
-    L = arena.take<S>(square);
+    L = arena.take<S>(m * row_stride<S>(m));
     pivot = arena.take<S>(m);
     K = arena.take<double>(square);
     Q = arena.take<double>(square);
@@ -42,40 +52,57 @@ struct RowSolveWork {
   }
 };
 
-// L D L^T of the upper half of K. Returns whether all pivots of all states are well above zero.
+// to[j] -= x from[j] for begin <= j < end; for doubles, for some j around these as well.
 template <class S>
-bool factor_rows(const S* K, const S* scale, RowSolveWork<S>& work) {
-  const std::size_t m = work.m;
+JOUNCE_INLINE void subtract_multiple(const S& x, const S* from, int begin, int end, S* to) {
+  if constexpr (std::is_same_v<S, double>) {
+    constexpr int width = lanes<Wide>;
+    for (int j = begin / width * width; j < end; j += width) {
+      (Wide::load(to + j) - Wide::load(from + j) * x).store(to + j);
+    }
+  } else {
+    for (int j = begin; j < end; ++j) to[j] -= from[j] * x;
+  }
+}
+
+// L D L^T of the upper half of K, whose rows are `stride` apart. Returns whether all pivots of all states
+// are well above zero.
+template <class S>
+bool factor_rows(const S* K, std::size_t stride, const S* scale, RowSolveWork<S>& work) {
+  const int m = work.m;
+  const std::size_t own = row_stride<S>(m);
   S* L = work.L;
   bool independent = true;
-  for (std::size_t i = 0; i < m; ++i) {
-    S* row = L + i * m;
-    S pivot = K[i * m + i];
-    for (std::size_t j = 0; j < i; ++j) {
-      S entry = K[j * m + i];
-      for (std::size_t k = 0; k < j; ++k) entry -= row[k] * L[j * m + k];
-      row[j] = entry;  // L_ij D_j until the row is done
+  if constexpr (is_dual<S>) work.rank = S(0.0);
+  for (int i = 0; i < m; ++i) std::copy(K + i * stride + i, K + i * stride + m, L + i * own + i);
+  for (int i = 0; i < m; ++i) {
+    S* row = L + i * own;
+    const S pivot = row[i];
+    const auto above = value(pivot) > value(scale[i] * kDependent);
+    if (!all(above)) independent = false;
+    if constexpr (is_dual<S>) {  // a row that depends on those before it gets no force
+      work.pivot[i] = select(above, S(1.0) / select(above, pivot, S(1.0)), S(0.0));
+      work.rank += select(above, S(1.0), S(0.0));
+    } else {
+      work.pivot[i] = S(1.0) / pivot;
     }
-    for (std::size_t j = 0; j < i; ++j) {
-      const S l = row[j] * work.pivot[j];
-      pivot -= row[j] * l;
-      row[j] = l;
-    }
-    if (!all(value(pivot) > value(scale[i] * kDependent))) independent = false;
-    work.pivot[i] = S(1.0) / pivot;
+    for (int k = i + 1; k < m; ++k) subtract_multiple<S>(row[k] * work.pivot[i], row, k, m, L + k * own);
+    for (int k = i + 1; k < m; ++k) row[k] *= work.pivot[i];
   }
   return independent;
 }
 
 template <class S>
 void substitute_rows(const RowSolveWork<S>& work, S* b) {
-  const std::size_t m = work.m;
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t k = 0; k < i; ++k) b[i] -= work.L[i * m + k] * b[k];
+  const int m = work.m;
+  const std::size_t own = row_stride<S>(m);
+  for (int i = 0; i < m; ++i) {
+    const S* row = work.L + i * own;
+    for (int k = i + 1; k < m; ++k) b[k] -= row[k] * b[i];
   }
-  for (std::size_t i = m; i-- > 0;) {
-    b[i] *= work.pivot[i];
-    for (std::size_t k = i + 1; k < m; ++k) b[i] -= work.L[k * m + i] * b[k];
+  for (int i = 0; i < m; ++i) b[i] *= work.pivot[i];
+  for (int i = m; i-- > 0;) {
+    for (int k = 0; k < i; ++k) b[k] -= work.L[k * own + i] * b[i];
   }
 }
 
@@ -154,11 +181,11 @@ void least_norm(int rank, const RowSolveWork<S>& work, double* b) {
 
 // The rows of one state of a pack, where they depend on each other. Returns the rank.
 template <class S>
-int solve_dependent(const S* K, const S* scale, int state, S* b, RowSolveWork<S>& work) {
+int solve_dependent(const S* K, std::size_t stride, const S* scale, int state, S* b, RowSolveWork<S>& work) {
   const int m = work.m;
   for (int i = 0; i < m; ++i) {
     work.scale[i] = lane(scale[i], state);
-    for (int j = i; j < m; ++j) work.K[i * m + j] = work.K[j * m + i] = lane(K[i * m + j], state);
+    for (int j = i; j < m; ++j) work.K[i * m + j] = work.K[j * m + i] = lane(K[i * stride + j], state);
   }
   const int rank = choose_rows(work);
   orthogonalize(rank, work);
@@ -169,17 +196,23 @@ int solve_dependent(const S* K, const S* scale, int state, S* b, RowSolveWork<S>
   return rank;
 }
 
-// K f = b in place, K by its upper half; the rank goes to `rank`.
+// K f = b in place, K by its upper half, with rows `stride` apart; the rank goes to `rank`.
 template <class S>
-void solve_rows(const S* K, const S* scale, S* b, S* rank, RowSolveWork<S>& work) {
-  work.chosen = !factor_rows(K, scale, work);
+void solve_rows(const S* K, std::size_t stride, const S* scale, S* b, S* rank, RowSolveWork<S>& work) {
+  work.chosen = !factor_rows(K, stride, scale, work) && !is_dual<S>;
   if (!work.chosen) {
     substitute_rows(work, b);
-    *rank = S(double(work.m));
+    if constexpr (is_dual<S>) {
+      *rank = work.rank;
+    } else {
+      *rank = S(double(work.m));
+    }
     return;
   }
-  for (int state = 0; state < lanes<S>; ++state) {
-    set_lane(*rank, state, double(solve_dependent(K, scale, state, b, work)));
+  if constexpr (!is_dual<S>) {
+    for (int state = 0; state < lanes<S>; ++state) {
+      set_lane(*rank, state, double(solve_dependent(K, stride, scale, state, b, work)));
+    }
   }
 }
 
@@ -195,12 +228,13 @@ inline void solve_columns(int rank, std::size_t columns, double* B, double* spar
     for (std::size_t c = 0; c < columns; ++c) y[c] *= factor;
   };
   if (rank == m && !work.chosen) {
+    const std::size_t own = row_stride<double>(m);
     for (int i = 0; i < m; ++i) {
-      for (int k = 0; k < i; ++k) subtract(work.L[i * m + k], row(B, k), row(B, i));
+      for (int k = 0; k < i; ++k) subtract(work.L[k * own + i], row(B, k), row(B, i));
     }
     for (int i = m - 1; i >= 0; --i) {
       scale(work.pivot[i], row(B, i));
-      for (int k = i + 1; k < m; ++k) subtract(work.L[k * m + i], row(B, k), row(B, i));
+      for (int k = i + 1; k < m; ++k) subtract(work.L[i * own + k], row(B, k), row(B, i));
     }
     return;
   }

@@ -40,6 +40,12 @@ struct Constraint {
   JOUNCE_INLINE bool is_ball() const { return axis.x == 0.0 && axis.y == 0.0 && axis.z == 0.0; }
 };
 
+// A table of constraints as the kernels get it.
+struct ConstraintTable {
+  const double* numbers;
+  std::ptrdiff_t count;
+};
+
 // The deepest node that is an ancestor of both, or one of them; -1 for the world.
 template <class P>
 int common_ancestor(const Tree<P>& tree, int a, int b) {

@@ -3,9 +3,9 @@
 #include "jounce/constraints/dynamics.hpp"
 #include "jounce/constraints/local.hpp"
 #include "jounce/constraints/partials.hpp"
-#include "jounce/constraints/series_solve.hpp"
 
 #include "jounce/batch/states.hpp"
+#include "jounce/kernels/constraint_branches.hpp"
 #include "jounce/kernels/constraint_table.hpp"
 #include "jounce/kernels/list.hpp"
 
@@ -79,15 +79,24 @@ struct ConstrainedForward {
                  {"accelerations", kByRow},
                  {"table", kTable},
                  {"f_ext", shapes::six_vectors, optional}},
-      .outputs = {{"a", shapes::v}, {"force", kByRow}, {"rank", shapes::scalar}},
+      .outputs = {{"a", shapes::v}, {"force", kByRow}},
       .internal = true};
   template <class S>
-  using Work = ConstrainedWork<S>;
+  using Work = ConstrainedForwardWork<S>;
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
-    return constrained_dynamics(x.tree, table_of(x, typename X::InputName("table")), x.in("q"),
-                                x.in("v"), x.in("tau"), x.in("accelerations"), x.in("f_ext"),
-                                x.out("a"), x.out("force"), x.out("rank"), work);
+    const ConstraintTable table = table_of(x, typename X::InputName("table"));
+    S rank;
+    if constexpr (std::is_same_v<S, double>) {
+      // Of a batch, all states are computed alike.
+      const bool alone = x.call.states == 1 && !x.call.is_batch && !x.in("f_ext");
+      if (alone && held_in_branches(x.tree, table, x.in("q"), x.in("v"), x.in("tau"), x.in("accelerations"),
+                                    x.out("a"), x.out("force"), &rank, work)) {
+        return -1;
+      }
+    }
+    return constrained_dynamics(x.tree, table, x.in("q"), x.in("v"), x.in("tau"), x.in("accelerations"),
+                                x.in("f_ext"), x.out("a"), x.out("force"), &rank, work);
   }
 };
 
@@ -95,6 +104,7 @@ struct ConstrainedLocal {
   static constexpr Signature signature = [] {
     Signature s = ConstrainedForward::signature;
     s.name = "constrained_forward_local";
+    s.outputs.add({"rank", shapes::scalar});
     s.packs = Packs::never;
     return s;
   }();
@@ -181,30 +191,6 @@ struct ConstrainedJumpDerivatives {
   }
 };
 
-struct ConstrainedSeries {
-  static constexpr Signature signature{
-      .name = "constrained_series",
-      .inputs = {configuration("q"),
-                 {"v", shapes::v},
-                 {"a", shapes::series, !optional, Reads::prescribed},
-                 {"tau", shapes::series, !optional, Reads::unprescribed},
-                 {"accelerations", kRowSeries},
-                 {"table", kTable},
-                 {"f_ext", shapes::wrench_series, optional}},
-      .outputs = {{"a", shapes::series}, {"tau", shapes::series}, {"force", kRowSeries}, {"rank", shapes::scalar}},
-      .options = {options::prescribed},
-      .internal = true};
-  template <class S>
-  using Work = ConstrainedSeriesWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>& work) {
-    return constrained_series(x.tree, table_of(x, typename X::InputName("table")),
-                              SomeMask{x.options.prescribed}, x.in("q"), x.in("v"), x.in("a"), x.in("tau"),
-                              x.in("accelerations"), x.in("f_ext"), x.out("a"), x.out("tau"),
-                              x.out("force"), x.out("rank"), work);
-  }
-};
-
 struct OperationalInertia {
   static constexpr Signature signature{
       .name = "constraint_inertia",
@@ -220,8 +206,10 @@ struct OperationalInertia {
     const S* still = nullptr;
     reduce_constraints(x.tree, table_of(x, typename X::InputName("table")), x.in("q"), still, still, work);
     const int m = work.operational.m;
-    std::copy_n(work.operational.K, std::size_t(m) * m, x.out("inertia"));
-    mirror_upper(m, work.operational.K, m, x.out("inertia"));
+    for (int i = 0; i < m; ++i) {
+      const S* row = work.operational.K + i * work.operational.stride;
+      for (int k = i; k < m; ++k) x.out("inertia")[i * m + k] = x.out("inertia")[k * m + i] = row[k];
+    }
     return -1;
   }
 };
@@ -231,8 +219,7 @@ struct OperationalInertia {
 KernelList constraint_kernels(Plain) {
   return {kernel_of<ConstraintRows>, kernel_of<ConstraintRowDerivatives>, kernel_of<ConstrainedForward>,
           kernel_of<ConstrainedLocal>, kernel_of<ConstrainedJump>, kernel_of<ConstrainedForwardDerivatives>,
-          kernel_of<ConstrainedJumpDerivatives>, kernel_of<ConstrainedSeries>,
-          kernel_of<OperationalInertia>};
+          kernel_of<ConstrainedJumpDerivatives>, kernel_of<OperationalInertia>};
 }
 
 }  // namespace jounce

@@ -1,6 +1,7 @@
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
+
 namespace {
 
 KernelList all_kernels() {
@@ -30,6 +31,7 @@ KernelList all_kernels() {
       hessian_kernels(numbers),
       series_partials_kernels(numbers),
       constraint_kernels(numbers),
+      constrained_series_kernels(numbers),
       dynamics_kernels(duals),
       energy_kernels(duals),
       matrix_kernels(duals),

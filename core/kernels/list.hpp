@@ -35,6 +35,7 @@ KernelList inverse_kinematics_kernels(Plain);
 KernelList hessian_kernels(Plain);
 KernelList series_partials_kernels(Plain);
 KernelList constraint_kernels(Plain);
+KernelList constrained_series_kernels(Plain);
 KernelList dynamics_kernels(Duals);
 KernelList energy_kernels(Duals);
 KernelList matrix_kernels(Duals);

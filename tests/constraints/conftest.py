@@ -1,8 +1,9 @@
-"""The tests of constraints share an oracle with those of derivatives."""
+"""The tests of constraints share oracles with those of derivatives and series."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent / "partials"))
+for room in ("partials", "series"):
+    sys.path.append(str(Path(__file__).parent.parent / room))

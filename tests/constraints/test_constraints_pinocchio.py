@@ -77,6 +77,33 @@ def test_standing_robots_accelerate_as_in_pinocchio(standing, six):
             )
 
 
+def test_redundant_contacts_accelerate_as_in_pinocchio(standing):
+    """One foot held twice: accelerations and J^T force are unique, the forces are not."""
+    s, feet = standing
+    c = jc.Constraints(s.model, [jc.Weld(name) for name in feet])
+    if (c.rank(s.q) < c.size).any():
+        pytest.skip("six rows for a leg of three joints leave nothing to move")
+    feet = [*feet, feet[0]]
+    c = jc.Constraints(s.model, [jc.Weld(name) for name in feet])
+    v = jc.project_velocity(s.model, s.q, s.v, c)
+    tau = np.random.default_rng(0).standard_normal((STATES, s.model.nv))
+    found = jc.constrained_dynamics(s.model, s.q, v, tau, c)
+    assert (c.rank(s.q) <= c.size - 6).all()
+    push = (found.force[:, None] @ c.jacobian(s.q))[:, 0]
+    needed = jc.inverse_dynamics(s.model, s.q, v, found.a) - tau
+    assert np.abs(push - needed).max() < 1e-9 * np.abs(push).max()
+    models = contacts(s, feet, True)
+    datas = pin.StdVec_RigidConstraintData()
+    datas.extend([m.createData() for m in models])
+    pin.initConstraintDynamics(s.pin, s.data, models, datas)
+    v_there, a_there = s.there.to_v(s.q, v), s.there.to_a(s.q, v, found.a)
+    for k in range(STATES):
+        state = s.pin_q[k], v_there[k], s.there.to_tau(s.q[k], tau[k])
+        settings = pin.ProximalSettings(1e-12, 1e-7, 200)  # iterates towards hard constraints
+        a = pin.constraintDynamics(s.pin, s.data, *state, models, datas, settings)
+        assert np.abs(a - a_there[k]).max() < 1e-6 * np.abs(a).max()
+
+
 def test_derivatives_on_points_are_slopes_and_leave_the_feet_alone(standing):
     s, feet = standing
     c = jc.Constraints(s.model, [jc.Point(name) for name in feet])

@@ -24,6 +24,20 @@ def drawn(module, result):
     assert len(module.figure(result).axes) >= 2
 
 
+def test_a_four_bar_is_driven_let_go_and_dead_where_crank_and_rod_are_in_line():
+    module = example("four_bar")
+    result = module.run(quick=True)
+    assert result.error < 1e-12
+    assert result.opening < 1e-9
+    assert result.energy < 1e-9
+    dead = np.isin(result.crank, result.dead)
+    assert result.drives["rocker"][dead].max() < 1e-12
+    assert result.drives["rocker"][~dead].min() > 1e-3
+    assert result.drives["crank"].min() > 0.1  # a full turn of the crank meets no dead point
+    assert result.flat == (1, 2)
+    drawn(module, result)
+
+
 def test_a_stewart_platform_is_driven_and_singular_at_a_quarter_turn():
     module = example("stewart_platform")
     result = module.run(quick=True)

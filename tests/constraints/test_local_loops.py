@@ -12,7 +12,8 @@ from jounce.constraints.dynamics import _forward, _local
 
 def both(c, q, v, tau, f_ext=None):
     given = (c.model, q, v, tau, c._accelerations, c.table, f_ext)
-    return _forward(*given), _local(*given)
+    local, whole = _local(*given), _forward(*given)
+    return (*whole, np.broadcast_to(c.rank(q), np.shape(local[2]))), local
 
 
 def chain_of_loops(count, plane=True):

@@ -141,6 +141,16 @@ def test_gains_are_kept_and_checked():
         c.stabilized(-1.0)
     with pytest.raises(jc.errors.ArgumentError, match="stabilization"):
         jc.Constraints(model, c.items, stabilization=(1.0, np.nan))
-    twice = jc.Constraints(model, [*c.items, *c.items], stabilization=(1.0, 1.0))
+    tau = np.zeros((3, model.nv))
+    twice = jc.Constraints(model, [*c.items, *c.items], stabilization=(ALPHA, BETA))
+    both, one = (jc.constrained_dynamics_series(model, q, v, tau, x) for x in (twice, c))
+    close(both.a, one.a, 9)
+    close(both.force, np.hstack([one.force, one.force]) / 2, 9)
+    for name, shift in (("heel", (0.3, 0.1, 0.0)), ("toe", (-0.3, 0.2, 0.1))):
+        pose = model.frame("tool").placement.copy()
+        pose[:3, 3] += shift
+        model = model.with_frame(name, model.body_names[model.frame("tool").body], pose)
+    points = [jc.Point(name) for name in ("tool", "heel", "toe")]
+    turning = jc.Constraints(model, points, stabilization=(1.0, 1.0))
     with pytest.raises(jc.errors.ArgumentError, match="not unique"):
-        jc.constrained_dynamics_series(model, q, v, np.zeros((3, model.nv)), twice)
+        jc.constrained_dynamics_series(model, q, v, tau, turning)

@@ -19,24 +19,36 @@ from jounce.constraints.dynamics import (
     project,
     project_velocity,
 )
+from jounce.constraints.hessian import ConstrainedDynamicsHessian, constrained_dynamics_hessian
+from jounce.constraints.inverse_series import (
+    ConstrainedInverseDynamicsSeries,
+    ConstrainedInverseDynamicsSeriesDerivatives,
+    constrained_inverse_dynamics_series,
+    constrained_inverse_dynamics_series_derivatives,
+)
 from jounce.constraints.kinds import Coupling, Distance, Loop, Point, Rolling, Weld
 from jounce.constraints.series import (
     ConstrainedDynamicsSeries,
     ConstrainedHybridDynamicsSeries,
-    ConstrainedInverseDynamicsSeries,
     constrained_dynamics_series,
     constrained_hybrid_dynamics_series,
-    constrained_inverse_dynamics_series,
+)
+from jounce.constraints.series_derivatives import (
+    ConstrainedDynamicsSeriesDerivatives,
+    constrained_dynamics_series_derivatives,
 )
 
 __all__ = [
     "ConstrainedDynamics",
     "ConstrainedDynamicsDerivatives",
+    "ConstrainedDynamicsHessian",
     "ConstrainedDynamicsInputDerivatives",
     "ConstrainedDynamicsSeries",
+    "ConstrainedDynamicsSeriesDerivatives",
     "ConstrainedHybridDynamicsSeries",
     "ConstrainedInverseDynamics",
     "ConstrainedInverseDynamicsSeries",
+    "ConstrainedInverseDynamicsSeriesDerivatives",
     "Constraints",
     "Coupling",
     "Distance",
@@ -48,11 +60,14 @@ __all__ = [
     "Weld",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
+    "constrained_dynamics_hessian",
     "constrained_dynamics_input_derivatives",
     "constrained_dynamics_series",
+    "constrained_dynamics_series_derivatives",
     "constrained_hybrid_dynamics_series",
     "constrained_inverse_dynamics",
     "constrained_inverse_dynamics_series",
+    "constrained_inverse_dynamics_series_derivatives",
     "impulse",
     "impulse_derivatives",
     "project",

@@ -28,14 +28,11 @@ __all__ = [
     "project",
     "project_velocity",
     "projected",
+    "times",
 ]
 
-_forward: Callable[..., Any] = _core.raw("constrained_forward", "constrained_dynamics")
 _local: Callable[..., Any] = _core.raw("constrained_forward_local", "constrained_dynamics")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse")
-
-_FEW_ROWS = 18
-"""Up to so many rows all of them together are faster than loop by loop; measured."""
 
 _MOST_STEPS = 50
 _REACHED = 1e-12
@@ -58,6 +55,11 @@ class ConstrainedDynamics(NamedTuple):
     """(..., nv) accelerations, unique even where rows depend on each other."""
     force: Array
     """(..., m) forces of the rows on the robot; of several that do the same, the shortest."""
+
+
+_forward: Callable[..., Any] = _core.raw(
+    "constrained_forward", "constrained_dynamics", ConstrainedDynamics
+)
 
 
 class ConstrainedInverseDynamics(NamedTuple):
@@ -148,26 +150,27 @@ def constrained_dynamics(
         >>> float(abs(held.a).max()) < 1e-12
         True
     """
-    c = constraints_on(model, constraints)
+    c = constraints
+    if not (c.__class__ is Constraints and c.model is model):
+        c = constraints_on(model, constraints)
+    few = c._few  # type: ignore[attr-defined]
+    if few is not None and out is None and threads == 1:
+        w, table = few
+        found: ConstrainedDynamics = _forward(model, q, v, tau, w, table, f_ext)
+        return found
     if not c.size:
         return _unconstrained(model, (q, v, tau, f_ext), out, threads)
     w = c._accelerations  # type: ignore[attr-defined]
     given: tuple[Any, ...] = (model, q, v, tau, w, c.table, f_ext)
-    if out is None:
-        if c.size > _FEW_ROWS:
-            a, force, rank = _local(*given, threads=threads)
-            if np.all(np.asarray(rank) >= 0):
-                return ConstrainedDynamics(a, force)
-        a, force, _ = _forward(*given, threads=threads)
-        return ConstrainedDynamics(a, force)
-    rank = np.empty(lead_of(out, 2))
-    if c.size > _FEW_ROWS:
-        given = tuple(np.array(x) if isinstance(x, np.ndarray) else x for x in given)
-        _local(*given, out=(*out, rank), threads=threads)
-        if np.all(rank >= 0):
-            return ConstrainedDynamics(*out)
-    _forward(*given, out=(*out, rank), threads=threads)
-    return ConstrainedDynamics(*out)
+    if few is None:
+        rank = np.empty(lead_of(out, 2))
+        if out is not None:
+            given = tuple(np.array(x) if isinstance(x, np.ndarray) else x for x in given)
+        held = None if out is None else (*out, rank)
+        a, force, rank = _local(*given, out=held, threads=threads)
+        if np.all(np.asarray(rank) >= 0):
+            return ConstrainedDynamics(a, force)
+    return _forward(*given, out=out, threads=threads)  # type: ignore[no-any-return]
 
 
 def _unconstrained(
@@ -270,8 +273,8 @@ def _actuation(
     A, rest = beyond @ J_T, needed @ beyond.T
     scale = np.abs(needed).max(-1, initial=0.0, keepdims=True)
     back = _pseudoinverse(A, J_T)
-    force = _times(back, rest)
-    wrong = np.abs(_times(A, force) - rest).max(-1, initial=0.0)
+    force = times(back, rest)
+    wrong = np.abs(times(A, force) - rest).max(-1, initial=0.0)
     if (wrong > _UNREACHABLE * scale[..., 0]).any():
         raise ArgumentError(
             "no actuation gives this motion: "
@@ -279,10 +282,10 @@ def _actuation(
         )
     N = np.eye(J_T.shape[-1]) - back @ A
     B = np.sqrt(weight)[:, None] * (to_inputs @ J_T)
-    left = _times(np.sqrt(weight)[:, None] * to_inputs, needed - _times(J_T, force))
-    force += _times(N, _times(_pseudoinverse(B @ N, B), left))
-    u = _times(to_inputs, needed - _times(J_T, force))
-    return ConstrainedInverseDynamics(_times(S, u), force)
+    left = times(np.sqrt(weight)[:, None] * to_inputs, needed - times(J_T, force))
+    force += times(N, times(_pseudoinverse(B @ N, B), left))
+    u = times(to_inputs, needed - times(J_T, force))
+    return ConstrainedInverseDynamics(times(S, u), force)
 
 
 def _pseudoinverse(matrix: AnyArray, like: AnyArray) -> Array:
@@ -294,7 +297,8 @@ def _pseudoinverse(matrix: AnyArray, like: AnyArray) -> Array:
     return out
 
 
-def _times(matrix: AnyArray, vector: Array) -> Array:
+def times(matrix: AnyArray, vector: Array) -> Array:
+    """Matrices times vectors, of a batch."""
     out: Array = (matrix @ vector[..., None])[..., 0]
     return out
 

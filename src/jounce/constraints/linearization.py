@@ -19,7 +19,16 @@ from jounce.derivatives.passive import passive_forces_derivatives
 from jounce.errors import ArgumentError
 from jounce.model.rates import Inputs
 
-__all__ = ["acceleration_derivatives", "linearize_constrained", "tangent_basis"]
+__all__ = [
+    "VANISHES",
+    "acceleration_derivatives",
+    "linearize_constrained",
+    "tangent_basis",
+    "tangent_rows",
+]
+
+VANISHES = 1e-9
+"""Of the largest entry of the rows: what a singular value of theirs must exceed."""
 
 
 def linearize_constrained(
@@ -52,10 +61,10 @@ def acceleration_derivatives(
     return ForwardDynamicsDerivatives(d.a_dq + d.a_dtau @ p.dq, d.a_dv + d.a_dtau @ p.dv, d.a_dtau)
 
 
-def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:
-    """Orthonormal basis Z of the perturbations (dq, dv) that the constraints allow.
+def tangent_rows(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:
+    """What perturbations (dq, dv) must fulfill: rows C with C (dq, dv) = 0.
 
-    They fulfill J_h dq = 0, with the rows J_h that hold positions, and J dv + d(J v)/dq dq = 0.
+    These are J_h dq = 0, with the rows J_h that hold positions, and J dv + d(J v)/dq dq = 0.
     """
     J = c.jacobian(q, threads=threads)
     zero = np.zeros(c.model.nv)
@@ -68,9 +77,14 @@ def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) 
     lead = np.broadcast_shapes(held.shape[:-2], of_velocity.shape[:-2])
     held, J = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (held, J))
     upper = np.concatenate([held, np.zeros_like(held)], -1)
-    matrix = np.concatenate([upper, np.concatenate([of_velocity, J], -1)], -2)
+    return np.concatenate([upper, np.concatenate([of_velocity, J], -1)], -2)
+
+
+def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:
+    """Orthonormal basis Z of the perturbations (dq, dv) that the constraints allow."""
+    matrix = tangent_rows(c, q, v, threads)
     _, lengths, axes = np.linalg.svd(matrix)
-    rank = (lengths > 1e-9 * np.abs(matrix).max(initial=0.0)).sum(-1)
+    rank = (lengths > VANISHES * np.abs(matrix).max(initial=0.0)).sum(-1)
     if np.ptp(rank) if rank.size else 0:
         raise ArgumentError(
             "the constraints leave manifolds of different dimensions in the states of the batch, "

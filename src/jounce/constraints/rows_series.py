@@ -7,40 +7,118 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._types import Array
+from jounce._types import AnyArray, Array
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.kinds import DIRECTIONS, AnyConstraint, Coupling, Distance, Point, Rolling
 from jounce.constraints.table import axes_along
+from jounce.derivatives import jvp
 from jounce.model import Model
 from jounce.series import body_pose_series, jacobian_series
 
-__all__ = ["jacobian_coefficients"]
+__all__ = ["jacobian_coefficients", "jacobian_tangents"]
+
+_TINY = 1e-40
+"""Size of a complex step: squares of it vanish beside the smallest normal numbers."""
 
 
 def jacobian_coefficients(c: Constraints, q: Array, motion: Array) -> Array:
     """Coefficients 0 to k of J, (..., k + 1, m, nv), from v and its derivatives up to k - 1."""
-    count = motion.shape[-2] + 1
-    if count < 3:  # the series take at least v and its first derivative
-        padding = np.zeros((*motion.shape[:-2], 1, motion.shape[-1]))
-        motion = np.concatenate([motion, padding], -2)
-    rows = [_rows(c.model, item, q, motion, count) for item in c.items]
+    found: Array = _coefficients_of(c, _Kinematics.along(c.model, q, motion))
+    return found
+
+
+def jacobian_tangents(c: Constraints, q: Array, motion: Array, dq: Array, dmotion: Array) -> Array:
+    """Derivatives of `jacobian_coefficients` along K directions, (K, k + 1, m, nv).
+
+    Poses and Jacobians of frames are differentiated by `jvp`; what follows from them is a complex
+    step, which is exact.
+
+    Args:
+        c: the constraints.
+        q: (nq,) coordinates.
+        motion: (k, nv) v and its derivatives.
+        dq: (K, nv) directions of q.
+        dmotion: (K, k, nv) of the motion.
+    """
+    turned = _Moved.along(c.model, q, motion)._replace(dq=dq, dmotion=_padded(dmotion))
+    found: Array = _coefficients_of(c, turned).imag / _TINY
+    return found
+
+
+class _Kinematics(NamedTuple):
+    """Poses and Jacobians of frames along a motion, as coefficients."""
+
+    model: Model
+    q: Array
+    motion: Array
+    orders: int
+    dq: Any = None
+    dmotion: Any = None
+
+    @classmethod
+    def along(cls, model: Model, q: Array, motion: Array) -> Any:
+        """Return those of a motion, v and its derivatives."""
+        return cls(model, q, _padded(motion), motion.shape[-2] + 1)
+
+    def frame(self, function: Callable[..., Any], name: Any) -> AnyArray:
+        """Coefficients of a function of a frame."""
+        return _coefficients(function(self.model, self.q, self.motion, name), self.orders)
+
+    def coordinate(self, joint: str) -> AnyArray:
+        """Coefficients of the coordinate of a joint, (..., orders)."""
+        k, i = self.model.q_slice(joint).start, self.model.v_slice(joint).start
+        lead = np.broadcast_shapes(self.q.shape[:-1], self.motion.shape[:-2])
+        x = np.zeros((*lead, self.orders))
+        x[..., 0] = self.q[..., k]
+        for n in range(1, self.orders):
+            x[..., n] = self.motion[..., n - 1, i] / factorial(n)
+        return x
+
+
+class _Moved(_Kinematics):
+    """The same with the derivatives along directions as imaginary parts."""
+
+    def frame(self, function: Callable[..., Any], name: Any) -> AnyArray:
+        given = {"q": self.q, "motion": self.motion, "body": name}
+        found = jvp(function, self.model, given, {"q": self.dq, "motion": self.dmotion})
+        both: Any = found.value + 1j * _TINY * found.derivative
+        return _coefficients(both, self.orders)
+
+    def coordinate(self, joint: str) -> AnyArray:
+        i = self.model.v_slice(joint).start
+        change = np.zeros((len(self.dq), self.orders))
+        change[:, 0] = self.dq[:, i]
+        for n in range(1, self.orders):
+            change[:, n] = self.dmotion[:, n - 1, i] / factorial(n)
+        both: AnyArray = super().coordinate(joint) + 1j * _TINY * change
+        return both
+
+
+def _padded(motion: Array) -> Array:
+    """The series take at least v and its first derivative."""
+    if motion.shape[-2] > 1:
+        return motion
+    return np.concatenate([motion, np.zeros_like(motion)], -2)
+
+
+def _coefficients_of(c: Constraints, at: _Kinematics) -> Any:
+    rows = [_rows(item, at) for item in c.items]
     lead = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
     return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rows], -2)
 
 
-def _rows(model: Model, item: AnyConstraint, q: Array, motion: Array, count: int) -> Array:
-    """Rows of one constraint, (..., count, rows, nv)."""
+def _rows(item: AnyConstraint, at: _Kinematics) -> AnyArray:
+    """Rows of one constraint, (..., orders, rows, nv)."""
     if isinstance(item, Coupling):
-        return _coupling(model, item, q, motion, count)
-    R, p, J = _relative(model, item, q, motion, count)
+        return _coupling(item, at)
+    R, p, J = _relative(item, at)
     angular, linear = J[..., :3, :], J[..., 3:, :]
     if isinstance(item, Point):
-        world = _coefficients(body_pose_series(model, q, motion, item.first), count)[..., :3, :3]
-        return _product(world, linear)
+        return _product(at.frame(body_pose_series, item.first)[..., :3, :3], linear)
     if isinstance(item, Distance):
         rod = p.copy()
         rod[..., 0, :] -= item.anchor
@@ -48,24 +126,20 @@ def _rows(model: Model, item: AnyConstraint, q: Array, motion: Array, count: int
         return _product(_product(along[..., None, :], R), linear)
     if isinstance(item, Rolling):
         plane = axes_along(np.array(item.normal)).T
-        d = _contact(item, _product(_constant(plane, R), R), count)
+        d = _contact(item, _product(_constant(plane, R), R))
         turned, moved = (_product(_constant(plane, R), _product(R, x)) for x in (angular, linear))
         return moved - _product(_hat(d), turned)
     kept = [k for k, name in enumerate(DIRECTIONS) if name not in item.free]
     return J[..., kept, :]
 
 
-def _relative(
-    model: Model, item: Any, q: Array, motion: Array, count: int
-) -> tuple[Array, Array, Array]:
+def _relative(item: Any, at: _Kinematics) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Rotation and position of the first frame in the second, and the Jacobian between them."""
-    T = _coefficients(body_pose_series(model, q, motion, item.first), count)
-    J = _coefficients(jacobian_series(model, q, motion, item.first), count)
+    T, J = (at.frame(x, item.first) for x in (body_pose_series, jacobian_series))
     R, p = T[..., :3, :3], T[..., :3, 3]
     if item.second is None:
         return R, p, J
-    base = _coefficients(body_pose_series(model, q, motion, item.second), count)
-    other = _coefficients(jacobian_series(model, q, motion, item.second), count)
+    base, other = (at.frame(x, item.second) for x in (body_pose_series, jacobian_series))
     back = base[..., :3, :3].swapaxes(-1, -2)
     p = _product(back, (p - base[..., :3, 3])[..., None])[..., 0]
     R = _product(back, R)
@@ -75,24 +149,22 @@ def _relative(
     return R, p, J - np.concatenate([_product(inverse, angular), _product(inverse, linear)], -2)
 
 
-def _coupling(model: Model, item: Coupling, q: Array, motion: Array, count: int) -> Array:
-    lead = np.broadcast_shapes(q.shape[:-1], motion.shape[:-2])
-    out = np.zeros((*lead, count, 1, model.nv))
+def _coupling(item: Coupling, at: _Kinematics) -> AnyArray:
+    terms = []
     for joint, c in item.coefficients:
-        k, i = model.q_slice(joint).start, model.v_slice(joint).start
-        x = np.zeros((*lead, count))
-        x[..., 0] = q[..., k]
-        for n in range(1, count):
-            x[..., n] = motion[..., n - 1, i] / factorial(n)
+        x = at.coordinate(joint)
         slope = np.zeros_like(x)
         for power in (3, 2, 1, 0):  # Horner
             slope = _times(slope, x)
             slope[..., 0] += (power + 1) * c[power]
-        out[..., 0, i] += slope
-    return out
+        row = np.zeros((*x.shape, 1, at.model.nv), x.dtype)
+        row[..., 0, at.model.v_slice(joint).start] = slope
+        terms.append(row)
+    total: AnyArray = np.sum(terms, 0)
+    return total
 
 
-def _contact(item: Rolling, R: Array, count: int) -> Array:
+def _contact(item: Rolling, R: AnyArray) -> AnyArray:
     """From the center to the point of contact, in the axes of the plane."""
     if item.axis is None:
         d = np.zeros((*R.shape[:-2], 3))
@@ -104,52 +176,54 @@ def _contact(item: Rolling, R: Array, count: int) -> Array:
     return item.radius * _scaled(down, _power(_dot(down, down), -0.5))
 
 
-def _coefficients(derivatives: Array, count: int) -> Array:
+def _coefficients(derivatives: AnyArray, count: int) -> AnyArray:
     """Taylor coefficients of a series of matrices."""
     scale = np.array([1.0 / factorial(k) for k in range(count)])
-    out: Array = derivatives[..., :count, :, :] * scale[:, None, None]
+    out: AnyArray = derivatives[..., :count, :, :] * scale[:, None, None]
     return out
 
 
-def _convolution(a: Array, b: Array, axis: int, multiply: Callable[[Array, Array], Array]) -> Array:
+def _convolution(
+    a: AnyArray, b: AnyArray, axis: int, multiply: Callable[[Any, Any], Any]
+) -> AnyArray:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
     order = np.arange(len(a))
     shifted = np.concatenate([b, np.zeros_like(b[:1])])  # the last one for negative indices
     rows = shifted[np.maximum(order[:, None] - order, -1)]  # b_(k - i)
-    out: Array = np.moveaxis(multiply(a, rows).sum(1), 0, axis)
+    out: AnyArray = np.moveaxis(multiply(a, rows).sum(1), 0, axis)
     return out
 
 
-def _product(a: Array, b: Array) -> Array:
+def _product(a: AnyArray, b: AnyArray) -> AnyArray:
     return _convolution(a, b, -3, np.matmul)
 
 
-def _times(a: Array, b: Array) -> Array:
+def _times(a: AnyArray, b: AnyArray) -> AnyArray:
     return _convolution(a, b, -1, np.multiply)
 
 
-def _dot(a: Array, b: Array) -> Array:
-    out: Array = np.stack([_times(a[..., i], b[..., i]) for i in range(3)]).sum(0)
+def _dot(a: AnyArray, b: AnyArray) -> AnyArray:
+    out: AnyArray = np.stack([_times(a[..., i], b[..., i]) for i in range(3)]).sum(0)
     return out
 
 
-def _scaled(vector: Array, by: Array) -> Array:
+def _scaled(vector: AnyArray, by: AnyArray) -> AnyArray:
     return np.stack([_times(vector[..., i], by) for i in range(3)], -1)
 
 
-def _constant(matrix: Array, like: Array) -> Array:
+def _constant(matrix: AnyArray, like: AnyArray) -> AnyArray:
     out = np.zeros((*like.shape[:-2], *matrix.shape))
     out[..., 0, :, :] = matrix
     return out
 
 
-def _hat(x: Array) -> Array:
-    out = np.zeros((*x.shape, 3))
+def _hat(x: AnyArray) -> AnyArray:
+    out = np.zeros((*x.shape, 3), x.dtype)
     out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = x[..., 0], x[..., 1], x[..., 2]
     return out - out.swapaxes(-1, -2)
 
 
-def _power(x: Array, exponent: float) -> Array:
+def _power(x: AnyArray, exponent: float) -> AnyArray:
     """x^p by x y' = p x' y."""
     y = np.zeros_like(x)
     y[..., 0] = x[..., 0] ** exponent

@@ -13,11 +13,10 @@ from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.constraints.constraints import MOST_ORDERS, Constraints, constraints_on
 from jounce.constraints.derivatives import row_system
+from jounce.constraints.dynamics import times
 from jounce.constraints.rows_series import jacobian_coefficients
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.model._checks import numbers
-from jounce.model.rates import Actuated, inputs_of
 from jounce.series import (
     forward_dynamics_series,
     hybrid_dynamics_series,
@@ -27,17 +26,14 @@ from jounce.series import (
 __all__ = [
     "ConstrainedDynamicsSeries",
     "ConstrainedHybridDynamicsSeries",
-    "ConstrainedInverseDynamicsSeries",
     "constrained_dynamics_series",
     "constrained_hybrid_dynamics_series",
-    "constrained_inverse_dynamics_series",
 ]
 
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "constrained_dynamics_series")
 _series: Callable[..., Any] = _core.raw("constrained_series", "constrained_dynamics_series")
 _hybrid: Callable[..., Any] = _core.raw("constrained_series", "constrained_hybrid_dynamics_series")
 
-_WELL_CONDITIONED = 1e-13
 
 
 class ConstrainedDynamicsSeries(NamedTuple):
@@ -80,25 +76,6 @@ class ConstrainedHybridDynamicsSeries(NamedTuple):
     """(..., r+1, m) constraint forces and their time derivatives."""
 
 
-class ConstrainedInverseDynamicsSeries(NamedTuple):
-    """What `constrained_inverse_dynamics_series` gives.
-
-    Examples:
-        >>> dog = jc.models.quadruped()
-        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
-        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
-        >>> still = np.zeros((3, dog.nv))
-        >>> tau, force = jc.constrained_inverse_dynamics_series(dog, q, still, c, actuated=v == 0)
-        >>> tau.shape, force.shape
-        ((2, 18), (2, 6))
-    """
-
-    tau: Array
-    """(..., r+1, nv) generalized forces of the actuators and their time derivatives."""
-    force: Array
-    """(..., r+1, m) constraint forces and their time derivatives."""
-
-
 def constrained_dynamics_series(
     model: Model,
     q: ArrayLike,
@@ -117,7 +94,8 @@ def constrained_dynamics_series(
         M a_k - J^T force_k = ...,    J a_k = ...
 
     Where rows depend on each other, the force is J mu, and its derivatives are those of the
-    least-norm force: sums of binomials times J_i mu_(k-i), not least norms of each order.
+    least-norm force: sums of binomials times J_i mu_(k-i), not least norms of each order, unless
+    the rows depend on each other in the same way at all coordinates, as those of planar loops do.
 
     Args:
         model: the robot.
@@ -154,7 +132,7 @@ def constrained_dynamics_series(
         w = c.wanted_accelerations(shape[-2])
         state = (q, v, nothing, tau, w, c.table, none)
         a, _, force, rank = _series(model, *state, f_ext, threads=threads)
-        if np.all(np.asarray(rank) == c.size):
+        if np.all(np.asarray(rank) == c._lasting_rows().shape[1]):
             return ConstrainedDynamicsSeries(a, force)
     return _dependent_series(c, q, v, tau, f_ext, threads)
 
@@ -286,13 +264,13 @@ class _Orders:
         wanted = c.motion[k + 1] if len(c.motion) > k + 1 else np.zeros(c.size)
         rows, push, known = wanted, tau - needed[..., k, :], np.zeros(c.size)
         for i in range(1, k + 2):
-            rows = rows - comb(k + 1, i) * _times(J[..., i, :, :], motion[..., k + 1 - i, :])
+            rows = rows - comb(k + 1, i) * times(J[..., i, :, :], motion[..., k + 1 - i, :])
         for i in range(1, k + 1):
             J_i, weight = J[..., i, :, :], comb(k, i)
-            push = push + weight * _times(J_i.swapaxes(-1, -2), self.force[..., k - i, :])
-            known = known + weight * _times(J_i, self.mu[..., k - i, :])
+            push = push + weight * times(J_i.swapaxes(-1, -2), self.force[..., k - i, :])
+            known = known + weight * times(J_i, self.mu[..., k - i, :])
         if self.back is not None:
-            push = push + _times(system.J.swapaxes(-1, -2), known)
+            push = push + times(system.J.swapaxes(-1, -2), known)
         a, force = system.solve(push[..., None], rows[..., None])
         # rows that are a little wrong at each step of a motion would add up
         more = system.solve(np.zeros_like(a), rows[..., None] - system.J @ a)
@@ -303,102 +281,3 @@ class _Orders:
             self.mu[..., k, :] = (self.back @ force)[..., 0]
             self.force[..., k, :] += known
         self.k += 1
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    out: Array = (matrix @ vector[..., None])[..., 0]
-    return out
-
-
-def constrained_inverse_dynamics_series(
-    model: Model,
-    q: ArrayLike,
-    motion: ArrayLike,
-    constraints: Constraints,
-    f_ext: ArrayLike | None = None,
-    *,
-    actuated: Actuated = None,
-    actuation: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    threads: int = 1,
-) -> ConstrainedInverseDynamicsSeries:
-    """Actuation and constraint forces of a planned motion, with all time derivatives up to order r.
-
-    At every instant u is the actuation with the smallest sum of ``weights * u**2`` that does it,
-    ``S u + J^T force = M a + b``: with H = S W^-1 S^T and a multiplier x, u = W^-1 S^T x, and
-
-        H x + J^T force = M a + b,    J x = 0,
-
-    differentiated order by order with one factorization.
-
-    Args:
-        model: the robot.
-        q: (..., nq) coordinates.
-        motion: (..., r+2, nv) rates and their time derivatives, which fulfill the constraints.
-        constraints: the constraints, of independent rows.
-        f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
-        actuated: which rates have an actuator; by default ``model.actuated``.
-        actuation: (nv, inputs) constant map S from inputs to generalized forces, instead.
-        weights: (inputs,) positive; by default 1.
-        threads: number of threads for a batch; 0 uses all cores.
-
-    Returns:
-        Named tuple (tau, force), tau = S u.
-
-    Raises:
-        ArgumentError: a wrong shape, bad numbers, rows that depend on each other, or rates that
-            neither an actuator nor a constraint holds.
-
-    Examples:
-        >>> dog = jc.models.quadruped()
-        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
-        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
-        >>> motion = np.zeros((3, dog.nv))  # stands still
-        >>> found = jc.constrained_inverse_dynamics_series(dog, q, motion, c, actuated=v == 0)
-        >>> found.tau.shape, found.force.shape
-        ((2, 18), (2, 6))
-    """
-    c = constraints_on(model, constraints)
-    inputs = inputs_of(model, actuated, actuation)
-    W = np.ones(inputs.number) if weights is None else numbers("weights", weights, (inputs.number,))
-    if not (W > 0).all():
-        raise ArgumentError(f"weights must be positive, got {weights!r}")
-    S = inputs.columns(np.eye(model.nv))
-    H = (S / W) @ S.T
-    needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
-    lead, orders = needed.shape[:-2], needed.shape[-2]
-    given = np.asarray(motion, float)
-    J = np.zeros((*lead, orders, 0, model.nv))
-    if c.size:
-        scale = np.array([factorial(i) for i in range(orders + 2)], float)[:, None, None]
-        found = jacobian_coefficients(c, np.asarray(q, float), given[..., : orders + 1, :])
-        J = np.broadcast_to((found * scale)[..., :orders, :, :], (*lead, orders, c.size, model.nv))
-    inverse = _inverse_saddle(H, J[..., 0, :, :])
-    x = np.zeros((*lead, orders, model.nv + c.size))
-    n = model.nv
-    for k in range(orders):
-        right = np.concatenate([needed[..., k, :], np.zeros((*lead, c.size))], -1)
-        for i in range(1, k + 1):
-            J_i, before = J[..., i, :, :], x[..., k - i, :]
-            right[..., :n] -= comb(k, i) * _times(J_i.swapaxes(-1, -2), before[..., n:])
-            right[..., n:] -= comb(k, i) * _times(J_i, before[..., :n])
-        x[..., k, :] = _times(inverse, right)
-    return ConstrainedInverseDynamicsSeries(x[..., :n] @ H, x[..., n:])
-
-
-def _inverse_saddle(H: Array, J: Array) -> Array:
-    """Inverse of [[H, J^T], [J, 0]]."""
-    *lead, m, n = J.shape
-    K = np.zeros((*lead, n + m, n + m))
-    K[..., :n, :n] = H
-    K[..., :n, n:] = J.swapaxes(-1, -2)
-    K[..., n:, :n] = J
-    lengths = np.linalg.svd(K, compute_uv=False)
-    least, most = lengths.min(-1, initial=np.inf), lengths.max(-1, initial=0.0)
-    if (least <= _WELL_CONDITIONED * most).any():
-        raise ArgumentError(
-            "the actuation is not unique: rows depend on each other, or rates are held neither by "
-            "an actuator nor by a constraint"
-        )
-    inverse: Array = np.linalg.inv(K)
-    return inverse

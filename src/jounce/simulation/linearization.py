@@ -13,7 +13,6 @@ from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_dynamics
 from jounce.constraints.constraints import constraints_on
-from jounce.constraints.linearization import tangent_basis
 from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
@@ -23,11 +22,16 @@ from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.rollout_call import time_step
 from jounce.simulation.second_order import check_springs, step_hessian
+from jounce.simulation.step_manifold import (
+    ConstrainedSecondOrderStep,
+    ConstrainedStep,
+    on_manifold,
+)
 from jounce.simulation.tangents import States, TangentFlow
 from jounce.simulation.taylor import TAYLOR, checked_order
 from jounce.simulation.taylor_tangents import linearized_taylor
 
-__all__ = ["ConstrainedStep", "LinearizedStep", "SecondOrderStep", "linearize_step"]
+__all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
 
 _PORTION = 2**19
 """Bytes of the derivatives of those states of a batch that are worked on at once."""
@@ -75,36 +79,6 @@ class SecondOrderStep(NamedTuple):
     H: Array
     """(..., m, m) with m = 2 nv + number of inputs: the Hessian at 0 of weights @ (x, y) by changes
     (delta q, delta v, delta u), x = difference(q, q of the changed step), y the change of v."""
-
-
-class ConstrainedStep(NamedTuple):
-    """One step under constraints, and its derivatives on the manifold that they leave.
-
-    Examples:
-        >>> dog = jc.models.quadruped()
-        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
-        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
-        >>> step = jc.linearize_step(dog, q, v, v, 0.01, constraints=c)
-        >>> step.A_min.shape, step.Z.shape
-        ((24, 24), (36, 24))
-    """
-
-    A: Array
-    """(..., 2 nv, 2 nv), as in `LinearizedStep`."""
-    B: Array
-    """(..., 2 nv, number of inputs)."""
-    q: Array
-    """(..., nq) next coordinates."""
-    v: Array
-    """(..., nv) next rates."""
-    A_min: Array
-    """(..., k, k) of the coordinates z of (delta q, delta v) = Z z, k that of the manifold."""
-    B_min: Array
-    """(..., k, number of inputs)."""
-    Z: Array
-    """(..., 2 nv, k) orthonormal basis of the changes that the constraints allow at (q, v)."""
-    Z_next: Array
-    """(..., 2 nv, k) the same where the step ends."""
 
 
 @overload
@@ -170,6 +144,27 @@ def linearize_step(
 ) -> ConstrainedStep: ...
 
 
+@overload
+def linearize_step(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    method: str = "rkmk4",
+    actuated: Actuated = None,
+    actuation: ArrayLike | None = None,
+    passive: bool = False,
+    constraints: Constraints,
+    weights: ArrayLike,
+    order: int = 20,
+    out: tuple[Array, ...] | None = None,
+    threads: int = 1,
+) -> ConstrainedSecondOrderStep: ...
+
+
 def linearize_step(
     model: Model,
     q: ArrayLike,
@@ -187,7 +182,7 @@ def linearize_step(
     order: int = 20,
     out: tuple[Array, ...] | None = None,
     threads: int = 1,
-) -> LinearizedStep | SecondOrderStep | ConstrainedStep:
+) -> LinearizedStep | SecondOrderStep | ConstrainedStep | ConstrainedSecondOrderStep:
     """One explicit step on the group and its exact derivatives (not a discretized `linearize`).
 
     The forces (and body-fixed wrenches) are constant during the step. A step is a composition of
@@ -241,12 +236,12 @@ def linearize_step(
         Hessian at 0 of weights @ (difference(q, q of the changed step), change of v). With
         constraints (A, B, q, v, A_min, B_min, Z, Z_next): with orthonormal bases Z of the changes
         that they allow before and after the step, ``A_min = Z_next^T A Z``,
-        ``B_min = Z_next^T B``.
+        ``B_min = Z_next^T B``; with both, H and its form H_min on the manifold come last.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; weights with a spring in a spherical or free joint; weights or out with
-            constraints; weights, passive forces or constraints with "taylor".
+            method; weights with a spring in a spherical or free joint; out with constraints;
+            weights or passive forces with "taylor".
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
@@ -262,13 +257,14 @@ def linearize_step(
     check_flag("passive", passive)
     taylor = isinstance(method, str) and method == TAYLOR
     if taylor:
-        order = _taylor_order(order, passive, weights, constraints)
+        order = _taylor_order(order, passive, weights)
     chosen = order if taylor else find_method(method)
     step = time_step(dt, forward=False)
     if constraints is not None:
-        _refuse_under_constraints(weights, out)
+        _refuse_out(out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
-        return _constrained(c, state, step, inputs, find_method(method), passive, threads)
+        rows = None if weights is None else _weights(model, weights)
+        return _constrained(c, state, step, inputs, chosen, passive, rows, threads)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -297,9 +293,7 @@ def linearize_step(
     return deliver_all(compute, out, tuple(shapes), given)
 
 
-def _refuse_under_constraints(weights: ArrayLike | None, out: tuple[Array, ...] | None) -> None:
-    if weights is not None:
-        raise ArgumentError("second derivatives of steps under constraints are not there")
+def _refuse_out(out: tuple[Array, ...] | None) -> None:
     if out is not None:
         raise ArgumentError(
             "linearize_step has no out under constraints, whose rank sets the sizes"
@@ -311,23 +305,21 @@ def _constrained(
     state: tuple[Any, Any, Any, Any],
     step: Array,
     inputs: Inputs,
-    method: Method,
+    method: Method | int,
     passive: bool,
+    weights: Array | None,
     threads: int,
-) -> ConstrainedStep:
+) -> ConstrainedStep | ConstrainedSecondOrderStep:
     """A step under constraints."""
-    model = c.model
-    lead, states = _flat_states(model, state, step[..., None], passive, threads, c)
-    A, B, q, v = _step_all(model, states, inputs, method, passive, None, threads, c)
-    Z, after = tangent_basis(c, states.q, states.v, threads), tangent_basis(c, q, v, threads)
-    if after.shape[-1] != Z.shape[-1]:
-        raise ArgumentError(
-            f"the constraints leave {Z.shape[-1]} dimensions before the step and "
-            f"{after.shape[-1]} after it"
-        )
-    back = after.swapaxes(-1, -2)
-    parts = (A, B, q, v, back @ A @ Z, back @ B, Z, after)
-    return ConstrainedStep(*(x.reshape(*lead, *x.shape[1:]) for x in parts))
+    lead, states = _flat_states(c.model, state, step[..., None], passive, threads, c)
+    if weights is not None:
+        weights = _broadcast_weights(weights, lead)
+        if passive:
+            check_springs(c.model)
+    taken = _step_all(c.model, states, inputs, method, passive, weights, threads, c)
+    parts = on_manifold(c, (states.q, states.v), taken, weights, threads)
+    kind = ConstrainedStep if weights is None else ConstrainedSecondOrderStep
+    return kind(*(x.reshape(*lead, *x.shape[1:]) for x in parts))
 
 
 class _Given(Given):
@@ -337,14 +329,10 @@ class _Given(Given):
         return (2 * self.model.nv,) if name == "weights" else super().own_axes(name)
 
 
-def _taylor_order(
-    order: int, passive: bool, weights: ArrayLike | None, constraints: Constraints | None
-) -> int:
+def _taylor_order(order: int, passive: bool, weights: ArrayLike | None) -> int:
     """Return the order, if what is wanted has a series."""
-    if passive or weights is not None or constraints is not None:
-        raise ArgumentError(
-            "method 'taylor' takes neither passive=True nor weights nor constraints here"
-        )
+    if passive or weights is not None:
+        raise ArgumentError("method 'taylor' takes neither passive=True nor weights here")
     return checked_order(order)
 
 
@@ -367,7 +355,7 @@ def _step_all(
     for some in _portions(count, 8 * nv * (2 * nv + m), threads):
         part = states.portion(some)
         if isinstance(method, int):
-            parts = linearized_taylor(model, part, inputs, method, threads)
+            parts = linearized_taylor(model, part, inputs, method, threads, constraints)
             next_q[some], next_v[some] = parts[:2]
             _fill(A[some], B[some], *parts[2:])
             continue

@@ -80,9 +80,7 @@ class Manifold:
 
     def _forward(self, t: Array, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
         c = self.constraints
-        a, force, _ = _forward(
-            self.model, q, v, tau, self.rates(t, 1), c.table, threads=self.threads
-        )
+        a, force = _forward(self.model, q, v, tau, self.rates(t, 1), c.table, threads=self.threads)
         return a, force
 
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:

@@ -13,12 +13,14 @@ along, and the derivatives lambda of the end by what the part gives, found on th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce import _core
 from jounce._types import Array
+from jounce.constraints import constrained_dynamics_hessian
+from jounce.constraints.linearization import acceleration_derivatives
 from jounce.derivatives import (
     forward_dynamics_derivatives,
     forward_dynamics_hessian,
@@ -327,8 +329,11 @@ class _Acceleration(NamedTuple):
         tau = states.tau
         if flow.passive:
             tau = plus_passive_forces(model, self.at.q, self.v, tau, flow.threads)
-        state = model, self.at.q, self.v, tau, g, states.f_ext
-        h = forward_dynamics_hessian(*state, threads=flow.threads)
+        state, f_ext, held = (model, self.at.q, self.v, tau), states.f_ext, flow.constraints
+        if held is None:
+            h: Any = forward_dynamics_hessian(*state, g, f_ext, threads=flow.threads)
+        else:
+            h = constrained_dynamics_hessian(*state, held, g, f_ext, threads=flow.threads)
         dtau = np.zeros_like(self.dq)
         dtau[..., 2 * model.nv :] = flow.inputs.columns(np.eye(model.nv))
         if flow.passive:
@@ -336,7 +341,10 @@ class _Acceleration(NamedTuple):
             dtau = dtau + p.dq @ self.dq + p.dv @ self.dv
         by_q = by_v = np.zeros_like(g)
         if flow.free:
-            d = forward_dynamics_derivatives(*state[:4], states.f_ext, threads=flow.threads)
+            if held is None:
+                d = forward_dynamics_derivatives(*state, f_ext, threads=flow.threads)
+            else:
+                d = acceleration_derivatives(held, (*state[1:], f_ext), False, flow.threads)
             by_tau = _times(np.swapaxes(d.dtau, -1, -2), g)
             by_q, by_v = (_times(np.swapaxes(x, -1, -2), g) for x in (d.dq, d.dv))
             if flow.passive:

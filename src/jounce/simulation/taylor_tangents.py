@@ -13,7 +13,15 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import AnyArray, Array
-from jounce.derivatives import forward_dynamics_series_derivatives
+from jounce.constraints import (
+    Constraints,
+    constrained_dynamics_series,
+    constrained_dynamics_series_derivatives,
+)
+from jounce.derivatives import (
+    ForwardDynamicsSeriesDerivatives,
+    forward_dynamics_series_derivatives,
+)
 from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.rates import Inputs
@@ -31,7 +39,12 @@ _SPHERICAL = ELEMENTARY.index("spherical")
 
 
 def linearized_taylor(
-    model: Model, states: States, inputs: Inputs, order: int, threads: int
+    model: Model,
+    states: States,
+    inputs: Inputs,
+    order: int,
+    threads: int,
+    constraints: Constraints | None = None,
 ) -> tuple[Array, Array, Array, Array]:
     """Steps of n states under constant forces, and their derivatives.
 
@@ -39,7 +52,7 @@ def linearized_taylor(
         q (n, nq) and v (n, nv) after the step; (n, nv, 2 nv + inputs) derivatives of both, by (dq,
         dv, du).
     """
-    motion, tangent = _motion(model, states, inputs, order, threads)
+    motion, tangent = _motion(model, states, inputs, order, threads, constraints)
     n, m = len(states.q), tangent.shape[-1]
     h = states.dt[:, 0]
     at = kept(model, states.q, states.v)
@@ -55,7 +68,12 @@ def linearized_taylor(
 
 
 def _motion(
-    model: Model, states: States, inputs: Inputs, order: int, threads: int
+    model: Model,
+    states: States,
+    inputs: Inputs,
+    order: int,
+    threads: int,
+    constraints: Constraints | None,
 ) -> tuple[Array, Array]:
     """The rates and their derivatives (n, p + 1, nv), and how they depend on (q, v, u)."""
     n, nv = states.v.shape
@@ -63,9 +81,15 @@ def _motion(
     if states.f_ext is not None:
         wrenches = np.zeros((n, order, *states.f_ext.shape[1:]))
         wrenches[:, 0] = states.f_ext
-    given = model, states.q, states.v, tau, wrenches
-    a = forward_dynamics_series(*given, threads=threads)
-    partial = forward_dynamics_series_derivatives(*given, threads=threads)
+    if constraints is None:
+        given = model, states.q, states.v, tau, wrenches
+        a = forward_dynamics_series(*given, threads=threads)
+        partial = forward_dynamics_series_derivatives(*given, threads=threads)
+    else:
+        held = model, states.q, states.v, tau, constraints, wrenches
+        a = constrained_dynamics_series(*held, threads=threads).a
+        under = constrained_dynamics_series_derivatives(*held, threads=threads)
+        partial = ForwardDynamicsSeriesDerivatives(*under[:3])
     tangent = np.zeros((n, order + 1, nv, 2 * nv + inputs.number))
     tangent[:, 0, :, nv : 2 * nv] = np.eye(nv)
     tangent[:, 1:, :, :nv], tangent[:, 1:, :, nv : 2 * nv] = partial.dq, partial.dv

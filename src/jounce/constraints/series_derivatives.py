@@ -1,0 +1,134 @@
+"""Exact partial derivatives of the time derivatives of constrained dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array, ArrayLike
+from jounce.constraints.constraints import Constraints, constraints_on
+from jounce.derivatives import forward_dynamics_series_derivatives
+from jounce.errors import ArgumentError
+from jounce.model import Model
+from jounce.series import forward_dynamics_series
+
+__all__ = ["ConstrainedDynamicsSeriesDerivatives", "constrained_dynamics_series_derivatives"]
+
+_jvp: Callable[..., Any] = _core.raw(
+    "constrained_series_jvp", "constrained_dynamics_series_derivatives"
+)
+
+
+class ConstrainedDynamicsSeriesDerivatives(NamedTuple):
+    """Derivatives of both results of `constrained_dynamics_series`."""
+
+    a_dq: Array
+    """(..., r+1, nv, nv): [k, i, j] is the derivative of the order k of a[i] along rate j."""
+    a_dv: Array
+    """(..., r+1, nv, nv)."""
+    a_dtau: Array
+    """(..., r+1, nv, r+1, nv): [k, i, l, j] is that by the derivative l of tau[j]."""
+    force_dq: Array
+    """(..., r+1, m, nv)."""
+    force_dv: Array
+    """(..., r+1, m, nv)."""
+    force_dtau: Array
+    """(..., r+1, m, r+1, nv)."""
+
+
+def constrained_dynamics_series_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    constraints: Constraints,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> ConstrainedDynamicsSeriesDerivatives:
+    """Derivatives of `constrained_dynamics_series` with respect to q, v and the derivatives of tau.
+
+    The recursion of the series on dual numbers, as many directions at once as a register holds.
+    Derivatives by q are taken in the tangent space, also in directions that the constraints do not
+    allow: there the accelerations are those of the rows, ``J a + J' v = w'``, wherever (q, v) is.
+
+    Args:
+        model: the robot.
+        q: (..., nq) coordinates, which fulfill the constraints.
+        v: (..., nv) rates, likewise.
+        tau: (..., r+1, nv) generalized forces and their time derivatives.
+        constraints: the constraints; rows may depend on each other if they do so in the same way
+            at all coordinates, as those of planar loops do.
+        f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives, held
+            constant.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        Named tuple (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau).
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or rows that
+            depend on each other in a way that changes with q.
+        SingularError: a joint moves no inertia; it is named.
+
+    Identity: order 0 is `constrained_dynamics_derivatives`; ``a_dtau[..., k, :, k, :]`` is the same
+    for every k, and ``a_dtau[..., k, :, l, :]`` is zero for l > k.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> q, v, tau = dog.poses["standing"], np.zeros(dog.nv), np.zeros((2, dog.nv))
+        >>> d = jc.constrained_dynamics_series_derivatives(dog, q, v, tau, c)
+        >>> d.a_dq.shape, d.force_dtau.shape
+        ((2, 18, 18), (2, 6, 2, 18))
+    """
+    c = constraints_on(model, constraints)
+    if not c.size:
+        d = forward_dynamics_series_derivatives(model, q, v, tau, f_ext, threads=threads)
+        none = d.dq[..., :0, :]
+        return ConstrainedDynamicsSeriesDerivatives(*d, none, none, d.dtau[..., :0, :, :])
+    # the series of the free motion checks the arguments, and has the right shape
+    *lead, orders, n = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads).shape
+    d_a, d_force = _along_all(c, (q, v, tau, f_ext), orders, threads)
+    shapes = ((n, n), (n, n), (n, orders, n))
+    parts = []
+    for x, rows in ((d_a, n), (d_force, c.size)):
+        for part, shape in zip(np.split(x, [n, 2 * n], -1), shapes, strict=True):
+            parts.append(part.reshape(*lead, orders, rows, *shape[1:]))
+    return ConstrainedDynamicsSeriesDerivatives(*parts)
+
+
+def _along_all(
+    c: Constraints, state: tuple[Any, Any, Any, Any], orders: int, threads: int
+) -> tuple[Array, Array]:
+    """Derivatives of a and force by q, v and the rows of tau, (..., orders, nv or m, K)."""
+    n, kept = c.model.nv, c._lasting_rows()
+    directions = np.eye((orders + 2) * n)
+    rows: dict[str, Any] = {
+        name: None if x is None else np.expand_dims(np.asarray(x, float), -1 - axes)
+        for name, x, axes in zip(("q", "v", "tau", "f_ext"), state, (1, 1, 2, 3), strict=True)
+    }
+    found = _jvp(
+        c.model,
+        **rows,
+        a=np.zeros((orders, n)),
+        accelerations=c.wanted_accelerations(orders),
+        table=c.table,
+        prescribed=np.zeros(n, bool),
+        d_q=directions[:, :n],
+        d_v=directions[:, n : 2 * n],
+        d_tau=directions[:, 2 * n :].reshape(-1, orders, n),
+        threads=threads,
+    )
+    rank, (d_a, _, d_force, _) = found[3], found[4:]
+    if np.any(np.asarray(rank) != kept.shape[1]):
+        raise ArgumentError(
+            f"of the {c.size} rows {int(np.min(rank))} are independent here, and the others depend "
+            "on them in a way that changes with q, so that these derivatives are not there"
+        )
+    if kept.shape[1] < c.size:
+        d_force = d_force @ kept @ kept.T  # those of the least norm
+    return np.moveaxis(d_a, -3, -1), np.moveaxis(d_force, -3, -1)
