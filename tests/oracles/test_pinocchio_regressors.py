@@ -53,3 +53,11 @@ def test_numbers_of_base_parameters(name, base, number):
     path = next(path for path in ROBOTS if path.name == name)
     model = real_robots.load_quietly(str(path), base=base)
     assert len(jc.base_parameters(model).columns) == number
+
+
+def test_an_arm_whose_fingers_are_locked_shows_the_arms_base_parameters():
+    path = next(path for path in ROBOTS if path.name == "panda.urdf")
+    model = real_robots.load_quietly(str(path), base="fixed")
+    fingers = {name: 0.01 for name in model.joint_names if "finger" in name}
+    assert len(fingers) == 2
+    assert len(jc.base_parameters(model.lock(fingers)).columns) == 43
