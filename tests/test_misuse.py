@@ -87,6 +87,10 @@ REFUSED = {
         lambda: jc.trajectories.blend_poses([np.eye(4)] * 6, 1.0, extend=np.zeros(2)),
         "extend: expected one of",
     ),
+    "places": (
+        lambda: jc.trajectories.time_optimal_law(MODEL, None, 2**70, effort_rate_limit=1.0),
+        "places: expected an integer from 3",
+    ),
     "failures": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], on_failure=Q), "on_failure"),
     "constants": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], constants=3), "constants"),
     "file": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], file=3), "file must be a path"),

@@ -224,7 +224,7 @@ def time_optimal_law(
 def _places(path: RobotTrajectory, places: ArrayLike) -> Array:
     """Where the limits hold; between given ends with the spacing of a cosine."""
     if not isinstance(places, (list, tuple)) and np.ndim(places) == 0:
-        count = _checks.integer("places", places, 3)
+        count = _checks.integer("places", places, 3, 10**6)
         start, end = path.interval if isinstance(path, RobotTrajectory) else (0.0, 1.0)
         if math.isinf(start) or math.isinf(end):
             raise ArgumentError("places: expected places, since the path has no first and last one")
