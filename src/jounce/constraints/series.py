@@ -35,7 +35,6 @@ _series: Callable[..., Any] = _core.raw("constrained_series", "constrained_dynam
 _hybrid: Callable[..., Any] = _core.raw("constrained_series", "constrained_hybrid_dynamics_series")
 
 
-
 class ConstrainedDynamicsSeries(NamedTuple):
     """What `constrained_dynamics_series` gives.
 
