@@ -60,8 +60,8 @@ struct ConstraintHessian {
 
 }  // namespace
 
-KernelList constrained_series_kernels(Plain) {
-  return differentiable<ConstrainedSeries>({kernel_of<ConstraintHessian>});
+KernelList constrained_series_kernels(Pass) {
+  return differentiable<ConstrainedSeries>(others<ConstraintHessian>());
 }
 
 }  // namespace jounce

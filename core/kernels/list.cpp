@@ -49,6 +49,7 @@ KernelList all_kernels() {
       passive_kernels(duals),
       hessian_kernels(duals),
       series_partials_kernels(duals),
+      constrained_series_kernels(duals),
   });
 }
 

@@ -53,6 +53,7 @@ KernelList simulation_kernels(Duals);
 KernelList passive_kernels(Duals);
 KernelList hessian_kernels(Duals);
 KernelList series_partials_kernels(Duals);
+KernelList constrained_series_kernels(Duals);
 
 // Parts of a list together; the slot of each kernel is its position.
 KernelList numbered(std::initializer_list<KernelList> parts);
