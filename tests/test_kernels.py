@@ -15,6 +15,7 @@ INTERNAL = {
     "taylor_step",
     "check_state",
     "integrate_blocks",
+    "forward_dynamics_by_inertias",
     "forward_dynamics_derivatives_by",
     "frame_wrench",
     "jacobian_first_derivatives",
