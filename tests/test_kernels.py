@@ -16,6 +16,7 @@ INTERNAL = {
     "taylor_step",
     "check_state",
     "integrate_blocks",
+    "forward_dynamics_by_inertias",
     "forward_dynamics_derivatives_by",
     "forward_dynamics_by_inertias",
     "frame_wrench",
