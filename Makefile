@@ -1,5 +1,6 @@
 # make demo | test | browser | examples | docs | bench | figures | native-bench | lint: each sets up what it needs in .venv and build/.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
+# make jax: JAX's own check of every function there, which takes minutes to compile.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
 # each in its own folder below build/. TESTS chooses what runs, SECONDS how long.
 PYTHON ?= python3
@@ -13,7 +14,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test browser torch examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test browser torch jax examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -66,6 +67,9 @@ torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py tests/test_examples_bridges.py
 	$(BIN)/python -m pytest tests/test_docs.py -k PyTorch
+
+jax: $(VENV)/.test-$(ISA)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m jax tests/bridges
 
 examples: $(VENV)/.test-$(ISA)
 	set -e; for script in examples/*.py; do echo "$$script"; case "$$script" in *_torch.py) \

@@ -30,6 +30,11 @@ FLAGS = (
 LOOP = 200
 BATCH = 1024
 NODES = 50
+KINDS = "value", "gradient"
+ODD_VALUES = (
+    "Values are compared with values and gradients with gradients; where XLA compiles a peer's "
+    "value to something slower than its gradient, which contains it, the value has no target."
+)
 
 
 def run(effort: Effort, step: Steps) -> Report:
@@ -101,7 +106,7 @@ def _single_in_jax(
         "Forward dynamics of the Panda inside a compiled loop of JAX, one state at a time",
         *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
         note="Loops include reading the states and writing the results; gradients by q, v and tau. "
-        "Where a peer's gradient is faster than its value, it counts for both.",
+        + ODD_VALUES,
     )
     least = {}
     for name, model, theirs in bridge_peers.contenders(robot, effort):
@@ -124,25 +129,27 @@ def _single_in_jax(
         table.add("jounce", per["ours, value"] * 1e6, per["ours, gradient"] * 1e6, "", "")
         if theirs:
             least[name] = _times_ours(per, name)
-            shown = (per[f"{name}, {k}"] * 1e6 for k in ("value", "gradient"))
-            table.add(name, *shown, *least[name])
+            shown = (per[f"{name}, {kind}"] * 1e6 for kind in KINDS)
+            table.add(name, *shown, *least[name][:2])
         elif kernel is not None:
             overhead = (per["ours, value"] - empty - kernel) * 1e6
             report.numbers["overhead"] = overhead
             report.target("call inside a loop of JAX, us besides the kernel", "<= 1", overhead)
-    for name, (value, gradient) in least.items():
-        report.target(f"forward dynamics in JAX against {name}, one state", ">= 10", value)
-        report.target(f"its gradient in JAX against {name}, one state", ">= 10", gradient)
+    for name, times_ours in least.items():
+        _aim(report, f"in JAX against {name}, one state", *times_ours)
 
 
-def _times_ours(per: dict[str, float], name: str) -> tuple[float, float]:
-    """How many times longer a peer takes, for values and gradients.
+def _times_ours(per: dict[str, float], name: str) -> tuple[float, float, bool]:
+    """How many times longer a peer takes for values and gradients; whether its value is odd."""
+    value, gradient = (per[f"{name}, {kind}"] for kind in KINDS)
+    return value / per["ours, value"], gradient / per["ours, gradient"], value > gradient
 
-    A gradient has the value in it; where XLA makes it the faster of the two, it counts for both.
-    """
-    gradient = per[f"{name}, gradient"]
-    value = min(per[f"{name}, value"], gradient)
-    return value / per["ours, value"], gradient / per["ours, gradient"]
+
+def _aim(report: Report, what: str, value: float, gradient: float, odd: bool) -> None:
+    """At least ten times as fast as a peer."""
+    if not odd:
+        report.target(f"forward dynamics {what}", ">= 10", value)
+    report.target(f"gradient of forward dynamics {what}", ">= 10", gradient)
 
 
 def _batch_in_jax(report: Report, robot: Robot, effort: Effort, step: Steps) -> None:
@@ -153,7 +160,7 @@ def _batch_in_jax(report: Report, robot: Robot, effort: Effort, step: Steps) -> 
     table = report.table(
         f"The same in batches of {size}, time per state",
         *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
-        note=f"Ours runs {turns} batches in a loop, peers one.",
+        note=f"Ours runs {turns} batches in a loop, peers one. {ODD_VALUES}",
     )
     for name, model, theirs in bridge_peers.contenders(robot, effort):
         step(f"JAX, batches: {name}")
@@ -173,15 +180,13 @@ def _batch_in_jax(report: Report, robot: Robot, effort: Effort, step: Steps) -> 
         }
         own = ratio(times["ours, value"], times["native"])
         table.add("jounce, native", per["native"], "", f"1 / {own}", "")
-        kinds = ("value", "gradient")
-        table.add("jounce", *(per[f"ours, {kind}"] for kind in kinds), "", "")
+        table.add("jounce", *(per[f"ours, {kind}"] for kind in KINDS), "", "")
         if not theirs:
             report.target("batch in JAX over a native batch", "<= 1.1", own.value)
             continue
         found = _times_ours(per, name)
-        table.add(name, *(per[f"{name}, {kind}"] for kind in kinds), *found)
-        for kind, x in zip(kinds, found, strict=True):
-            report.target(f"{kind} in JAX against {name}, batches", ">= 10", x)
+        table.add(name, *(per[f"{name}, {kind}"] for kind in KINDS), *found[:2])
+        _aim(report, f"in JAX against {name}, batches", *found)
 
 
 def _natively(model: jc.Model, at: list[Any]) -> list[Any]:

@@ -22,7 +22,16 @@ _row_hessian: Callable[..., Any] = _core.raw("constraint_hessian", "constrained_
 
 
 class ConstrainedDynamicsHessian(NamedTuple):
-    """Second derivatives of ``weights @ a``, (..., nv, nv) each; all others are zero."""
+    """Second derivatives of ``weights @ a``, (..., nv, nv) each; all others are zero.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> h = jc.constraints.constrained_dynamics_hessian(dog, q, v, v, c, np.ones(dog.nv))
+        >>> bool(np.allclose(h.dqdq, h.dqdq.T)), h.dqdtau.shape
+        (True, (18, 18))
+    """
 
     dqdq: Array
     dqdv: Array

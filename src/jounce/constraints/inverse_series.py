@@ -48,7 +48,17 @@ class ConstrainedInverseDynamicsSeries(NamedTuple):
 
 
 class ConstrainedInverseDynamicsSeriesDerivatives(NamedTuple):
-    """Derivatives of both results of `constrained_inverse_dynamics_series`."""
+    """Derivatives of both results of `constrained_inverse_dynamics_series`.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> derivatives = jc.constrained_inverse_dynamics_series_derivatives
+        >>> d = derivatives(dog, q, np.zeros((3, dog.nv)), c, actuated=v == 0)
+        >>> d.tau_dq.shape, d.force_dmotion.shape
+        ((2, 18, 18), (2, 6, 3, 18))
+    """
 
     tau_dq: Array
     """(..., r+1, nv, nv): [k, i, j] is the derivative of the order k of tau[i] along rate j."""

@@ -23,7 +23,16 @@ _jvp: Callable[..., Any] = _core.raw(
 
 
 class ConstrainedDynamicsSeriesDerivatives(NamedTuple):
-    """Derivatives of both results of `constrained_dynamics_series`."""
+    """Derivatives of both results of `constrained_dynamics_series`.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> d = jc.constrained_dynamics_series_derivatives(dog, q, v, np.zeros((2, dog.nv)), c)
+        >>> d.a_dq.shape, d.force_dtau.shape
+        ((2, 18, 18), (2, 6, 2, 18))
+    """
 
     a_dq: Array
     """(..., r+1, nv, nv): [k, i, j] is the derivative of the order k of a[i] along rate j."""

@@ -47,7 +47,17 @@ class ConstrainedStep(NamedTuple):
 
 
 class ConstrainedSecondOrderStep(NamedTuple):
-    """One step under constraints with first and, contracted with weights, second derivatives."""
+    """One step under constraints with first and, contracted with weights, second derivatives.
+
+    Examples:
+        >>> dog = jc.models.quadruped()
+        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
+        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
+        >>> w = np.ones(2 * dog.nv)
+        >>> step = jc.linearize_step(dog, q, v, v, 0.01, constraints=c, weights=w)
+        >>> step.H.shape
+        (48, 48)
+    """
 
     A: Array
     """(..., 2 nv, 2 nv), as in `LinearizedStep`."""
