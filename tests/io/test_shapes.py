@@ -106,6 +106,14 @@ def test_a_missing_mesh_leaves_the_rest():
     assert shapes[1:] == [geometry.Sphere(2)]  # the size of a box around no mesh is unknown
 
 
+def test_what_a_file_says_of_a_mesh_does_not_keep_it_from_loading():
+    pytest.importorskip("mujoco")
+    asset = '<mesh name="lost" file="lost.stl" inertia="odd"/>'
+    geoms = '<geom type="mesh" mesh="lost"/><geom size="2"/>'
+    shapes = [visual.shape for visual in jc.load_mjcf(arm(geoms, asset)).visuals]
+    assert shapes == [geometry.Sphere(2)]
+
+
 def test_a_model_of_mujoco_brings_its_shapes():
     mujoco = pytest.importorskip("mujoco")
     compiled = mujoco.MjModel.from_xml_string(arm('<geom name="ball" size="1"/>'))

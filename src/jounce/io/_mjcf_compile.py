@@ -16,7 +16,7 @@ from jounce.io._mjcf_gate import Mesh, edits, meshes
 from jounce.io._mjcf_tree import Piece, Tree
 from jounce.io._xml import LARGEST
 
-__all__ = ["compile_tree"]
+__all__ = ["compile_tree", "warnings_to"]
 
 # Lengths of actuators would be found by a simulation, whose length the file may choose.
 _NO_SIMULATION = '<compiler><lengthrange mode="none"/></compiler>'
@@ -116,14 +116,14 @@ def _compile(
     remarks: list[str] = []
     text = tree.text(edits(tree, attributes), _NO_SIMULATION)
     try:
-        with _warnings_to(mujoco, remarks):
+        with warnings_to(mujoco, remarks):
             return mujoco.MjModel.from_xml_string(text), remarks
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
         raise _located(tree, str(error)) from None
 
 
 @contextmanager
-def _warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
+def warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
     """Collect MuJoCo's warnings, which otherwise go to the console and to a log file."""
     with _HANDLER:
         before = mujoco.get_mju_user_warning()

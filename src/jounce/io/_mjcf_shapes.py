@@ -11,6 +11,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.io import geometry
+from jounce.io._mjcf_compile import warnings_to
 from jounce.io._mjcf_gate import edits, meshes, stem
 from jounce.io._mjcf_tree import Tree
 
@@ -59,12 +60,20 @@ def _of_compiled(compiled: Any) -> dict[str, MeshFile]:
 
 
 def _of_tree(tree: Tree) -> dict[str, MeshFile]:
-    """Those of a file; scales come from classes of defaults, which MuJoCo's parser knows."""
+    """Those of a file; scales come from classes of defaults, which MuJoCo's parser knows.
+
+    None if it does not take what the file says of its meshes, which the dynamics do not need.
+    """
     import mujoco
 
     paths = {mesh.name: mesh.path for mesh in meshes(tree)}
     out = {}
-    for mesh in mujoco.MjSpec.from_string(tree.text(edits(tree, {}))).meshes:
+    try:
+        with warnings_to(mujoco, []):
+            spec = mujoco.MjSpec.from_string(tree.text(edits(tree, {})))
+    except (ValueError, RuntimeError, mujoco.FatalError):
+        return {}
+    for mesh in spec.meshes:
         name, path = str(mesh.name) or stem(mesh.file), paths.get(str(mesh.name))
         directory, file = tree.folder.base, str(mesh.file) or name
         if path is not None:
