@@ -14,6 +14,8 @@
 // A free root is solved as one 6x6 block.
 #pragma once
 
+#include <algorithm>
+
 #include "jounce/dynamics/base_factor.hpp"
 #include "jounce/spatial/columns.hpp"
 
@@ -58,6 +60,11 @@ struct InverseMassMatrixWork : BaseFactorWork<S> {
 // Decides where branches meet: where there are many pairs of rates for each column that is copied.
 template <class S, class P>
 JOUNCE_INLINE void find_meetings(const Tree<P>& tree, InverseMassMatrixWork<S>& work) {
+  if (tree.depth == tree.n) {  // a chain
+    std::fill_n(work.reach, tree.n, tree.nv);
+    std::fill_n(work.meeting, tree.n, -1);
+    return;
+  }
   int copied = 0;
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
