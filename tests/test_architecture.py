@@ -17,7 +17,8 @@ import jounce as jc
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "core"
 PACKAGE = ROOT / "src" / "jounce"
-MOST_LINES = 480
+MOST_LINES = 470
+"""Of a file, docstrings with their examples not counted."""
 
 CORE_ROOMS = [
     "scalar",
@@ -283,8 +284,23 @@ def test_import_jounce_needs_numpy_alone(python):
 SOURCES = [*CORE_FILES, *BINDING_FILES, *sorted(PACKAGE.rglob("*.py"))]
 
 
+def lines_without_docstrings(path):
+    text = path.read_text(encoding="utf-8")
+    lines = len(text.splitlines())
+    if path.suffix != ".py":
+        return lines
+    for node in ast.walk(ast.parse(text)):
+        first = getattr(node, "body", None)
+        if not isinstance(first, list) or not first or not isinstance(first[0], ast.Expr):
+            continue
+        if isinstance(first[0].value, ast.Constant) and isinstance(first[0].value.value, str):
+            lines -= first[0].end_lineno - first[0].lineno + 1
+    return lines
+
+
 def test_files_stay_short():
-    lengths = {path: len(path.read_text().splitlines()) for path in SOURCES}
+    lengths = {path: lines_without_docstrings(path) for path in SOURCES}
+    assert max(lengths.values()) > 300
     assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
