@@ -18,7 +18,6 @@ INTERNAL = {
     "integrate_blocks",
     "forward_dynamics_by_inertias",
     "forward_dynamics_derivatives_by",
-    "forward_dynamics_by_inertias",
     "frame_wrench",
     "jacobian_first_derivatives",
     "jacobian_second_derivatives",
