@@ -75,9 +75,10 @@ def parameter_derivatives(
         )
     plan = plan_of(function)
     given = plan.by_name("arguments", arguments)
-    parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
+    parameters.require_model(model)
     linear = _LINEAR.get(function)
     if linear is None or not parameters.are_inertial:
+        parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
         return _along_each(function, model, given, parameters, threads)
     return parameters.inertial_changes.times(linear(model, **given, threads=threads))
 

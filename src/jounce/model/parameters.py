@@ -120,7 +120,7 @@ class Parameters:
         known = dict.fromkeys(f"{p.kind} of {p.name}" if p.name else p.kind for p in self.items)
         return f"Parameters({len(self)}: {', '.join(known)})"
 
-    @property
+    @functools.cached_property
     def are_inertial(self) -> bool:
         """Whether all are inertial parameters of bodies, or coordinates of them."""
         return all(p.kind in _INERTIAL or p.kind == "log_cholesky" for p in self.items)
@@ -133,6 +133,10 @@ class Parameters:
     def inertial_changes(self) -> InertialChanges:
         """The same, for what is linear in them."""
         return InertialChanges(self._inertial, all(p.kind in _INERTIAL for p in self.items))
+
+    def require_model(self, model: Model) -> None:
+        """Refuse a model that they are not parameters of."""
+        _require_same(model, self.model)
 
     def model_tangent(self, model: Model, direction: ArrayLike, body: Any = None) -> Array:
         """The change of the model along a direction (..., number), for a kernel.
