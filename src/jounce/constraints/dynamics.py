@@ -43,12 +43,9 @@ class ConstrainedDynamics(NamedTuple):
     """What `constrained_dynamics` gives.
 
     Examples:
-        >>> dog = jc.models.quadruped()
-        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
-        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
-        >>> a, force = jc.constrained_dynamics(dog, q, v, v, c)
-        >>> a.shape, force.shape
-        ((18,), (6,))
+        >>> c = jc.Constraints(jc.models.chain(3), [jc.Weld("body2")])
+        >>> [x.shape for x in jc.constrained_dynamics(c.model, *np.zeros((3, 3)), c)]
+        [(3,), (6,)]
     """
 
     a: Array
@@ -66,14 +63,9 @@ class ConstrainedInverseDynamics(NamedTuple):
     """What `constrained_inverse_dynamics` gives.
 
     Examples:
-        >>> dog = jc.models.quadruped()
-        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
-        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
-        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-        >>> c = jc.Constraints(dog, [jc.Point(foot) for foot in feet])
-        >>> tau, force = jc.constrained_inverse_dynamics(dog, q, v, v, c)
-        >>> bool(np.isclose(force[2::3].sum(), 9.81 * jc.total_mass(dog)))  # the feet carry it
-        True
+        >>> c = jc.Constraints(jc.models.chain(3), [jc.Weld("body2")])
+        >>> [x.shape for x in jc.constrained_inverse_dynamics(c.model, *np.zeros((3, 3)), c)]
+        [(3,), (6,)]
     """
 
     tau: Array
@@ -86,12 +78,8 @@ class Impulse(NamedTuple):
     """What `impulse` gives.
 
     Examples:
-        >>> dog = jc.models.quadruped()
-        >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
-        >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
-        >>> v[5] = -1.0  # falls
-        >>> after, impulse = jc.impulse(dog, q, v, c)
-        >>> bool(np.allclose(c.velocity(q, after), 0, atol=1e-9))
+        >>> c = jc.Constraints(jc.models.chain(3), [jc.Weld("body2")])
+        >>> bool(np.allclose(jc.impulse(c.model, np.zeros(3), np.ones(3), c).v, 0))  # held from now
         True
     """
 
@@ -143,7 +131,6 @@ def constrained_dynamics(
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
-        >>> import jounce as jc
         >>> arm = jc.models.chain(3)
         >>> c = jc.Constraints(arm, [jc.Weld("body2")])
         >>> held = jc.constrained_dynamics(arm, jc.neutral(arm), [0, 0, 0], [1, 2, 3], c)
@@ -235,7 +222,6 @@ def constrained_inverse_dynamics(
         ArgumentError: a wrong shape, bad numbers, or a motion that no actuation gives.
 
     Examples:
-        >>> import jounce as jc, numpy as np
         >>> robot = jc.models.aerial_manipulator()
         >>> c, zero = jc.Constraints(robot, [jc.Weld("B4")]), np.zeros(robot.nv)
         >>> q, joints = jc.neutral(robot), np.arange(robot.nv) >= 6
@@ -451,7 +437,6 @@ def project(
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
-        >>> import jounce as jc
         >>> arm = jc.models.chain(6)
         >>> q = jc.integrate(arm, jc.neutral(arm), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
         >>> c = jc.Constraints(arm, [jc.Coupling({"joint0": 1.0, "joint1": 1.0}, offset=0.5)])

@@ -81,18 +81,13 @@ class Model(_core.Tree, Edits):
         effort_limit: (nv,) largest absolute generalized forces.
         frames: named frames fixed to bodies: bodies, merged links, sites.
         visuals: shapes for the viewer; they play no part in the dynamics.
-        fixed_inertia: (10,) inertial parameters of the links that are fixed to the world, about its
-            origin. They play no part in the dynamics until the model is attached to another.
+        fixed_inertia: (10,) parameters of links fixed to the world, about its origin, for `attach`.
         poses: named configurations, each (nq,), for example of an SRDF file.
         constraints: equalities of the model's file, for `jounce.Constraints`; they act when passed.
         nodes: the elementary joints that the recursions run over.
 
     Examples:
-        >>> arm = jc.models.panda_like()
-        >>> arm.nq, arm.nv, arm.joint_names[0]
-        (7, 7, 'joint1')
-        >>> stiff = arm.lock({"joint7": 0.0})
-        >>> stiff.nv
+        >>> jc.models.panda_like().lock({"joint7": 0.0}).nv
         6
     """
 
@@ -248,7 +243,6 @@ class Model(_core.Tree, Edits):
         """Where the rates of several joints sit in v, a and tau, in the order of the joints.
 
         Examples:
-            >>> import jounce as jc
             >>> jc.models.chain(4).v_indices(["joint3", "joint1"])
             array([3, 1])
         """
