@@ -44,6 +44,7 @@ MODELS = {
     "three branches each": lambda: jc.models.tree(70, 3),
     "all joints of one rate": lambda: jc.models.mixed_tree(1),
     "a chain": lambda: jc.models.chain(9),
+    "branches that meet inside one that is not worth copies": lambda: jc.models.random_tree(10, 2),
 }
 
 
@@ -100,3 +101,16 @@ def test_trees_do_not_know_of_each_other():
     for N in (jc.inverse_mass_matrix(model, q), jc.inverse_mass_matrix(model, q[0])[None]):
         assert np.all(N[:, :first, first:] == 0.0)
         assert np.all(N[:, first:, :first] == 0.0)
+
+
+def test_inverses_of_many_trees():
+    rng = np.random.default_rng(3)
+    for seed in range(60):
+        model = jc.models.random_tree(int(rng.integers(2, 25)), seed)
+        q = np.stack([jc.random_configuration(model, rng) for _ in range(STATES)])
+        M = jc.mass_matrix(model, q)
+        condition = np.linalg.cond(M)[:, None, None]
+        for some in (slice(None), slice(0, 1)):
+            fresh = np.full(M[some].shape, np.nan)
+            N = jc.inverse_mass_matrix(model, q[some], out=fresh)
+            assert (np.abs(N @ M[some] - np.eye(model.nv)) <= 50 * EPS * condition[some]).all()

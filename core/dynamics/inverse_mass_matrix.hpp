@@ -78,6 +78,8 @@ JOUNCE_INLINE void find_meetings(const Tree<P>& tree, InverseMassMatrixWork<S>& 
       const Node<P>& branch = tree.nodes[b];
       pairs += std::ptrdiff_t(branch.v_end - branch.v) * (node.v_end - branch.v_end);
     }
+    // columns beyond the subtree, of branches that meet further inward without copies, go all the way
+    if (work.reach[i] != node.v_end) continue;
     if (pairs <= 2 * columns || copied + columns > work.kCopies * tree.nv) continue;
     work.meeting[i] = copied;
     copied += columns;
