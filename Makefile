@@ -108,8 +108,14 @@ PYTEST_HERE = -m pytest -p no:cacheprovider -x
 # Programs of their own that the tests compile do not know the sanitizers.
 ALONE = --deselect tests/core --ignore tests/test_add_a_kernel.py --ignore tests/test_bench.py --ignore tests/test_bench_programs.py
 
+# CasADi loads libraries in a way that the address sanitizer refuses (RTLD_DEEPBIND), and the sanitizer's own
+# memory breaks tests of limits and of memory that stays.
+NOT_ASAN = --ignore tests/bridges/test_bridge_casadi.py --ignore tests/bridges/test_bridge_casadi_compiled.py \
+  --deselect tests/test_threads.py::test_too_few_threads_are_no_error \
+  --deselect tests/test_threads.py::test_calls_leave_no_memory_behind \
+  --deselect tests/sweeps/test_sweep.py::test_results_beyond_the_memory_go_to_a_file
 asan: $(VENV)/.test-$(ISA)
-	tools/sanitize.sh address $(BIN)/python $(PYTEST_HERE) $(ALONE) $(PYTEST_ARGS) $(TESTS)
+	tools/sanitize.sh address $(BIN)/python $(PYTEST_HERE) $(ALONE) $(NOT_ASAN) $(PYTEST_ARGS) $(TESTS)
 
 tsan: $(VENV)/.test-$(ISA)
 	tools/sanitize.sh thread $(BIN)/python tools/stress.py --seconds $(SECONDS)

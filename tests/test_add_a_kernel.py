@@ -141,7 +141,8 @@ def build(page: list[Step], copy: Path) -> Path:
     march = {"generic": [], "native": ["-march=native"]}.get(isa, [f"-march=x86-64-{isa}"])
     compiler = [
         *(COMPILER, "-std=c++20", "-O0", "-fPIC", "-pthread", *march),
-        *("-fno-strict-aliasing", "-fvisibility=hidden", "-Wno-psabi", "-I", include),
+        *("-fno-strict-aliasing", "-fvisibility=hidden", "-Wno-psabi", "-DJOUNCE_INLINE_LESS"),
+        *("-I", include),
     ]
     duals = copy / "duals.o"
     subprocess.run([*compiler, "-DJOUNCE_DUALS", "-c", *changed, "-o", duals], check=True)
