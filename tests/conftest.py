@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -27,13 +26,6 @@ hypothesis.settings.load_profile("jounce")
 
 HANGS = 3600
 """Seconds after which a child process is given up: not a limit on how long it may take."""
-
-
-def pytest_collection_finish() -> None:
-    """Sixteen thousand tests stay to the end: the garbage collector need not look at them."""
-    gc.collect()
-    gc.freeze()
-
 
 ROBOTS = {
     "arm": lambda: jc.models.chain(6),
