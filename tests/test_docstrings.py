@@ -57,7 +57,7 @@ CASES = [
 ]
 
 
-def run(value: Any) -> None:
+def assert_examples_hold(value: Any) -> None:
     names = {"jc": jc, "np": np, value.__name__: value}
     parser = doctest.DocTestParser()
     test = parser.get_doctest(inspect.cleandoc(value.__doc__), names, value.__name__, None, 0)
@@ -74,7 +74,7 @@ def run(value: Any) -> None:
 def test_examples_of_public_names_run(value: Any) -> None:
     if value.__name__ in NEEDS:
         pytest.importorskip(NEEDS[value.__name__])
-    run(value)
+    assert_examples_hold(value)
 
 
 @pytest.mark.parametrize("room", BRIDGES)
@@ -86,7 +86,7 @@ def test_examples_of_bridges_run(room: str) -> None:
     assert own
     for name, value in own.items():
         assert ">>>" in value.__doc__, name
-        run(value)
+        assert_examples_hold(value)
 
 
 def test_every_public_name_has_an_example() -> None:
