@@ -10,6 +10,7 @@ import pytest
 import jounce as jc
 from jounce.io import geometry
 from jounce.viewer import meshes
+from jounce.viewer.parts import parts_of
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -126,3 +127,14 @@ def test_materials_come_from_the_folder_of_the_mesh_only(tmp_path):
     (other,) = meshes.pieces_of_file(folder / "b.obj", (1.0, 1.0, 1.0))
     assert own.color == (1.0, 0.0, 0.0, 1.0)
     assert other.color != own.color
+
+
+@pytest.mark.parametrize(("place", "shown"), [("", 0), ('pos="0 0 0.3"', 1), ('euler="0 20 0"', 1)])
+def test_the_ground_is_left_out_but_ramps_and_tables_are_not(tmp_path, place, shown):
+    file = tmp_path / "scene.xml"
+    file.write_text(
+        f"""<mujoco><worldbody><geom type="plane" size="0 0 1" {place}/>
+        <body><joint/><geom size="0.1"/></body></worldbody></mujoco>"""
+    )
+    pytest.importorskip("mujoco")
+    assert len(parts_of(jc.load(file))) == 1 + shown

@@ -39,8 +39,8 @@ def parts_of(model: Model, search: Iterable[str | Path] = ()) -> list[Part]:
     """All parts of a robot.
 
     A body whose mesh cannot be read has the ellipsoid of its inertia; a robot without shapes has
-    those of all bodies, and bars from joint to joint. Planes of the world are left out: the page
-    has its own ground.
+    those of all bodies, and bars from joint to joint. A plane where the page has its own ground is
+    left out; ramps and tables are not.
 
     Args:
         model: the robot.
@@ -69,7 +69,11 @@ def parts_of(model: Model, search: Iterable[str | Path] = ()) -> list[Part]:
 
 
 def _is_ground(model: Model, visual: Visual) -> bool:
-    return isinstance(visual.shape, Plane) and model.frames[visual.frame].body < 0
+    frame = model.frames[visual.frame]
+    if not isinstance(visual.shape, Plane) or frame.body >= 0:
+        return False
+    pose = frame.placement @ visual.placement
+    return bool(abs(pose[2, 3]) < 1e-6 and abs(pose[2, 2]) > 1 - 1e-12)
 
 
 def _of_visual(
