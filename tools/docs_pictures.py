@@ -120,10 +120,10 @@ def _browser() -> Any:
 
 
 def _save(name: str, picture: Any) -> None:
-    """Write a picture with 256 colors, a fraction of the size."""
+    """Write a picture; steps of four in each color are not seen, and pack better."""
     from PIL import Image
 
-    image = Image.fromarray(picture).quantize(256, dither=Image.Dither.NONE)
+    image = Image.fromarray((picture & 0xFC) | (picture >> 6))
     image.save(IMAGES / name, optimize=True)
     print(f"wrote {IMAGES / name}, {(IMAGES / name).stat().st_size / 1e3:.0f} kB")
 
