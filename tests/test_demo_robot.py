@@ -44,10 +44,3 @@ def test_the_ground_pushes_under_the_soles(motion):
     assert motion.pressure[:, 0].min() > -0.08
     assert motion.pressure[:, 0].max() < 0.15
     assert np.abs(motion.pressure[:, 1]).max() < 1e-6
-
-
-def test_it_is_drawn_and_played(motion, tmp_path):
-    pytest.importorskip("viser")
-    pytest.importorskip("matplotlib")
-    assert robot.draw(motion, tmp_path / "robot.png", 40).read_bytes()[:4] == b"\x89PNG"
-    assert "__VISER_EMBED_DATA__" in robot.play(motion, tmp_path / "robot.html").read_text()

@@ -53,6 +53,8 @@ def test_demo_returns_the_input_and_draws(
     figures = {"fig3a_motion.png", "fig3b_forces.png", "fig4_scaling.png", "robot.png"}
     assert names.keys() == figures | {"robot.html"}
     assert min(names.values()) > 20_000
+    assert (out / "robot.png").read_bytes()[:4] == b"\x89PNG"
+    assert "__VISER_EMBED_DATA__" in (out / "robot.html").read_text()
 
 
 def test_round_trip_is_as_exact_as_the_forces_allow():
