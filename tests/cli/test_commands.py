@@ -70,13 +70,26 @@ def test_a_file_of_many_states_comes_back(model, tmp_path, capsys, suffix):
     assert "the first of 3 states" in captured.out
     q, v, a = random_inputs(model, "q", "v", "a", seed=5, lead=(3,))
     expected = jc.inverse_dynamics(model, q, v, a)
-    if suffix == "mat":
-        from scipy.io import loadmat
+    for name, values in {"q": q, "v": v, "a": a, "tau": expected}.items():
+        if suffix == "mat":
+            from scipy.io import loadmat
 
-        np.testing.assert_array_equal(loadmat(file)["tau"], expected)
-    else:
-        np.testing.assert_array_equal(_common.read_numbers(str(file), "tau"), expected)
+            np.testing.assert_array_equal(loadmat(file)[name], values)
+        else:
+            np.testing.assert_array_equal(_common.read_numbers(str(file), name), values)
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("command", ["id", "fd", "series", "linearize"])
+def test_random_inputs_are_told(command, answer, capsys):
+    """In JSON, and the coordinates of the first state in a table."""
+    found = answer(command, ROBOT, "--q", "random", "--v", "random")
+    assert {"q", "v"} < found.keys()
+    capsys.readouterr()
+    assert cli.main([command, ROBOT, "--q", "random", "--v", "random"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("coordinate")
+    assert f"{found['q'][0]:.6g}" in printed
 
 
 def test_columns_of_a_table_are_named_after_joints(model, tmp_path, capsys):

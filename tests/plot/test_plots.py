@@ -10,7 +10,7 @@ import pytest
 
 import jounce as jc
 from jounce import plot
-from jounce.plot.columns import MOST_IN_PANEL, limbs
+from jounce.plot.columns import MOST_IN_PANEL, limbs, motion_columns
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -103,6 +103,11 @@ def test_limbs_hold_every_joint_once_and_few_at_a_time(real, all_joints):
         single = np.flatnonzero(nodes.kind < 3)
         assert sorted(k for limb in found for k in limb) == list(single)
         assert max(map(len, found)) <= MOST_IN_PANEL
+
+
+def test_panels_have_different_titles(real):
+    titles = [column.title for column in motion_columns(real)]
+    assert len(set(titles)) == len(titles)
 
 
 def test_limbs_are_those_that_people_see():

@@ -22,7 +22,7 @@ from jounce.cli._common import (
 from jounce.cli._output import Result, Table, add_output, deliver
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.model.labels import rate_names, rate_units
+from jounce.model.labels import coordinate_names, rate_names, rate_units
 from jounce.simulation.methods import METHODS
 
 __all__ = ["add_commands"]
@@ -109,7 +109,7 @@ def _inverse(options: argparse.Namespace) -> int:
     q, v, a = (read_state(options, model, name) for name in ("q", "v", "a"))
     tau = jounce.inverse_dynamics(model, q, v, a, threads=options.threads)
     units = [unit.force for unit in rate_units(model)]
-    _deliver_rates(options, model, {"v": v, "a": a}, {"tau": tau}, units)
+    _deliver_rates(options, model, {"q": q, "v": v, "a": a}, {"tau": tau}, units)
     return OK
 
 
@@ -118,7 +118,7 @@ def _forward(options: argparse.Namespace) -> int:
     q, v, tau = (read_state(options, model, name) for name in ("q", "v", "tau"))
     a = jounce.forward_dynamics(model, q, v, tau, threads=options.threads)
     units = [f"{unit.rate}²" for unit in rate_units(model)]
-    _deliver_rates(options, model, {"v": v, "tau": tau}, {"a": a}, units)
+    _deliver_rates(options, model, {"q": q, "v": v, "tau": tau}, {"a": a}, units)
     return OK
 
 
@@ -135,14 +135,36 @@ def _deliver_rates(
     shown = {
         name: np.broadcast_to(x, (*lead, model.nv)).reshape(-1, model.nv)[:1]
         for name, x in {**inputs, **outputs}.items()
+        if name != "q"
     }
     rows = [
         [name, *(f"{x[0, k]:.6g}" if len(x) else "-" for x in shown.values()), units[k]]
         for k, name in enumerate(names)
     ]
     title = _first_of(lead)
-    results = {name: Result(x, names) for name, x in outputs.items()}
-    deliver(options, results, [Table(["rate", *shown, "unit"], rows, title)])
+    results = {**_inputs(model, inputs), **{name: Result(x, names) for name, x in outputs.items()}}
+    tables = [
+        *_coordinates(options, model, inputs["q"]),
+        Table(["rate", *shown, "unit"], rows, title),
+    ]
+    deliver(options, results, tables)
+
+
+def _inputs(model: Model, inputs: dict[str, Array]) -> dict[str, Result]:
+    """What was given goes with the results: it may be random, or come from elsewhere."""
+    names = {"q": coordinate_names(model)}
+    return {name: Result(x, names.get(name, rate_names(model))) for name, x in inputs.items()}
+
+
+def _coordinates(options: argparse.Namespace, model: Model, q: Array) -> list[Table]:
+    """The coordinates of the first state, unless they are the neutral ones."""
+    if options.q == "neutral" or not q.size:
+        return []
+    first = q.reshape(-1, model.nq)[0]
+    rows = [
+        [name, f"{x:.6g}"] for name, x in zip(coordinate_names(model), first.tolist(), strict=True)
+    ]
+    return [Table(["coordinate", "q"], rows, _first_of(q.shape[:-1]))]
 
 
 def _first_of(lead: tuple[int, ...]) -> str:
@@ -169,7 +191,9 @@ def _series(options: argparse.Namespace) -> int:
     rows = [[rate, *(f"{x:.6g}" for x in one[:, :, k].ravel())] for k, rate in enumerate(names)]
     labels = [f"{k},{rate}" for k in range(order + 1) for rate in names]
     table = Table(heads, rows if len(one) else [], _first_of(lead))
-    deliver(options, {name: Result(out, labels, 2)}, [table])
+    told = {"tau" if options.forward else "a": Result(given, labels, 2)}
+    results = {**_inputs(model, {"q": q, "v": v}), **told, name: Result(out, labels, 2)}
+    deliver(options, results, [*_coordinates(options, model, q), table])
     return OK
 
 
@@ -204,6 +228,7 @@ def _linearize(options: argparse.Namespace) -> int:
     A, B = found.A, found.B
     states = [f"{part}{name}" for part in ("dq ", "dv ") for name in rate_names(model)]
     results = {
+        **_inputs(model, {"q": q, "v": v, "tau": tau}),
         "A": Result(A, [f"{a},{b}" for a in states for b in states], 2),
         "B": Result(B, [f"{a},{k}" for a in states for k in range(B.shape[-1])], 2),
     }
@@ -213,5 +238,6 @@ def _linearize(options: argparse.Namespace) -> int:
     rows = [[f"{x.real:.6g}", f"{x.imag:.6g}", f"{abs(x):.6g}"] for x in values]
     shapes = f"A {A.shape}, B {B.shape}; eigenvalues of A"
     title = "; ".join(filter(None, [shapes, _first_of(A.shape[:-2])]))
-    deliver(options, results, [Table(["real", "imaginary", "size"], rows, title, left=0)])
+    eigenvalues = Table(["real", "imaginary", "size"], rows, title, left=0)
+    deliver(options, results, [*_coordinates(options, model, q), eigenvalues])
     return OK

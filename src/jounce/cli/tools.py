@@ -54,8 +54,9 @@ def add_commands(commands: Commands) -> None:
 def _add_demo(commands: Commands) -> None:
     demo = commands.add_parser(
         "demo",
-        help="fly the aerial manipulator of the paper: tables and figures",
-        description="Reproduce Sec. 7 of Ali, Gabellieri, Franchi (2026): forces and their time "
+        help="a humanoid that moves, and the experiment of a paper, in figures",
+        description="A humanoid squats: robot.png, and robot.html, which plays the motion in any "
+        "browser. Then reproduce Sec. 7 of Ali, Gabellieri, Franchi (2026): forces and their time "
         "derivatives along a trajectory, the motion recovered from them, and how the time per "
         "call grows. Prints tables, writes figures; takes about half a minute. Needs the extra "
         "'cli'.",

@@ -123,16 +123,17 @@ def _columns(
                 title = f"{model.joint_names[joint]}: {own} {what}, {parts[half]} part"
                 index = range(start + 3 * half, start + 3 * half + 3)
                 out.append(Column(title, symbols[half], units[half], index, "xyz"))
-    names = rate_names(model)
+    names, parts_of_limbs = rate_names(model), []
     for limb in limbs(model):
         for half, slides in enumerate((False, True)):
             chosen = [k for k in limb if (ELEMENTARY[nodes.kind[k]] == "prismatic") is slides]
             if chosen:
-                rates = [int(nodes.v_index[k]) for k in chosen]
-                labels = [names[rate] for rate in rates]
-                title = f"{_common_name(labels)} ({('turning', 'sliding')[half]})"
-                limits = _limits(model, chosen, what)
-                out.append(Column(title, symbols[2], units[half], rates, labels, limits))
+                parts_of_limbs.append((half, chosen, [names[nodes.v_index[k]] for k in chosen]))
+    titles = _titles([labels for _, _, labels in parts_of_limbs])
+    for (half, chosen, labels), title in zip(parts_of_limbs, titles, strict=True):
+        rates = [int(nodes.v_index[k]) for k in chosen]
+        how, limits = ("turning", "sliding")[half], _limits(model, chosen, what)
+        out.append(Column(f"{title} ({how})", symbols[2], units[half], rates, labels, limits))
     return out
 
 
@@ -143,6 +144,15 @@ def _limits(model: Model, chosen: Sequence[int], what: str) -> list[Array | None
         return [np.array([-model.effort_limit[v], model.effort_limit[v]])]
     rates = np.array([-model.velocity_limit[v], model.velocity_limit[v]])
     return [np.array([model.lower[q], model.upper[q]]), rates]
+
+
+def _titles(groups: Sequence[Sequence[str]]) -> list[str]:
+    """A name for each group of joints: what their names share, where no other group shares it."""
+    common = [_common_name(labels) for labels in groups]
+    return [
+        name if common.count(name) == 1 else f"{labels[0]} to {labels[-1]}"
+        for name, labels in zip(common, groups, strict=True)
+    ]
 
 
 def _common_name(labels: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from jounce._types import Array
 from jounce.dynamics import kinetic_energy, potential_energy
 from jounce.kinematics import center_of_mass
-from jounce.model.labels import rate_names
+from jounce.model.labels import rate_names, rate_units
 from jounce.plot.columns import limbs
 from jounce.viewer.motions import Shown
 
@@ -45,15 +45,18 @@ def curves_of(motion: Shown, torques: Array) -> list[Curves]:
     model, t, q, v, _ = Shown(motion.model, *(array[keep] for array in motion[1:]))
     tau = torques[keep]
     found: list[Curves] = []
-    nodes, names = model.coordinates, rate_names(model)
+    nodes, names, units = model.coordinates, rate_names(model), rate_units(model)
     for limb in limbs(model):
         labels = tuple(names[k] for k in nodes.v_index[limb])
         where = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
         at_q, at_v = nodes.q_index[limb], nodes.v_index[limb]
+        ways = (
+            " or ".join(dict.fromkeys(way)) for way in zip(*(units[k] for k in at_v), strict=True)
+        )
+        lines = {"positions": q[:, at_q], "rates": v[:, at_v], "torques": tau[:, at_v]}
         found += [
-            Curves(f"positions, {where}", "rad or m", t, q[:, at_q].T, labels),
-            Curves(f"rates, {where}", "rad/s or m/s", t, v[:, at_v].T, labels),
-            Curves(f"torques, {where}", "N m or N", t, tau[:, at_v].T, labels),
+            Curves(f"{what}, {where}", unit, t, of.T, labels)
+            for (what, of), unit in zip(lines.items(), ways, strict=True)
         ]
     energies = kinetic_energy(model, q, v), potential_energy(model, q)
     both = np.array([*energies, energies[0] + energies[1]])
