@@ -34,9 +34,8 @@ def ours(model: jc.Model) -> Dynamics:
     return lambda q, v, tau: jjax.forward_dynamics(model, q, v, tau)
 
 
-def contenders(robot: Robot, effort: Effort) -> Iterator[tuple[str, jc.Model, Dynamics | None]]:
-    """Name, model and forward dynamics of one state: nobody, then each peer in JAX."""
-    yield "nobody", robot.model, None
+def contenders(robot: Robot, effort: Effort) -> Iterator[tuple[str, jc.Model, Dynamics]]:
+    """Name, model and forward dynamics of one state, of each peer in JAX that is installed."""
     if effort.tiny:  # they take a minute to compile
         return
     if importlib.util.find_spec("mujoco.mjx"):

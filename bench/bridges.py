@@ -3,8 +3,9 @@
 What a call costs besides its kernel is measured where it is used: inside a compiled loop (`scan` of
 JAX, a graph of CasADi), less the same loop without the call, less the kernel through the C entry
 point, which a compiled program runs. PyTorch has no such loop: there it is the call less that of
-the package. Peers in JAX (MJX, frax) run in the same loops, in 64 bits, on one thread, with the XLA
-flags that frax asks for; MJX runs the smooth dynamics alone (no contacts, limits, actuators).
+the package. Peers in JAX (`pip install frax mujoco-mjx`) run in the same loops, in 64 bits, on one
+thread, with the XLA flags that frax asks for; MJX runs the smooth dynamics alone (no contacts,
+limits, actuators).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 import jounce as jc
 from bench import bridge_peers, compiled, robots
-from bench.report import Report, Steps
+from bench.report import Report, Steps, Table
 from bench.robots import Robot
 from bench.timing import Call, Effort, Timing, measure, ratio
 
@@ -29,6 +30,7 @@ FLAGS = (
 )
 LOOP = 200
 BATCH = 1024
+TURNS = 8
 NODES = 50
 KINDS = "value", "gradient"
 ODD_VALUES = (
@@ -100,43 +102,64 @@ def _gradient(function: Any) -> Any:
 def _single_in_jax(
     report: Report, robot: Robot, effort: Effort, step: Steps, kernel: float | None
 ) -> None:
-    import jax.numpy as jnp
-
+    step("JAX, one by one")
+    _overhead_in_jax(report, robot.model, effort, kernel)
     table = report.table(
         "Forward dynamics of the Panda inside a compiled loop of JAX, one state at a time",
         *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
-        note="Loops include reading the states and writing the results; gradients by q, v and tau. "
-        + ODD_VALUES,
+        note="States are vectors (q, v, tau), gradients too. Loops include reading the states and "
+        f"writing the results. {ODD_VALUES}",
     )
-    least = {}
     for name, model, theirs in bridge_peers.contenders(robot, effort):
         step(f"JAX, one by one: {name}")
-        at = bridge_peers.states(model, LOOP)
-        arrays = [jnp.asarray(x) for x in at]
-        ours = bridge_peers.ours(model)
-        expected = jc.forward_dynamics(model, *at)
-        by = jc.vjp(jc.forward_dynamics, model, tuple(at), np.ones((LOOP, model.nv)))
-        calls = {"empty": Call(_scan(lambda q, v, tau: tau), arrays)}
-        for who, function in (("ours", ours), *(((name, theirs),) if theirs else ())):
-            calls[f"{who}, value"] = Call(_scan(function), arrays)
-            calls[f"{who}, gradient"] = Call(_scan(_gradient(function)), arrays)
-            robots.check(f"{who} in JAX", calls[f"{who}, value"](), expected, 1e-9)
-            robots.check(f"{who} in JAX, by q", calls[f"{who}, gradient"]()[0], by.q, 1e-7)
+        calls = _single_beside_peer(name, model, theirs)
         times = measure(calls, effort)
         report.keep(f"jax/single/{name}", times)
-        empty = times["empty"].best / LOOP
-        per = {key: timing.best / LOOP for key, timing in times.items()}
-        table.add("jounce", per["ours, value"] * 1e6, per["ours, gradient"] * 1e6, "", "")
-        if theirs:
-            least[name] = _times_ours(per, name)
-            shown = (per[f"{name}, {kind}"] * 1e6 for kind in KINDS)
-            table.add(name, *shown, *least[name][:2])
-        elif kernel is not None:
-            overhead = (per["ours, value"] - empty - kernel) * 1e6
-            report.numbers["overhead"] = overhead
-            report.target("call inside a loop of JAX, us besides the kernel", "<= 1", overhead)
-    for name, times_ours in least.items():
-        _aim(report, f"in JAX against {name}, one state", *times_ours)
+        per = {key: timing.best * 1e6 / LOOP for key, timing in times.items()}
+        found = _times_ours(per, name)
+        table.add("jounce", *(per[f"ours, {kind}"] for kind in KINDS), "", "")
+        table.add(name, *(per[f"{name}, {kind}"] for kind in KINDS), *found[:2])
+        _aim(report, f"in JAX against {name}, one state", *found)
+
+
+def _overhead_in_jax(report: Report, model: jc.Model, effort: Effort, kernel: float | None) -> None:
+    """A call inside a loop, less the loop and the kernel."""
+    import jax.numpy as jnp
+
+    arrays = [jnp.asarray(x) for x in bridge_peers.states(model, LOOP)]
+    calls = {
+        "empty": Call(_scan(lambda q, v, tau: tau), arrays),
+        "ours": Call(_scan(bridge_peers.ours(model)), arrays),
+    }
+    times = measure(calls, effort)
+    report.keep("jax/overhead", times)
+    if kernel is not None:
+        overhead = ((times["ours"].best - times["empty"].best) / LOOP - kernel) * 1e6
+        report.numbers["overhead"] = overhead
+        report.target("call inside a loop of JAX, us besides the kernel", "<= 1", overhead)
+
+
+def _single_beside_peer(name: str, model: jc.Model, theirs: Any) -> dict[str, Call]:
+    """Loops over states as vectors; XLA runs loops of many small steps by a slower executor."""
+    import jax
+    import jax.numpy as jnp
+
+    at, n = bridge_peers.states(model, LOOP), model.nv
+    x = jnp.asarray(np.concatenate(at, -1))
+    expected = jc.forward_dynamics(model, *at)
+    by = jc.vjp(jc.forward_dynamics, model, tuple(at), np.ones((LOOP, n)))
+    calls = {}
+    for who, function in (("ours", bridge_peers.ours(model)), (name, theirs)):
+
+        def of_vector(x: Any, function: Any = function) -> Any:
+            return function(x[:n], x[n : 2 * n], x[2 * n :])
+
+        gradient = jax.grad(lambda x, f=of_vector: f(x).sum())
+        calls[f"{who}, value"] = Call(_scan(of_vector), (x,))
+        calls[f"{who}, gradient"] = Call(_scan(gradient), (x,))
+        robots.check(f"{who} in JAX", calls[f"{who}, value"](), expected, 1e-9)
+        robots.check(f"{who} in JAX, by q", calls[f"{who}, gradient"]()[:, :n], by.q, 1e-7)
+    return calls
 
 
 def _times_ours(per: dict[str, float], name: str) -> tuple[float, float, bool]:
@@ -153,40 +176,95 @@ def _aim(report: Report, what: str, value: float, gradient: float, odd: bool) ->
 
 
 def _batch_in_jax(report: Report, robot: Robot, effort: Effort, step: Steps) -> None:
-    import jax
-    import jax.numpy as jnp
-
-    size, turns = effort.pick(BATCH, BATCH, 8), 8
+    size = effort.pick(BATCH, BATCH, 8)
+    step("JAX, batches beside native ones")
+    _batch_beside_native(report, robot.model, size, effort)
     table = report.table(
-        f"The same in batches of {size}, time per state",
+        f"Batches of {size} in a loop over stacked ones, time per state",
         *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
-        note=f"Ours runs {turns} batches in a loop, peers one. {ODD_VALUES}",
+        note=f"Ours runs {TURNS} batches in a loop, peers one. {ODD_VALUES}",
     )
     for name, model, theirs in bridge_peers.contenders(robot, effort):
         step(f"JAX, batches: {name}")
-        at = [np.reshape(x, (turns, size, -1)) for x in bridge_peers.states(model, turns * size)]
-        arrays, ours = [jnp.asarray(x) for x in at], bridge_peers.ours(model)
-        calls = {"native": Call(_natively, (model, at))}
-        peers = ((name, jax.vmap(theirs), 1),) if theirs else ()
-        for who, function, n in (("ours", ours, turns), *peers):
-            some = [x[:n] for x in arrays]
-            calls[f"{who}, value"] = Call(_scan(function), some)
-            calls[f"{who}, gradient"] = Call(_scan(_gradient(function)), some)
-        times = measure(calls, effort)
-        report.keep(f"jax/batch/{name}", times)
-        per = {
-            key: timing.best * 1e6 / (size * (1 if key.startswith(name) else turns))
-            for key, timing in times.items()
-        }
-        own = ratio(times["ours, value"], times["native"])
-        table.add("jounce, native", per["native"], "", f"1 / {own}", "")
-        table.add("jounce", *(per[f"ours, {kind}"] for kind in KINDS), "", "")
-        if not theirs:
-            report.target("batch in JAX over a native batch", "<= 1.1", own.value)
-            continue
-        found = _times_ours(per, name)
-        table.add(name, *(per[f"{name}, {kind}"] for kind in KINDS), *found[:2])
-        _aim(report, f"in JAX against {name}, batches", *found)
+        _batch_beside_peer(report, table, name, model, theirs, size, effort)
+
+
+def _batch_beside_native(report: Report, model: jc.Model, size: int, effort: Effort) -> None:
+    """Batches in `jit`, and one after the other in `scan`: of results, and of slices."""
+    import jax
+    import jax.numpy as jnp
+
+    at = [np.reshape(x, (TURNS, size, -1)) for x in bridge_peers.states(model, TURNS * size)]
+    arrays, ours = [jnp.asarray(x) for x in at], bridge_peers.ours(model)
+    firsts, single = [x[0] for x in at], jax.jit(ours)
+
+    def chain(q: Any, v: Any, tau: Any) -> Any:
+        return jax.lax.scan(lambda tau, _: (ours(q, v, tau), None), tau, length=TURNS)[0]
+
+    def native_chain() -> Any:
+        q, v, tau = firsts
+        for _ in range(TURNS):
+            tau = jc.forward_dynamics(model, q, v, tau)
+        return tau
+
+    one, many = [x[0] for x in arrays], jax.jit(chain)
+    robots.check("JAX, batches in scan", many(*one), native_chain(), 1e-9)
+    calls = {
+        "one call": Call(jc.forward_dynamics, (model, *firsts), keep=True),
+        "in jit": Call(lambda: jax.block_until_ready(single(*one)), keep=True),
+        "calls of results": Call(native_chain),
+        "scan of results": Call(lambda: jax.block_until_ready(many(*one))),
+        "calls of slices": Call(_natively, (model, at)),
+        "scan of slices": Call(_scan(ours), arrays),
+        "scan of slices, their sum alone": Call(_scan(lambda q, v, tau: q + v + tau), arrays),
+    }
+    times = measure(calls, effort)
+    report.keep("jax/native", times)
+    table = report.table(
+        f"Forward dynamics of the Panda, batches of {size}, time per state",
+        *("how", "native, us", "JAX, us", "ratio"),
+        note="Results: a batch takes what the last one gave. Slices: batches are parts of one "
+        "array, which XLA copies before it uses them; the last row is that alone.",
+    )
+    pairs = ("one call", "in jit"), ("calls of results", "scan of results")
+    for native, here in (*pairs, ("calls of slices", "scan of slices")):
+        own, per = ratio(times[here], times[native]), size * (1 if here == "in jit" else TURNS)
+        table.add(here, *(times[k].best * 1e6 / per for k in (native, here)), own)
+        if (native, here) in pairs:
+            report.target(f"batch of JAX, {here}, over a native batch", "<= 1.1", own.value)
+    copies = "scan of slices, their sum alone"
+    table.add(copies, "", times[copies].best * 1e6 / (size * TURNS), "")
+
+
+def _batch_beside_peer(
+    report: Report,
+    table: Table,
+    name: str,
+    model: jc.Model,
+    theirs: Any,
+    size: int,
+    effort: Effort,
+) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    at = [np.reshape(x, (TURNS, size, -1)) for x in bridge_peers.states(model, TURNS * size)]
+    arrays, ours = [jnp.asarray(x) for x in at], bridge_peers.ours(model)
+    calls = {}
+    for who, function, n in (("ours", ours, TURNS), (name, jax.vmap(theirs), 1)):
+        some = [x[:n] for x in arrays]
+        calls[f"{who}, value"] = Call(_scan(function), some)
+        calls[f"{who}, gradient"] = Call(_scan(_gradient(function)), some)
+    times = measure(calls, effort)
+    report.keep(f"jax/batch/{name}", times)
+    per = {
+        key: timing.best * 1e6 / (size * (1 if key.startswith(name) else TURNS))
+        for key, timing in times.items()
+    }
+    table.add("jounce", *(per[f"ours, {kind}"] for kind in KINDS), "", "")
+    found = _times_ours(per, name)
+    table.add(name, *(per[f"{name}, {kind}"] for kind in KINDS), *found[:2])
+    _aim(report, f"in JAX against {name}, batches", *found)
 
 
 def _natively(model: jc.Model, at: list[Any]) -> list[Any]:

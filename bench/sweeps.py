@@ -37,14 +37,16 @@ def dask(effort: Effort) -> Iterator[Any]:
         yield made.executor._client
 
 
-def best(function: Callable[[], Any], rounds: int) -> tuple[float, Any]:
-    """Least time of some calls, and the last result."""
-    seconds = []
+def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, tuple[float, Any]]:
+    """Least time of each way, and its last result; all of them in each round."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    results = {}
     for _ in range(rounds):
-        begin = time.perf_counter()
-        result = function()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds), result
+        for name, way in ways.items():
+            begin = time.perf_counter()
+            results[name] = way()
+            seconds[name].append(time.perf_counter() - begin)
+    return {name: (min(seconds[name]), results[name]) for name in ways}
 
 
 def run(effort: Effort, step: Steps) -> Report:
@@ -56,14 +58,13 @@ def run(effort: Effort, step: Steps) -> Report:
     arrays = {"q0": jc.random_configuration(model, rng, states)}
     arrays["v0"] = rng.standard_normal((states, model.nv))
     constants = {"tau": np.zeros((STEPS, model.nv)), "dt": 1e-3, "every": STEPS}
-    rounds = effort.pick(5, 2, 1)
+    rounds = effort.pick(9, 2, 1)
 
     def sweep(executor: Any, some: slice = slice(None)) -> Any:
         chosen = {name: array[some] for name, array in arrays.items()}
         return jc.sweep(jc.rollout, model, chosen, executor, constants=constants, workers=WORKERS)
 
     with mock.patch.object(_chunks, "TASK_SECONDS", TASK), dask(effort) as client:
-        step("rollouts on threads")
         ways: dict[str, Callable[[], Any]] = {
             f"one call, {WORKERS} threads": lambda: jc.rollout(
                 model, **arrays, **constants, threads=WORKERS
@@ -73,10 +74,8 @@ def run(effort: Effort, step: Steps) -> Report:
         if client is not None:
             sweep(client, slice(0, 64))
             ways[f"sweep on {WORKERS} workers of Dask"] = lambda: sweep(client)
-        found = {}
-        for name, way in ways.items():
-            step(name)
-            found[name] = best(way, rounds)
+        step(", ".join(ways))
+        found = in_turns(ways, rounds)
     _tell(report, found, states)
     return report
 

@@ -131,6 +131,39 @@ def test_both_modes_and_the_hessian_are_the_packages_own(model):
     assert close(hessian[1][1], expected.dvdv, 2**16 * EPS)
 
 
+def test_gradients_form_no_partial_derivatives_and_sum_what_is_shared(model):
+    at, single = state(model, 4), state(model, seed=3)
+    given = at.q, single.v, at.a, at.f_ext
+
+    def work(v, a, f_ext):
+        return jjax.inverse_dynamics(model, at.q, v, a, f_ext).sum()
+
+    compiled = jax.jit(jax.grad(work, (0, 1, 2))).lower(*given[1:]).compile()
+    by = jc.vjp(jc.inverse_dynamics, model, given, np.ones((4, model.nv)))
+    for found, expected in zip(compiled(*given[1:]), (by.v.sum(0), by.a, by.f_ext), strict=True):
+        assert close(found, expected, 2**12 * EPS)
+    assert "f64[4,11,11]" not in compiled.as_text()
+
+
+def test_mapped_gradients_and_jacobians_of_both_modes_are_the_packages_own(model):
+    at, single, w = state(model, 3), state(model, seed=3), np.linspace(-1, 1, model.nv)
+
+    def run(q, v, tau):
+        return jjax.forward_dynamics(model, q, v, tau)
+
+    def everything(q, v, tau):
+        shared = jax.vmap(jax.grad(lambda tau, q: w @ run(q, v, tau)), (0, 0))(tau, q)
+        ways = jax.jacrev(run, 1), jax.jacfwd(run, 1)
+        return shared, [jax.vmap(way, (0, None, 0))(q, v, tau) for way in ways]
+
+    shared, jacobians = jax.jit(everything)(at.q, single.v, at.tau)
+    given = at.q, single.v, at.tau
+    assert close(shared, jc.vjp(jc.forward_dynamics, model, given, w).tau, 2**12 * EPS)
+    expected = jc.forward_dynamics_derivatives(model, *given).dv
+    for found in jacobians:
+        assert close(found, expected, 2**12 * EPS)
+
+
 def test_gradients_by_components_pass_jaxs_own_check(model):
     from jax.test_util import check_grads
 

@@ -32,11 +32,14 @@ def tensors(name, at, grad=False):
 
 @pytest.mark.parametrize("name", list(functions()))
 def test_values_are_those_of_the_package(model, name):
-    at = state(model, 3)
-    found = getattr(jtorch, name)(model, **tensors(name, at), **options(name, model))
+    at, function = state(model, 3), getattr(jtorch, name)
+    given = {**tensors(name, at), **options(name, model)}
+    in_order = [given[x] for x in functions()[name].names]
     expected = getattr(jc, name)(model, **arguments(name, at), **options(name, model))
-    for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
-        assert np.array_equal(one.numpy(), other)
+    ways = function(model, **given), *(function(model, *in_order) for _ in range(2))
+    for found in ways:  # the last on the shortest way
+        for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
+            assert np.array_equal(one.numpy(), other)
 
 
 @pytest.mark.parametrize("name", list(functions()))
@@ -96,6 +99,17 @@ def test_vmap_is_a_batch_and_shared_arguments_get_summed_gradients(model):
     jtorch.forward_dynamics(model, q, v, tau).sum().backward()
     by = jc.vjp(jc.forward_dynamics, model, (at.q, single.v, at.tau), w)
     assert close(v.grad.numpy(), by.v.sum(0), 2**12 * EPS)
+
+
+def test_plain_tensors_are_the_packages_own_call(model):
+    at = state(model, 3)
+    q, v, a = (torch.tensor(x) for x in (at.q, at.v, at.a))
+    for _ in range(2):
+        partials = jtorch.inverse_dynamics_derivatives(model, q, v, a)
+        assert isinstance(partials, jc.InverseDynamicsDerivatives)
+        assert partials.dq.dtype == torch.float64
+        with pytest.raises(jc.ArgumentError, match="a must be finite"):
+            jtorch.inverse_dynamics_derivatives(model, q, v, a * torch.nan)
 
 
 def test_forward_mode_is_not_zero(model):

@@ -25,6 +25,7 @@ from jounce.interop._bridge.partials import closed_forms, directional
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 
 NAMES = list(functions())
+SERIES = ["inverse_dynamics_series", "forward_dynamics_series", "hybrid_dynamics_series"]
 TWICE = [name for name in NAMES if name not in ONCE]
 
 
@@ -51,7 +52,7 @@ def contracted(partial, change, columns):
 
 
 def test_most_functions_of_the_package_are_there():
-    assert len(NAMES) >= 58
+    assert len(NAMES) >= 63
     assert {"inverse_dynamics", "forward_dynamics", "step", "integrate", "jacobian"} <= set(TWICE)
 
 
@@ -88,6 +89,20 @@ def test_second_derivatives_are_nested_first_ones(model, name):
             total[k] = total[k] + part
     for found, change in zip(total, second(model, name, given, d, e), strict=True):
         assert close(found, change, 1e-9)
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_series_without_wrenches_can_be_differentiated_twice(model, name):
+    given = arguments(name, state(model))
+    d, e = (directions(model, name, seed=k) for k in (1, 2))
+    for each in (given, d, e):
+        del each["f_ext"]
+    shapes = {x: np.shape(value) for x, value in given.items()}
+    own = functions()[name].operation(model, shapes, options(name, model))
+    arrays = [given[x.name] for x in own.inputs]
+    parts = [nested(own, arrays, x, d, e) for x in own.inputs]
+    for k, change in enumerate(second(model, name, given, d, e)):
+        assert close(sum(part[k] for part in parts), change, 1e-8)
 
 
 def nested(own, arrays, x, d, e):

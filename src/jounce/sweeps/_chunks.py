@@ -17,8 +17,11 @@ TASK_SECONDS = 0.25
 _MOST_BYTES = 2**22
 """Of the arrays that travel to a worker, and of those that come back."""
 
-_GROWTH = 4
+_GROWTH = 8
 """A task may be this many times as long as the one measured before."""
+
+_LEAST = 8
+"""Towards the end tasks become shorter, so that all workers end at once, down to this part."""
 
 
 def default_block(states: int) -> int:
@@ -78,7 +81,8 @@ class Plan:
         if self._again:
             return self._again.pop()
         first, last = self._left.pop()
-        size = min(self._size, max(1, self._blocks // (3 * self._workers)), last - first)
+        shared = max(self._blocks // (2 * self._workers), -(-self._size // _LEAST))
+        size = min(self._size, shared, last - first)
         if first + size < last:
             self._left.append((first + size, last))
         self._blocks -= size

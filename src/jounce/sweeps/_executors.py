@@ -36,6 +36,9 @@ _EXPECTED = (
 _DEATHS = {"KilledWorker", "WorkerCrashedError", "NodeDiedError", "LocalRayletDiedError"}
 """What Dask and Ray call it when a worker has died too often."""
 
+_QUIET = {"distributed.admin.tick.interval": "1s", "distributed.worker.profile.enabled": False}
+"""What watches the clock and the stack of workers that we start takes 2 % of each core."""
+
 
 class Crew:
     """An executor, with how many work and how to get another one."""
@@ -219,8 +222,12 @@ def _dask(workers: int) -> Iterator[Crew]:
         raise MissingExtraError(
             "executor='dask' needs distributed: pip install 'jounce[dask]'"
         ) from error
-    cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0"
-    )
-    with cluster, distributed.Client(cluster) as client:
+    with import_module("dask").config.set(_QUIET):
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0",
+        )
+    with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
         yield Crew(client.get_executor(pure=False), workers)

@@ -14,7 +14,7 @@ from jounce.interop._bridge.functions import Operation
 from jounce.interop._bridge.partials import closed_forms, directional
 from jounce.lie.twists import REPRESENTATIONS
 
-__all__ = ["evaluate", "partials"]
+__all__ = ["direct", "evaluate", "partials"]
 
 
 def evaluate(own: Operation, arrays: Sequence[Any]) -> tuple[Array, ...]:
@@ -25,6 +25,13 @@ def evaluate(own: Operation, arrays: Sequence[Any]) -> tuple[Array, ...]:
     else:
         found = run(own.model, **dict(zip(names, arrays, strict=True)), **options)
     return found if isinstance(found, tuple) else (found,)
+
+
+def direct(own: Operation) -> Callable[..., Any] | None:
+    """The function itself, ``run(model, *inputs, out=...)``, if it makes a vector of vectors."""
+    run, _, options = _prepared(own)
+    vectors = all(len(x.shape) == 1 for x in (*own.inputs, *own.outputs))
+    return run if options is None and vectors and len(own.outputs) == 1 else None
 
 
 @functools.lru_cache(maxsize=4096)

@@ -3,12 +3,14 @@
 Where a kernel has its partial derivatives in closed form, an operation of that kernel gives them
 for all inputs. Otherwise the directional derivative (``<kernel>_jvp``) along the axes of an input
 gives them. Either operation has derivatives in turn: where its kernel has a directional one, or a
-second one (``<kernel>_second``).
+second one (``<kernel>_second``). A few kernels have the gradients of a weighted result
+(``<kernel>_vjp``), in less time than partial derivatives take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +19,7 @@ from jounce.errors import ArgumentError
 from jounce.interop._bridge import entry
 from jounce.interop._bridge.functions import Argument, Operation, operation
 
-__all__ = ["Closed", "Partials", "closed_forms", "directional"]
+__all__ = ["Closed", "Partials", "Reverse", "closed_forms", "directional", "reverse"]
 
 _CLOSED = {
     "jacobian": "jacobian_first_derivatives",
@@ -105,6 +107,33 @@ def directional(own: Operation, name: str) -> tuple[Operation, int]:
             f"differentiated by {name}"
         )
     return operation(own.function, kernel, own.model, (*names, change), own.options), skipped
+
+
+class Reverse(NamedTuple):
+    """Gradients of a weighted result by all inputs, without their partial derivatives."""
+
+    operation: Operation
+    """Takes the same inputs, and the weights."""
+    blocks: tuple[int, ...]
+    """For each input of the function, which result."""
+
+    def given(self, arrays: Sequence[Any], own: Operation, weights: Any) -> tuple[Any, ...]:
+        """What the operation takes, in its order."""
+        named = {x.name: array for x, array in zip(own.inputs, arrays, strict=True)}
+        return tuple(named.get(x.name, weights) for x in self.operation.inputs)
+
+
+@functools.lru_cache(maxsize=4096)
+def reverse(own: Operation) -> Reverse | None:
+    """Gradients in O(n), where the core has a kernel for them."""
+    name = f"{own.kernel}_vjp"
+    if not entry.kernel_address(name):
+        return None
+    names = [x.name for x in own.inputs]
+    ins, outs = entry.shapes(name, own.model, own.options.order)
+    given = tuple(x for x in ins if x in {*names, "weights"})
+    found = operation(own.function, name, own.model, given, own.options)
+    return Reverse(found, tuple(list(outs).index(f"by_{x}") for x in names))
 
 
 class Partials:

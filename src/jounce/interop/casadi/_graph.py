@@ -42,6 +42,7 @@ class _Node(ca.Callback):
         ca.Callback.__init__(self)
         self.plan, self.patterns = plan, plan.patterns
         self.kept: list[Any] = []
+        self.direct = plan.direct
         self.construct(name, {})
 
     def get_n_in(self) -> int:
@@ -61,6 +62,9 @@ class _Node(ca.Callback):
 
     def eval_buffer(self, arg: Any, res: Any) -> int:
         """Compute on the memory of CasADi, whose matrices are stored by columns."""
+        if self.direct is not None and res[0] is not None:
+            self.direct(self.plan.own.model, *map(np.frombuffer, arg), out=np.frombuffer(res[0]))
+            return 0
         given = [
             np.frombuffer(x) if columns == 1 else np.frombuffer(x).reshape(columns, rows).T
             for x, (rows, columns) in zip(arg, self.plan.shapes, strict=True)

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from jounce import kinematics
 from jounce._types import Array
-from jounce.interop._bridge.evaluate import evaluate
+from jounce.interop._bridge.evaluate import direct, evaluate
 from jounce.interop._bridge.functions import Argument, Operation, operation
-from jounce.interop._bridge.partials import closed_forms, directional
+from jounce.interop._bridge.partials import closed_forms, directional, reverse
 from jounce.interop._bridge.tangents import layout
 
 __all__ = ["ONE", "Plan", "Step", "hessian", "jacobian", "matrix", "pulled", "values"]
@@ -69,6 +69,7 @@ class Plan:
 
     def __init__(self, own: Operation, *, weighted: bool = False) -> None:
         self.own, self.size, self.is_value = own, 1, False
+        self.direct: Callable[..., Any] | None = None
         self._input_shapes = [x.shape for x in own.inputs]
         self.inputs = [self._room(x.shape) for x in own.inputs]
         self.weights = [self._room(y.tangent) for y in own.outputs] if weighted else []
@@ -201,11 +202,9 @@ def _products(memory: Array, terms: Terms) -> Array:
 def values(own: Operation) -> Plan:
     """The results of an operation."""
     plan = Plan(own)
-    plan.is_value = True
+    plan.is_value, plan.direct = True, direct(own)
     places = plan.run(own, plan.given)
-    return plan.returns(
-        [_copied(place.reshape(matrix(place.shape))) for place in places], dense=True
-    )
+    return plan.returns([_as_matrix(place) for place in places], dense=True)
 
 
 def jacobian(own: Operation) -> Plan:
@@ -217,6 +216,10 @@ def jacobian(own: Operation) -> Plan:
 def pulled(own: Operation) -> Plan:
     """Weights times the derivatives by each input, in tangent spaces."""
     plan = Plan(own, weighted=True)
+    at_once = reverse(own)
+    if at_once:
+        found = plan.run(at_once.operation, {**plan.given, "weights": plan.weights[0]})
+        return plan.returns([_as_matrix(found[k]) for k in at_once.blocks], dense=True)
     blocks = _first(plan)
     results = []
     for i, x in enumerate(own.inputs):
@@ -338,6 +341,11 @@ def _by_columns(block: Places, rows: tuple[int, ...], columns: tuple[int, ...]) 
     axes = [*reversed(range(n)), *reversed(range(n, n + len(columns)))]
     size = int(np.prod(rows, dtype=int)), int(np.prod(columns, dtype=int))
     return np.transpose(block, axes).reshape(size)
+
+
+def _as_matrix(place: Places) -> Terms:
+    """A result as it is."""
+    return _copied(place.reshape(matrix(place.shape)))
 
 
 def _copied(block: Places) -> Terms:

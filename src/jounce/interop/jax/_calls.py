@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jounce.interop._bridge.functions import Operation
-from jounce.interop._bridge.partials import Partials
+from jounce.interop._bridge.partials import Partials, reverse
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 from jounce.interop.jax._handler import TARGET, registered
+from jounce.interop.jax._linear import Maps, contracted
 
 __all__ = ["call"]
 
@@ -24,6 +25,13 @@ def call(own: Operation, arrays: Arrays) -> Arrays:
     """Results of an operation; all arrays have the same number of leading axes."""
     results: Arrays = _compiled(own)(*arrays)
     return results
+
+
+@functools.lru_cache(maxsize=4096)
+def _maps(own: Operation, by: tuple[int, ...]) -> Maps | None:
+    """Derivatives as linear maps, where the core has gradients that need no partial ones."""
+    gradients = reverse(own)
+    return Maps(call, own, gradients, by) if gradients and by else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -56,16 +64,13 @@ def _moved(own: Operation, primals: Arrays, tangents: tuple[Any, ...]) -> tuple[
     """Results and how they change: partial derivatives times the changes of the inputs."""
     results = call(own, primals)
     pieces = layout(own.model)
-    changes: list[Any] = [None] * len(results)
-    partials = Partials(jnp, call, own, primals)
-    for x, primal, tangent in zip(own.inputs, primals, tangents, strict=True):
-        if isinstance(tangent, jax.custom_derivatives.SymbolicZero):
-            continue
-        if x.is_configuration:
-            tangent = to_tangent(jnp, pieces, primal, tangent)
-        for k, partial in enumerate(partials.by(x)):
-            part = _contracted(partial, tangent, len(own.outputs[k].tangent), len(x.tangent))
-            changes[k] = part if changes[k] is None else changes[k] + part
+    moving = {
+        k: to_tangent(jnp, pieces, primals[k], tangent) if x.is_configuration else tangent
+        for k, (x, tangent) in enumerate(zip(own.inputs, tangents, strict=True))
+        if not isinstance(tangent, jax.custom_derivatives.SymbolicZero)
+    }
+    maps = _maps(own, tuple(moving))
+    changes = maps.push.bind(*primals, *moving.values()) if maps else _summed(own, primals, moving)
     for k, (y, result) in enumerate(zip(own.outputs, results, strict=True)):
         if changes[k] is None:
             changes[k] = jnp.zeros_like(result)
@@ -74,15 +79,13 @@ def _moved(own: Operation, primals: Arrays, tangents: tuple[Any, ...]) -> tuple[
     return results, tuple(changes)
 
 
-def _contracted(partial: jax.Array, tangent: jax.Array, rows: int, columns: int) -> jax.Array:
-    """The product of a partial derivative, (..., *rows, *columns), with a tangent."""
-    lead = partial.ndim - rows - columns
-    shape, own = partial.shape, tangent.shape
-    matrix = partial.reshape((*shape[:lead], _size(shape[lead : lead + rows]), -1))
-    vector = tangent.reshape((*own[: len(own) - columns], matrix.shape[-1]))
-    product = jnp.einsum("...ij,...j->...i", matrix, vector)
-    return product.reshape(shape[: lead + rows])
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=int))
+def _summed(own: Operation, primals: Arrays, moving: dict[int, Any]) -> list[Any]:
+    """Changes of the results: partial derivatives times tangents."""
+    changes: list[Any] = [None] * len(own.outputs)
+    partials = Partials(jnp, call, own, primals)
+    for at, tangent in moving.items():
+        x = own.inputs[at]
+        for k, partial in enumerate(partials.by(x)):
+            part = contracted(partial, tangent, len(own.outputs[k].tangent), len(x.tangent))
+            changes[k] = part if changes[k] is None else changes[k] + part
+    return changes

@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from jounce.errors import ArgumentError, MissingExtraError
 
 try:
@@ -35,7 +37,7 @@ except ImportError:
     ) from None
 
 from jounce.interop._bridge.functions import Function, dressed, functions
-from jounce.interop.torch._calls import call, check_device, numbered
+from jounce.interop.torch._calls import call, check_device, is_plain, numbered
 
 _NOTE = """For tensors of PyTorch; the rest is as in the function of `jounce` of this name.
 `threads` is the number of threads for a batch, 0 uses all cores. There is no `out`."""
@@ -43,8 +45,13 @@ _NOTE = """For tensors of PyTorch; the rest is as in the function of `jounce` of
 
 def _bridged(function: Function) -> Callable[..., Any]:
     """A function of the package for tensors."""
+    known: set[tuple[Any, ...]] = set()
 
     def run(model: Any, *args: Any, threads: int = 1, **kwargs: Any) -> Any:
+        plain = not kwargs and threads == 1 and is_plain(args)
+        key = (id(model), *(x if type(x) is str else x.shape for x in args)) if plain else ()
+        if plain and key in known:
+            return _plainly(function, model, args)
         given, options = function.split(model, args, kwargs)
         arrays = _as_tensors(function.name, given)
         shapes = {name: tuple(x.shape) for name, x in arrays.items()}
@@ -56,9 +63,21 @@ def _bridged(function: Function) -> Callable[..., Any]:
             for x, lead in zip(own.inputs, leads, strict=True)
         )
         results = call(own, tuple(lifted))
+        if (
+            plain
+        ):  # its operation, which graphs that PyTorch compiles need, is known and keeps the model
+            known.add(key)
         return function.result(*results) if function.result else results[0]
 
     return dressed(run, function, __name__, _NOTE, threads=1)
+
+
+def _plainly(function: Function, model: Any, args: tuple[Any, ...]) -> Any:
+    """The package's own call on the memory of tensors, where nobody differentiates or maps."""
+    found = function.original(model, *(x if type(x) is str else x.numpy() for x in args))
+    if function.result:
+        return function.result(*(torch.from_numpy(np.asarray(x)) for x in found))
+    return torch.from_numpy(np.asarray(found))
 
 
 _DOUBLE = torch.float64

@@ -11,12 +11,13 @@ from torch.autograd import forward_ad
 from jounce.errors import ArgumentError
 from jounce.interop._bridge.evaluate import evaluate
 from jounce.interop._bridge.functions import Operation
-from jounce.interop._bridge.partials import Partials
+from jounce.interop._bridge.partials import Partials, Reverse, reverse
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 
-__all__ = ["call", "check_device", "numbered"]
+__all__ = ["call", "check_device", "is_plain", "numbered"]
 
 Tensors = tuple[torch.Tensor, ...]
+_DOUBLE = torch.float64
 
 _operations: list[Operation] = []
 """Graphs that PyTorch compiles hold numbers: positions in this list."""
@@ -36,18 +37,40 @@ def call(own: Operation, arrays: Tensors) -> Tensors:
     number = _numbers[numbered(own)]
     if torch.compiler.is_compiling():
         return tuple(_compiled_run(list(arrays), number))
-    if _is_plain(arrays):
+    if _is_undisturbed() and not _needs_gradient(arrays):
         return tuple(_run(arrays, number))
     _refuse_nested_forward_mode(own)
     results: Tensors = _Call.apply(number, *arrays)
     return results
 
 
-def _is_plain(arrays: Tensors) -> bool:
-    """Whether nobody differentiates or maps."""
-    if forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None:
+def is_plain(args: tuple[Any, ...]) -> bool:
+    """Whether these are tensors of 64 bits, and names, of which only the values matter."""
+    if torch.compiler.is_compiling() or not _is_undisturbed():
         return False
-    return not (torch.is_grad_enabled() and any(x.requires_grad for x in arrays))
+    for x in args:
+        if type(x) is torch.Tensor:
+            if x.dtype is not _DOUBLE or x.requires_grad or not x.is_cpu:
+                return False
+        elif type(x) is not str:
+            return False
+    return True
+
+
+def _is_undisturbed() -> bool:
+    """Whether nobody maps, or differentiates in forward mode."""
+    return forward_ad._current_level < 0 and torch._C._functorch.peek_interpreter_stack() is None
+
+
+def _needs_gradient(arrays: Any) -> bool:
+    return torch.is_grad_enabled() and any(x.requires_grad for x in arrays)
+
+
+def _is_final(arrays: Tensors, weights: Any) -> bool:
+    """Whether these weights are alone at the state, and nobody differentiates their gradient."""
+    if weights is None or not _is_undisturbed() or _needs_gradient((*arrays, weights)):
+        return False
+    return not torch._C._functorch.is_legacy_batchedtensor(weights)  # of is_grads_batched=True
 
 
 def _refuse_nested_forward_mode(own: Operation) -> None:
@@ -63,7 +86,7 @@ def _refuse_nested_forward_mode(own: Operation) -> None:
 def _run(arrays: Tensors | list[torch.Tensor], number: int) -> list[torch.Tensor]:
     """Compute, in 64 bits, on the memory of the arrays where they have that."""
     kind = arrays[0].dtype
-    if kind is torch.float64:  # without calls that do nothing, which cost more than small kernels
+    if kind is _DOUBLE:  # without calls that do nothing, which cost more than small kernels
         given = [x.detach().numpy() if x.requires_grad else x.numpy() for x in arrays]
         return [torch.from_numpy(np.asarray(x)) for x in evaluate(_operations[number], given)]
     given = [x.detach().to(torch.float64).numpy() for x in arrays]
@@ -124,6 +147,9 @@ def _pulled(
     own: Operation, arrays: Tensors, results: Tensors, weights: tuple[Any, ...], needed: Any
 ) -> list[torch.Tensor | None]:
     """Gradients by the inputs of the weighted results."""
+    at_once = reverse(own)
+    if at_once and _is_final(arrays, weights[0]):
+        return _pulled_at_once(own, at_once, arrays, weights[0], needed)
     pieces, partials = layout(own.model), Partials(torch, call, own, arrays)
     mine = [
         w if w is None or not y.is_configuration else _transposed(from_tangent, pieces, result, w)
@@ -144,6 +170,24 @@ def _pulled(
             total = _transposed(to_tangent, pieces, array, total)
         gradients.append(None if total is None else total.sum_to_size(array.shape))
     return gradients
+
+
+def _pulled_at_once(
+    own: Operation, gradients: Reverse, arrays: Tensors, weights: torch.Tensor, needed: Any
+) -> list[torch.Tensor | None]:
+    """The same where nobody differentiates further, by the kernel that forms no derivatives."""
+    found = call(gradients.operation, gradients.given(arrays, own, weights))
+    pieces = layout(own.model)
+    results: list[torch.Tensor | None] = []
+    for x, array, at, wanted in zip(own.inputs, arrays, gradients.blocks, needed, strict=True):
+        if not wanted:
+            results.append(None)
+            continue
+        by = found[at]
+        if x.is_configuration:
+            by = _transposed(to_tangent, pieces, array, by)
+        results.append(by.sum_to_size(array.shape))
+    return results
 
 
 def _transposed(mapping: Any, pieces: Any, q: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
