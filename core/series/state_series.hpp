@@ -194,7 +194,7 @@ JOUNCE_INLINE Eight sum_all(int k, const Rows& rows, const Work::Scales& scales,
       d += Eight::load(me.by_sine);
       d.add(by_sine, Eight::load(rows.order[0].turned));
     }
-    c.add(Eight::load(sign), swapped_pairs(d));
+    c.add(Eight::load(sign), swapped<1>(d));
     spread_pairs<true>(c).store(me.upper);
     return spread_pairs<false>(c) * Eight::load(scales.back);
   } else {
@@ -324,10 +324,10 @@ inline int start(const Tree<double>& tree, const double* q, const double* rates,
   return singular;
 }
 
-// Coefficient k of the accelerations and k + 1 of the rates; sums and bias of the order that follows, while
-// the sweeps wait for what they carry along the tree.
+// Coefficient k of the accelerations, k + 1 of the rates and, of joints that are not free, k + 2 of the
+// coordinates; sums and bias of the order that follows, while the sweeps wait for what they carry along the tree.
 inline void solve_order(const Tree<double>& tree, int k, const double* tau, const double* f_ext, double* next,
-                        Work& work) {
+                        double* along, Work& work) {
   const bool is_last = k == work.r;
   for (int i = tree.n - 1; i >= 0; --i) {
     at_joint(tree, i, work, [&](auto kind, auto& node, Joint* up, auto& maps, Joint& me) JOUNCE_INLINED {
@@ -344,9 +344,10 @@ inline void solve_order(const Tree<double>& tree, int k, const double* tau, cons
       x.store(w);
       if constexpr (K == Kind::free) {
         store(vector_from(w), next + node.v);
-        work.root[i].a[k] = vector_from(me.x + 4);
+        set_spin(k, Eight::load(me.x), work.scales[k].next[0], work.root[i]);
       } else {
         next[node.v] = w[3];
+        along[node.q] = w[3] * work.scales[k + 1].next[0];
       }
       if (is_last) return;
       const Eight lower = sum_all<K>(k + 1, rows_of(work, i), work.scales[k + 1], x, w[3], turned, up, me);
@@ -360,7 +361,7 @@ inline void solve_order(const Tree<double>& tree, int k, const double* tau, cons
 // To be called once, before any series.
 inline void prepare_state_series(const Tree<double>& tree, StateSeriesWork& work) {
   for (int i = 0; i < tree.n; ++i) state_series::set_inertia(tree.nodes[i], work.maps[i]);
-  for (int k = 0; k <= work.r; ++k) {
+  for (int k = 0; k <= work.r + 1; ++k) {
     StateSeriesWork::Scales& to = work.scales[k];
     for (int i = 0; i < 8; ++i) to.next[i] = i < 2 ? 1.0 / (k + 1) : 1.0, to.back[i] = i < 2 ? k + 1 : 1.0;
   }
@@ -379,7 +380,8 @@ int solve_state_series(const Tree<double>& tree, const double* q, const double* 
   const int singular = start(tree, q, rates, wrenches(0), work);
   for (int k = 0; k <= r; ++k) {
     forces(k);
-    solve_order(tree, k, tau + std::size_t(k) * nv, wrenches(k + 1), rates + std::size_t(k + 1) * nv, work);
+    double *next = rates + std::size_t(k + 1) * nv, *along = coordinates + std::size_t(k + 2) * nq;
+    solve_order(tree, k, tau + std::size_t(k) * nv, wrenches(k + 1), next, along, work);
   }
   for (int i = 0; i < tree.n; ++i) {
     const Node<double>& node = tree.nodes[i];
@@ -388,9 +390,7 @@ int solve_state_series(const Tree<double>& tree, const double* q, const double* 
       continue;
     }
     coordinates[node.q] = q[node.q];
-    for (int k = 0; k <= r + 1; ++k) {
-      coordinates[(k + 1) * nq + node.q] = rates[k * nv + node.v] * (1.0 / (k + 1));
-    }
+    coordinates[nq + node.q] = rates[node.v];
   }
   return singular;
 }

@@ -13,11 +13,12 @@ struct Numbers {
   using Part = Pack<kWidth>;
   Part part[kParts];
 
-  static JOUNCE_INLINE Numbers zero() {
+  static JOUNCE_INLINE Numbers all(double a) {
     Numbers x;
-    for (int i = 0; i < kParts; ++i) x.part[i] = Part(0.0);
+    for (int i = 0; i < kParts; ++i) x.part[i] = Part(a);
     return x;
   }
+  static JOUNCE_INLINE Numbers zero() { return all(0.0); }
   static JOUNCE_INLINE Numbers load(const double* from) {
     Numbers x;
     for (int i = 0; i < kParts; ++i) x.part[i] = Part::load(from + i * kWidth);
@@ -94,18 +95,21 @@ JOUNCE_INLINE Numbers<N> spread_pairs(const Numbers<N>& x) {
   }
 }
 
-// Each number in the place of its neighbor.
-template <int N, int... I>
-JOUNCE_INLINE Numbers<N> swapped_pairs(const Numbers<N>& x, std::integer_sequence<int, I...>) {
+// Each number in the place of that whose position differs in the bits of X, 0 to 3.
+template <int X, int N, int... I>
+JOUNCE_INLINE Numbers<N> swapped(const Numbers<N>& x, std::integer_sequence<int, I...>) {
+  using Part = typename Numbers<N>::Part;
+  constexpr bool kPairs = sizeof...(I) == 2;  // in parts of two the second bit tells the part
   Numbers<N> y;
   for (int i = 0; i < Numbers<N>::kParts; ++i) {
-    y.part[i] = typename Numbers<N>::Part(JOUNCE_SHUFFLE(x.part[i].v, x.part[i].v, (I ^ 1)...));
+    const auto& v = x.part[kPairs ? i ^ (X >> 1) : i].v;
+    y.part[i] = Part(JOUNCE_SHUFFLE(v, v, (I ^ (kPairs ? X & 1 : X))...));
   }
   return y;
 }
-template <int N>
-JOUNCE_INLINE Numbers<N> swapped_pairs(const Numbers<N>& x) {
-  return swapped_pairs(x, std::make_integer_sequence<int, Numbers<N>::kWidth>{});
+template <int X, int N>
+JOUNCE_INLINE Numbers<N> swapped(const Numbers<N>& x) {
+  return swapped<X>(x, std::make_integer_sequence<int, Numbers<N>::kWidth>{});
 }
 
 // The sum of term(j) over j = 0 ... k, where term(j, sum) adds to it: in two halves, so that one need not
