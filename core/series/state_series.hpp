@@ -172,9 +172,10 @@ JOUNCE_INLINE Eight sum_all(int k, const Rows& rows, const Work::Scales& scales,
   products.store(me.products);
   if constexpr (K == Kind::free) return Eight::zero();
   turned.store(now.turned);
-  const double* p = me.products;
-  const double over_next = scales.next[0], by = (K == Kind::revolute ? p[6] : rate) * over_next;
-  rows.cosine[k + 1] = by;
+  const double over_next = scales.next[0];
+  const Eight scaled = products * Eight::all(over_next);
+  const Eight by = K == Kind::revolute ? spread<6>(scaled) : Eight::all(rate * over_next);
+  rows.cosine[k + 1] = by.first();
   Eight c = Eight::zero();
   c.add(rows.cosine[1], turned);
   if (k > 0) {
@@ -183,11 +184,10 @@ JOUNCE_INLINE Eight sum_all(int k, const Rows& rows, const Work::Scales& scales,
   }
   if constexpr (K == Kind::revolute) {
     alignas(64) static constexpr double sign[8] = {1, -1, 1, -1, -1, 1, -1, 1};
-    const double by_sine = p[7] * over_next;
-    rows.sine[k + 1] = by_sine;
-    double* next = rows.order[k + 1].right;
-    Eight::zero().store(next);
-    next[6] = -by_sine, next[7] = by;
+    alignas(64) static constexpr double last[8] = {0, 0, 0, 0, 0, 0, -1, 1};
+    const Eight by_sine = spread<7>(scaled);
+    rows.sine[k + 1] = by_sine.first();
+    (swapped<1>(scaled) * Eight::load(last)).store(rows.order[k + 1].right);  // -sin and cos
     Eight d = Eight::zero();
     d.add(rows.sine[1], turned);
     if (k > 0) {
@@ -220,7 +220,7 @@ JOUNCE_INLINE void bias_outward(const Tree<double>& tree, const Node<double>& no
     m.store(me.before);
     m += lower;
     m.store(me.m);
-    F += maps.inertia.times(me.m);
+    F += maps.inertia.times(m);
   }
   F.store(me.F);
   if (f_ext && node.body >= 0) {
@@ -244,9 +244,7 @@ JOUNCE_INLINE void solve_inward(const Node<double>& node, const double* tau, con
     F.add(u, Eight::load(maps.freed));
     F.store(me.F);
     if (!up) return;
-    double sum[8];
-    (passed += Eight::load(me.upper)).store(sum);
-    passed = maps.wrench.times(sum);
+    passed = maps.wrench.times(passed += Eight::load(me.upper));
     passed.add(u, Eight::load(maps.freed_up));
     (passed += Eight::load(up->F)).store(up->F);
   }
@@ -313,11 +311,11 @@ inline int start(const Tree<double>& tree, const double* q, const double* rates,
       for (double* x : {me.upper, me.m, rows.order[0].right}) Eight::zero().store(x);
       rows.order[0].right[7] = K == Kind::revolute ? 1.0 : 0.0;
       Vector w = up ? transposed(me.in_parent.R, vector_from(rows_of(work, node.parent).order[0].left)) : Vector::zero();
-      double x[8] = {}, y[8] = {};
-      if constexpr (K == Kind::revolute) y[0] = w.x, y[1] = w.y, w.z += v[0];
+      Eight y = Eight::zero();
+      if constexpr (K == Kind::revolute) y = Eight::of(w.x, w.y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), w.z += v[0];
       if constexpr (K == Kind::free) w = vector_from(v);
-      x[0] = w.x, x[1] = w.y, x[2] = w.z, x[3] = K == Kind::free ? 0.0 : v[0];
-      const Eight lower = sum_all<K>(0, rows, work.scales[0], Eight::load(x), v[0], Eight::load(y), up, me);
+      const Eight x = Eight::of(w.x, w.y, w.z, K == Kind::free ? 0.0 : v[0], 0.0, 0.0, 0.0, 0.0);
+      const Eight lower = sum_all<K>(0, rows, work.scales[0], x, v[0], y, up, me);
       bias_outward<K>(tree, node, 0, f_ext, up, maps, lower, me);
     });
   }

@@ -173,16 +173,21 @@ class EmbeddedStepper {
 
   // The stage at which a move (xi, change of s) ends.
   void move_stage() {
+    const int nv = tree_.nv;
+    const S *__restrict from = work_.s, *__restrict change = work_.move + nv;
+    S* __restrict to = work_.s_stage;
+    for (int k = 0; k < nv; ++k) to[k] = from[k] + change[k];
     move_coordinates(tree_, work_.q, work_.move, work_.q_stage);
-    for (int k = 0; k < tree_.nv; ++k) work_.s_stage[k] = work_.s[k] + work_.move[tree_.nv + k];
   }
 
   // Slope i at the state that these weights of the slopes before it lead to, kept as the stage.
   int slope(int i, const double* w, double time) {
     add_rows(h_, w, i, work_.slopes, work_.width, work_.move);
     move_stage();
-    S* own = work_.slopes + std::size_t(i) * work_.width;
-    for (int k = 0; k < tree_.nv; ++k) own[k] = work_.s_stage[k];
+    const int nv = tree_.nv;
+    const S* __restrict rates = work_.s_stage;
+    S* __restrict own = work_.slopes + std::size_t(i) * work_.width;
+    for (int k = 0; k < nv; ++k) own[k] = rates[k];
     pull_back(tree_, work_.move, own);
     return acceleration(i, h_ * time, work_.q_stage, work_.s_stage);
   }

@@ -19,6 +19,17 @@ struct Numbers {
     return x;
   }
   static JOUNCE_INLINE Numbers zero() { return all(0.0); }
+  // From single numbers, which are in registers: a load would wait for all of them to be stored.
+  template <class... X>
+  static JOUNCE_INLINE Numbers of(X... x) {
+    static_assert(sizeof...(X) == N);
+    const double single[] = {x...};
+    Numbers to;
+    for (int i = 0; i < kParts; ++i) {
+      for (int j = 0; j < kWidth; ++j) to.part[i].v[j] = single[i * kWidth + j];
+    }
+    return to;
+  }
   static JOUNCE_INLINE Numbers load(const double* from) {
     Numbers x;
     for (int i = 0; i < kParts; ++i) x.part[i] = Part::load(from + i * kWidth);
@@ -27,6 +38,7 @@ struct Numbers {
   JOUNCE_INLINE void store(double* to) const {
     for (int i = 0; i < kParts; ++i) part[i].store(to + i * kWidth);
   }
+  JOUNCE_INLINE double first() const { return part[0].v[0]; }
   JOUNCE_INLINE Numbers& operator+=(const Numbers& b) {
     for (int i = 0; i < kParts; ++i) part[i] += b.part[i];
     return *this;
@@ -45,6 +57,21 @@ struct Numbers {
 };
 
 using Eight = Numbers<8>;
+
+// Number I everywhere.
+template <int I, int N, int... J>
+JOUNCE_INLINE Numbers<N> spread(const Numbers<N>& x, std::integer_sequence<int, J...>) {
+  constexpr int kWidth = Numbers<N>::kWidth;
+  const auto& v = x.part[I / kWidth].v;
+  const typename Numbers<N>::Part one(JOUNCE_SHUFFLE(v, v, (J * 0 + I % kWidth)...));
+  Numbers<N> y;
+  for (int i = 0; i < Numbers<N>::kParts; ++i) y.part[i] = one;
+  return y;
+}
+template <int I, int N>
+JOUNCE_INLINE Numbers<N> spread(const Numbers<N>& x) {
+  return spread<I>(x, std::make_integer_sequence<int, Numbers<N>::kWidth>{});
+}
 
 // Some of the first four numbers of x, by their positions.
 template <int... I, int N>

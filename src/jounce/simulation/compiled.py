@@ -151,8 +151,8 @@ def follow(
             due[...] = now - (low - 1)
     except KeyboardInterrupt:
         pass
-    q, v, due = done or _nothing(*start.first(), len(t))
-    return q, v, least(due)
+    done = done or _nothing(*start.first(), len(t))
+    return done.q, done.v, least(done.due)
 
 
 def least(due: Integers | Array) -> int:
