@@ -107,7 +107,6 @@ constexpr Dimension servo{Dimension::number, 8};  // rows of simulation/forces.h
 constexpr Shape servo_rows{2, {servo, nv}}, q_in_time{2, {times, nq}};
 constexpr Shape q_stored{2, {stored, nq}}, v_stored{2, {stored, nv}};
 constexpr Shape in_time{1, {times}};
-constexpr Shape progress{1, {four}}, plan{1, {six}};  // of adaptive motions
 constexpr Shape two_v_stored{2, {stored, {Dimension::nv, 0, 2}}};  // weights of q, then of v
 
 }  // namespace shapes

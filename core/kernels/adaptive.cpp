@@ -1,8 +1,8 @@
 // Motions with adaptive steps, and steps by Taylor series.
 //
-// A motion goes in portions (simulation/adaptive.hpp). `plan` of a state is (relative and absolute
-// tolerance, last time of all, most steps of this portion, whether passive forces act, whether the state is
-// none of a batch); `progress` (time, next step, first row that is due, status) goes in and comes out.
+// A motion goes in portions (simulation/adaptive.hpp). `plan` is (relative and absolute tolerance, last time
+// of all, most steps of this portion, whether passive forces act); `progress` (time, next step, first row that
+// is due, status, what the stepper keeps of the last step) goes in and comes out.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/simulation/embedded_step.hpp"
@@ -40,6 +40,8 @@ int follow(const X& x, Stepper& stepper) {
     journeys[i].h = lane(progress[1], i);
     journeys[i].due = std::ptrdiff_t(lane(progress[2], i));
     journeys[i].status = Journey::Status(int(lane(progress[3], i)));
+    journeys[i].past = lane(progress[4], i);
+    if (i < x.count && journeys[i].t == tape.time(0)) tape.store(i, 0, x.in("q0"), x.in("v0"));
   }
   stepper.start(x.in("q0"), x.in("v0"));
   AdaptiveMotion<S, double, Stepper, MotionTape<S, X>> motion(x.tree, tape, stepper, journeys);
@@ -49,23 +51,24 @@ int follow(const X& x, Stepper& stepper) {
   for (int k = 0; k < x.tree.nv; ++k) x.out("v_end")[k] = v[k];
   for (int i = 0; i < lanes<S>; ++i) {
     const Journey& at = journeys[i];
-    const double numbers[] = {at.t, at.h, double(at.due), double(at.status)};
-    for (int k = 0; k < 4; ++k) set_lane(x.out("progress")[k], i, numbers[k]);
+    const double numbers[] = {at.t, at.h, double(at.due), double(at.status), at.past};
+    for (int k = 0; k < 5; ++k) set_lane(x.out("progress")[k], i, numbers[k]);
   }
   return singular;
 }
 
+constexpr Shape five_numbers{1, {{Dimension::number, 5}}};  // of `progress` and `plan`
 constexpr List<Input, kMostInputs> motion_inputs{configuration("q0"),
                                                  {"v0", shapes::v},
-                                                 {"progress", shapes::progress},
-                                                 {"plan", shapes::plan},
+                                                 {"progress", five_numbers},
+                                                 {"plan", five_numbers},
                                                  {"t", shapes::in_time},
                                                  {"tau", shapes::v_in_time, optional}};
 constexpr List<Output, kMostOutputs> motion_outputs{{"q", shapes::q_in_time, Finite::unchecked},
                                                     {"v", shapes::v_in_time, Finite::unchecked},
                                                     {"q_end", shapes::q, Finite::unchecked},
                                                     {"v_end", shapes::v, Finite::unchecked},
-                                                    {"progress", shapes::progress, Finite::unchecked}};
+                                                    {"progress", five_numbers, Finite::unchecked}};
 
 template <class S>
 Tolerance tolerance_of(const S* plan) {
@@ -101,7 +104,7 @@ struct TaylorMotion {
   static int run(const X& x, Work<S>& work) {
     const S* plan = x.in("plan");
     TaylorStepper<S, double> stepper(x.tree, tolerance_of(plan), lane(plan[4], 0) != 0.0,
-                                     lane(plan[5], 0) != 0.0, work);
+                                     !x.call.is_batch, work);
     return follow<S>(x, stepper);
   }
 };

@@ -29,9 +29,23 @@ struct StateMap {
       sum.add(x[i < 3 ? i : i + 1], Eight::load(column[i]));
     });
   }
+  // The same of numbers in registers.
+  JOUNCE_INLINE Eight times(const Eight& x) const {
+    return sum_of_six(spread<0>(x), spread<1>(x), spread<2>(x), spread<4>(x), spread<5>(x), spread<6>(x));
+  }
+  JOUNCE_INLINE Eight times_six(const Eight& x) const {
+    return sum_of_six(spread<0>(x), spread<1>(x), spread<2>(x), spread<3>(x), spread<4>(x), spread<5>(x));
+  }
   // The same of six numbers in a row.
   JOUNCE_INLINE Eight times_six(const double* x) const {
     return sum_of<8>(5, [&](int i, Eight& sum) JOUNCE_INLINED { sum.add(x[i], Eight::load(column[i])); });
+  }
+
+ private:
+  template <class... X>
+  JOUNCE_INLINE Eight sum_of_six(const X&... x) const {
+    const Eight by[] = {x...};
+    return sum_of<8>(5, [&](int i, Eight& sum) JOUNCE_INLINED { sum.add(by[i], Eight::load(column[i])); });
   }
 };
 

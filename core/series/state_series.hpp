@@ -172,9 +172,10 @@ JOUNCE_INLINE Eight sum_all(int k, const Rows& rows, const Work::Scales& scales,
   products.store(me.products);
   if constexpr (K == Kind::free) return Eight::zero();
   turned.store(now.turned);
-  const double* p = me.products;
-  const double over_next = scales.next[0], by = (K == Kind::revolute ? p[6] : rate) * over_next;
-  rows.cosine[k + 1] = by;
+  const double over_next = scales.next[0];
+  const Eight scaled = products * Eight::all(over_next);
+  const Eight by = K == Kind::revolute ? spread<6>(scaled) : Eight::all(rate * over_next);
+  rows.cosine[k + 1] = by.first();
   Eight c = Eight::zero();
   c.add(rows.cosine[1], turned);
   if (k > 0) {
@@ -183,18 +184,17 @@ JOUNCE_INLINE Eight sum_all(int k, const Rows& rows, const Work::Scales& scales,
   }
   if constexpr (K == Kind::revolute) {
     alignas(64) static constexpr double sign[8] = {1, -1, 1, -1, -1, 1, -1, 1};
-    const double by_sine = p[7] * over_next;
-    rows.sine[k + 1] = by_sine;
-    double* next = rows.order[k + 1].right;
-    Eight::zero().store(next);
-    next[6] = -by_sine, next[7] = by;
+    alignas(64) static constexpr double last[8] = {0, 0, 0, 0, 0, 0, -1, 1};
+    const Eight by_sine = spread<7>(scaled);
+    rows.sine[k + 1] = by_sine.first();
+    (swapped<1>(scaled) * Eight::load(last)).store(rows.order[k + 1].right);  // -sin and cos
     Eight d = Eight::zero();
     d.add(rows.sine[1], turned);
     if (k > 0) {
       d += Eight::load(me.by_sine);
       d.add(by_sine, Eight::load(rows.order[0].turned));
     }
-    c.add(Eight::load(sign), swapped_pairs(d));
+    c.add(Eight::load(sign), swapped<1>(d));
     spread_pairs<true>(c).store(me.upper);
     return spread_pairs<false>(c) * Eight::load(scales.back);
   } else {
@@ -220,7 +220,7 @@ JOUNCE_INLINE void bias_outward(const Tree<double>& tree, const Node<double>& no
     m.store(me.before);
     m += lower;
     m.store(me.m);
-    F += maps.inertia.times(me.m);
+    F += maps.inertia.times(m);
   }
   F.store(me.F);
   if (f_ext && node.body >= 0) {
@@ -244,9 +244,7 @@ JOUNCE_INLINE void solve_inward(const Node<double>& node, const double* tau, con
     F.add(u, Eight::load(maps.freed));
     F.store(me.F);
     if (!up) return;
-    double sum[8];
-    (passed += Eight::load(me.upper)).store(sum);
-    passed = maps.wrench.times(sum);
+    passed = maps.wrench.times(passed += Eight::load(me.upper));
     passed.add(u, Eight::load(maps.freed_up));
     (passed += Eight::load(up->F)).store(up->F);
   }
@@ -313,21 +311,21 @@ inline int start(const Tree<double>& tree, const double* q, const double* rates,
       for (double* x : {me.upper, me.m, rows.order[0].right}) Eight::zero().store(x);
       rows.order[0].right[7] = K == Kind::revolute ? 1.0 : 0.0;
       Vector w = up ? transposed(me.in_parent.R, vector_from(rows_of(work, node.parent).order[0].left)) : Vector::zero();
-      double x[8] = {}, y[8] = {};
-      if constexpr (K == Kind::revolute) y[0] = w.x, y[1] = w.y, w.z += v[0];
+      Eight y = Eight::zero();
+      if constexpr (K == Kind::revolute) y = Eight::of(w.x, w.y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), w.z += v[0];
       if constexpr (K == Kind::free) w = vector_from(v);
-      x[0] = w.x, x[1] = w.y, x[2] = w.z, x[3] = K == Kind::free ? 0.0 : v[0];
-      const Eight lower = sum_all<K>(0, rows, work.scales[0], Eight::load(x), v[0], Eight::load(y), up, me);
+      const Eight x = Eight::of(w.x, w.y, w.z, K == Kind::free ? 0.0 : v[0], 0.0, 0.0, 0.0, 0.0);
+      const Eight lower = sum_all<K>(0, rows, work.scales[0], x, v[0], y, up, me);
       bias_outward<K>(tree, node, 0, f_ext, up, maps, lower, me);
     });
   }
   return singular;
 }
 
-// Coefficient k of the accelerations and k + 1 of the rates; sums and bias of the order that follows, while
-// the sweeps wait for what they carry along the tree.
+// Coefficient k of the accelerations, k + 1 of the rates and, of joints that are not free, k + 2 of the
+// coordinates; sums and bias of the order that follows, while the sweeps wait for what they carry along the tree.
 inline void solve_order(const Tree<double>& tree, int k, const double* tau, const double* f_ext, double* next,
-                        Work& work) {
+                        double* along, Work& work) {
   const bool is_last = k == work.r;
   for (int i = tree.n - 1; i >= 0; --i) {
     at_joint(tree, i, work, [&](auto kind, auto& node, Joint* up, auto& maps, Joint& me) JOUNCE_INLINED {
@@ -344,9 +342,10 @@ inline void solve_order(const Tree<double>& tree, int k, const double* tau, cons
       x.store(w);
       if constexpr (K == Kind::free) {
         store(vector_from(w), next + node.v);
-        work.root[i].a[k] = vector_from(me.x + 4);
+        set_spin(k, Eight::load(me.x), work.scales[k].next[0], work.root[i]);
       } else {
         next[node.v] = w[3];
+        along[node.q] = w[3] * work.scales[k + 1].next[0];
       }
       if (is_last) return;
       const Eight lower = sum_all<K>(k + 1, rows_of(work, i), work.scales[k + 1], x, w[3], turned, up, me);
@@ -360,7 +359,7 @@ inline void solve_order(const Tree<double>& tree, int k, const double* tau, cons
 // To be called once, before any series.
 inline void prepare_state_series(const Tree<double>& tree, StateSeriesWork& work) {
   for (int i = 0; i < tree.n; ++i) state_series::set_inertia(tree.nodes[i], work.maps[i]);
-  for (int k = 0; k <= work.r; ++k) {
+  for (int k = 0; k <= work.r + 1; ++k) {
     StateSeriesWork::Scales& to = work.scales[k];
     for (int i = 0; i < 8; ++i) to.next[i] = i < 2 ? 1.0 / (k + 1) : 1.0, to.back[i] = i < 2 ? k + 1 : 1.0;
   }
@@ -379,7 +378,8 @@ int solve_state_series(const Tree<double>& tree, const double* q, const double* 
   const int singular = start(tree, q, rates, wrenches(0), work);
   for (int k = 0; k <= r; ++k) {
     forces(k);
-    solve_order(tree, k, tau + std::size_t(k) * nv, wrenches(k + 1), rates + std::size_t(k + 1) * nv, work);
+    double *next = rates + std::size_t(k + 1) * nv, *along = coordinates + std::size_t(k + 2) * nq;
+    solve_order(tree, k, tau + std::size_t(k) * nv, wrenches(k + 1), next, along, work);
   }
   for (int i = 0; i < tree.n; ++i) {
     const Node<double>& node = tree.nodes[i];
@@ -388,9 +388,7 @@ int solve_state_series(const Tree<double>& tree, const double* q, const double* 
       continue;
     }
     coordinates[node.q] = q[node.q];
-    for (int k = 0; k <= r + 1; ++k) {
-      coordinates[(k + 1) * nq + node.q] = rates[k * nv + node.v] * (1.0 / (k + 1));
-    }
+    coordinates[nq + node.q] = rates[node.v];
   }
   return singular;
 }

@@ -37,8 +37,9 @@ void allowed_errors(const Tree<P>& tree, const Tolerance& by, const S* q, const 
 // Where a lane is.
 struct Journey {
   enum Status { under_way, arrived, stuck };
+  static constexpr double kStretch = 1.05;  // of a step that then ends where it must, within its safety
   double t = 0.0, t_low = 0.0;  // the time, and what it lacks
-  double h = 0.0;               // the step to try next
+  double h = 0.0, past = 0.0;   // the step to try next, and what the stepper keeps of the last one
   std::ptrdiff_t due = 0;       // the first row that is not written
   Status status = under_way;
   bool moving = true;  // in this portion
@@ -51,10 +52,11 @@ struct Journey {
   }
   // The step that is tried, as long as wanted; false if it would not move the time.
   bool begin() {
-    tried = h < left ? h : left;  // also where h is NaN
+    const bool lands = h * kStretch >= left;  // not where h is NaN
+    tried = lands ? left : h;
     const double next = std::nextafter(std::abs(t), std::numeric_limits<double>::infinity());
-    if (!(h >= left) && !(h > 16.0 * (next - std::abs(t)))) return false;
-    end = h >= left ? stop : t + (tried + t_low);
+    if (!lands && !(h > 16.0 * (next - std::abs(t)))) return false;
+    end = lands ? stop : t + (tried + t_low);
     return true;
   }
   void finish() {
@@ -138,9 +140,11 @@ class AdaptiveMotion {
         at.moving = false;
         continue;
       }
-      const double wanted = stepper_.next(lane(error, i), at.tried);
+      double past = at.past;
+      const double wanted = stepper_.next(lane(error, i), at.tried, past);
       const bool cut = good[i] && at.end == at.stop;  // says little about the step after it
       at.h = cut && at.h > wanted ? at.h : wanted;
+      if (!cut) at.past = past;
       if (good[i]) at.finish();
       if (at.due >= tape_.rows) rest(i);
     }

@@ -5,6 +5,8 @@
 //       of two such sums e and d:  |e|^2 / sqrt(|e|^2 + 0.01 |d|^2)   (Hairer, Norsett, Wanner, II.10)
 //   (2) along the step, x from 0 to 1, y(x) = x (c_0 + (1 - x) (c_1 + x (c_2 + (1 - x) (...)))),
 //       c_0 = y(1), c_1 = dt y'(0) - c_0, c_2 = 2 c_0 - dt (y'(0) + y'(1)), further ones weighted sums.
+//   (3) the step after one of length h has H = 0.85 h error^-power or, where steps become shorter, H^2 / H_0,
+//       with that of the step before it (Gustafsson, ACM Transactions on Mathematical Software 20, 1994)
 // The acceleration at the end serves the next step; xi' does not, which has other coordinates.
 #pragma once
 
@@ -16,27 +18,50 @@
 #include "jounce/simulation/adaptive.hpp"
 #include "jounce/simulation/embedded.hpp"
 #include "jounce/simulation/step.hpp"
+#include "jounce/vec/numbers.hpp"
 
 namespace jounce {
 
 constexpr int kMostTerms = 3 + 8;  // of the polynomial
 
+// How many numbers a row of n has, so that rows of doubles fill registers.
+template <class S>
+constexpr int row_width(int n) {
+  return std::is_same_v<S, double> ? (n + 7) / 8 * 8 : n;
+}
+
+// to = h sum_j w_j x_j over rows of so many numbers.
+template <class S>
+JOUNCE_INLINE void add_rows(const S& h, const double* w, int count, const S* x, int width, S* to) {
+  if constexpr (std::is_same_v<S, double>) {
+    for (int k = 0; k < width; k += 8) {
+      const Eight sum = sum_of<8>(count - 1, [&](int j, Eight& part) JOUNCE_INLINED {
+        part.add(w[j], Eight::load(x + j * width + k));
+      });
+      (sum * Eight::all(h)).store(to + k);
+    }
+  } else {
+    add_weighted((const S*)nullptr, h, w, count, x, width, to);
+  }
+}
+
 template <class S>
 struct EmbeddedWork {
   ArticulatedWork<S> dynamics;
+  int width;  // of rows (xi, s)
   S *q, *s, *q_end, *s_end, *q_stage, *s_stage, *q_out, *v_out;
-  S *rates, *slopes;  // (kMostSlopes, nv): xi' and s' of the stages
-  S *u, *v, *tau, *passive, *force, *force_slope, *allowed, *terms;
+  S *slopes;  // (kMostSlopes, width): xi' and s' of the stages
+  S *v, *tau, *passive, *force, *force_slope, *move, *allowed, *terms;
 
   template <class P>
-  EmbeddedWork(const Tree<P>& tree, Arena& arena) : dynamics(tree, arena) {
+  EmbeddedWork(const Tree<P>& tree, Arena& arena) : dynamics(tree, arena), width(row_width<S>(2 * tree.nv)) {
     for (S** x : {&q, &q_end, &q_stage, &q_out}) *x = arena.take<S>(tree.nq);
-    for (S** x : {&s, &s_end, &s_stage, &v_out, &u, &v, &tau, &passive, &force, &force_slope}) {
+    for (S** x : {&s, &s_end, &s_stage, &v_out, &v, &tau, &passive, &force, &force_slope}) {
       *x = arena.take<S>(tree.nv);
     }
-    for (S** x : {&rates, &slopes}) *x = arena.take<S>(std::size_t(kMostSlopes) * tree.nv);
-    allowed = arena.take<S>(4 * std::size_t(tree.nv));
-    terms = arena.take<S>(std::size_t(kMostTerms) * 2 * tree.nv);
+    for (S** x : {&move, &allowed}) *x = arena.take<S>(width);
+    slopes = arena.take<S>(std::size_t(kMostSlopes) * width);
+    terms = arena.take<S>(std::size_t(kMostTerms) * width);
   }
 };
 
@@ -51,6 +76,7 @@ class EmbeddedStepper {
       : force(work.force), force_slope(work.force_slope), tree_(tree), pair_(pair), by_(by),
         controlled_(controlled), passive_(passive), work_(work) {
     for (int k = 0; k < tree.nv; ++k) force[k] = force_slope[k] = S(0.0);
+    for (int k = 0; k < kMostSlopes * work.width; ++k) work.slopes[k] = S(0.0);
   }
 
   void start(const S* q, const S* v) {
@@ -62,12 +88,12 @@ class EmbeddedStepper {
   int begin(S& h) {
     int singular = -1;
     if (!has_slope_ || controlled_) {
-      for (int k = 0; k < tree_.nv; ++k) work_.rates[k] = work_.s[k];
+      for (int k = 0; k < tree_.nv; ++k) work_.slopes[k] = work_.s[k];
       singular = acceleration(0, S(0.0), work_.q, work_.s);
       has_slope_ = true;
     }
     has_terms_ = false;
-    h = select(h > S(0.0), h, first_step());
+    if (any(h <= S(0.0))) h = select(h > S(0.0), h, first_step());
     return singular;
   }
 
@@ -82,7 +108,7 @@ class EmbeddedStepper {
     }
     for (int k = 0; k < tree_.nq; ++k) work_.q_end[k] = work_.q_stage[k];
     for (int k = 0; k < nv; ++k) work_.s_end[k] = work_.s_stage[k];
-    S* more = work_.allowed + 2 * nv;
+    S* more = work_.terms;
     allowed_errors(tree_, by_, work_.q, work_.s, work_.allowed, work_.allowed + nv);
     allowed_errors(tree_, by_, work_.q_end, work_.s_end, more, more + nv);
     for (int k = 0; k < 2 * nv; ++k) work_.allowed[k] = larger(work_.allowed[k], more[k]);
@@ -92,26 +118,29 @@ class EmbeddedStepper {
     return select(both > S(0.0), first / sqrt(select(both > S(0.0), both, S(1.0))), both);
   }
 
-  // The step after one of length h with this error (Hairer, Norsett, Wanner, II.4).
-  double next(double error, double h) const {
+  // The step after one of length h with this error, equation (3); `past` is H of the last good step.
+  double next(double error, double h, double& past) const {
     if (!(error <= std::numeric_limits<double>::max())) return kShrink * h;
     const double factor = error > 0.0 ? kSafety * std::pow(error, -pair_.power) : kGrow;
-    return h * std::min(kGrow, std::max(kShrink, factor));
+    const double wanted = h * std::min(kGrow, std::max(kShrink, factor)), before = past;
+    if (error > 1.0) return wanted;
+    past = wanted;
+    return before > wanted ? wanted * std::max(kShrink, wanted / before) : wanted;
   }
 
   // Lanes of good steps go on from their ends.
   void accept(const bool* good) {
     const int nv = tree_.nv;
-    const S* after = work_.slopes + std::size_t(pair_.tableau.slopes) * nv;
+    const S* after = work_.slopes + std::size_t(pair_.tableau.slopes) * work_.width;
     for (int i = 0; i < lanes<S>; ++i) {
       if (!good[i]) continue;
       for (int k = 0; k < tree_.nq; ++k) set_lane(work_.q[k], i, lane(work_.q_end[k], i));
       for (int k = 0; k < nv; ++k) {
         set_lane(work_.s[k], i, lane(work_.s_end[k], i));
-        set_lane(work_.slopes[k], i, lane(after[k], i));
+        set_lane(work_.slopes[nv + k], i, lane(after[nv + k], i));
       }
     }
-    for (int k = 0; k < nv; ++k) work_.rates[k] = work_.s[k];
+    for (int k = 0; k < nv; ++k) work_.slopes[k] = work_.s[k];
   }
 
   std::pair<const S*, const S*> state() { return body_state(work_.q, work_.s); }
@@ -125,16 +154,16 @@ class EmbeddedStepper {
     for (int k = 0; k < 2 * nv; ++k) {
       S sum(0.0);
       for (int i = n - 1; i >= 0; --i) {
-        sum = (sum + work_.terms[i * 2 * nv + k]) * (i % 2 == 0 ? x : S(1.0) - x);
+        sum = (sum + work_.terms[i * work_.width + k]) * (i % 2 == 0 ? x : S(1.0) - x);
       }
-      (k < nv ? work_.u[k] : work_.s_stage[k - nv]) = k < nv ? sum : work_.s[k - nv] + sum;
+      work_.move[k] = sum;
     }
-    move_coordinates(tree_, work_.q, work_.u, work_.q_stage);
+    move_stage();
     return body_state(work_.q_stage, work_.s_stage);
   }
 
  private:
-  static constexpr double kSafety = 0.9, kShrink = 0.2, kGrow = 8.0;
+  static constexpr double kSafety = 0.85, kShrink = 0.2, kGrow = 8.0;
 
   std::pair<const S*, const S*> body_state(const S* q, const S* s) {
     for (int k = 0; k < tree_.nq; ++k) work_.q_out[k] = q[k];
@@ -142,20 +171,29 @@ class EmbeddedStepper {
     return {work_.q_out, work_.v_out};
   }
 
+  // The stage at which a move (xi, change of s) ends.
+  void move_stage() {
+    const int nv = tree_.nv;
+    const S *__restrict from = work_.s, *__restrict change = work_.move + nv;
+    S* __restrict to = work_.s_stage;
+    for (int k = 0; k < nv; ++k) to[k] = from[k] + change[k];
+    move_coordinates(tree_, work_.q, work_.move, work_.q_stage);
+  }
+
   // Slope i at the state that these weights of the slopes before it lead to, kept as the stage.
   int slope(int i, const double* w, double time) {
+    add_rows(h_, w, i, work_.slopes, work_.width, work_.move);
+    move_stage();
     const int nv = tree_.nv;
-    add_weighted((const S*)nullptr, h_, w, i, work_.rates, nv, work_.u);
-    move_coordinates(tree_, work_.q, work_.u, work_.q_stage);
-    add_weighted(work_.s, h_, w, i, work_.slopes, nv, work_.s_stage);
-    S* own = work_.rates + std::size_t(i) * nv;
-    for (int k = 0; k < nv; ++k) own[k] = work_.s_stage[k];
-    pull_back(tree_, work_.u, own);
+    const S* __restrict rates = work_.s_stage;
+    S* __restrict own = work_.slopes + std::size_t(i) * work_.width;
+    for (int k = 0; k < nv; ++k) own[k] = rates[k];
+    pull_back(tree_, work_.move, own);
     return acceleration(i, h_ * time, work_.q_stage, work_.s_stage);
   }
 
   int acceleration(int i, const S& time, const S* q, const S* s) {
-    S* own = work_.slopes + std::size_t(i) * tree_.nv;
+    S* own = work_.slopes + std::size_t(i) * work_.width + tree_.nv;
     to_body_axes(tree_, q, s, work_.v);
     const S* tau = work_.force;
     if (controlled_ || passive_) {
@@ -173,55 +211,52 @@ class EmbeddedStepper {
   }
 
   S error_square(int row) const {
-    const int nv = tree_.nv;
-    const double* w = pair_.error_row(row);
+    const int n = 2 * tree_.nv;
+    add_rows(h_, pair_.error_row(row), pair_.tableau.slopes + 1, work_.slopes, work_.width, work_.move);
     S sum(0.0);
-    for (int k = 0; k < 2 * nv; ++k) {
-      const S* x = k < nv ? work_.rates + k : work_.slopes + (k - nv);
-      S e(0.0);
-      for (int j = 0; j <= pair_.tableau.slopes; ++j) e += x[j * nv] * w[j];
-      e = e * h_ / work_.allowed[k];
+    for (int k = 0; k < n; ++k) {
+      const S e = work_.move[k] / work_.allowed[k];
       sum += e * e;
     }
-    return sum * (1.0 / (2 * nv));
+    return sum * (1.0 / n);
   }
 
-  // A hundredth of the time scale of the motion.
+  // The time scale of the motion, times the part of it whose power is the error that is allowed.
   S first_step() {
     const int nv = tree_.nv;
     allowed_errors(tree_, by_, work_.q, work_.s, work_.allowed, work_.allowed + nv);
-    S large(0.0), fast(0.0);
+    S large(0.0), fast(0.0), h;
     for (int k = 0; k < 2 * nv; ++k) {
-      const S x = (k < nv ? S(1.0) : work_.s[k - nv]) / work_.allowed[k];
-      const S y = (k < nv ? work_.s[k] : work_.slopes[k - nv]) / work_.allowed[k];
+      const S x = (k < nv ? S(1.0) : work_.s[k - nv]) / work_.allowed[k], y = work_.slopes[k] / work_.allowed[k];
       large += x * x;
       fast += y * y;
     }
-    return sqrt(large / larger(fast, S(1e-300))) * 0.01;
+    const S scale = sqrt(large / larger(fast, S(1e-300)));
+    for (int i = 0; i < lanes<S>; ++i) {
+      const double part = 3.0 * std::pow(lane(large, i) / (2 * nv), -0.5 * pair_.power);
+      set_lane(h, i, lane(scale, i) * std::min(0.1, part));
+    }
+    return h;
   }
 
   // The coefficients of (2), for which more slopes may be needed.
   void make_terms() {
-    const int nv = tree_.nv, n = pair_.tableau.slopes;
-    add_weighted((const S*)nullptr, h_, pair_.tableau.finish(0), n, work_.rates, nv, work_.terms);
+    const int width = work_.width, n = pair_.tableau.slopes;
+    S *change = work_.terms, *slopes = work_.slopes;
+    add_rows(h_, pair_.tableau.finish(0), n, slopes, width, change);
     for (int i = 0; i < pair_.more; ++i) {
       const double* w = pair_.more_row(i);
       double time = 0.0;
       for (int j = 0; j <= n + i; ++j) time += w[j];
       slope(n + 1 + i, w, time);
     }
-    for (int k = 0; k < 2 * nv; ++k) {
-      const S* x = k < nv ? work_.rates + k : work_.slopes + (k - nv);
-      S* term = work_.terms + k;
-      const S begins = h_ * x[0], ends = h_ * x[n * nv];
-      if (k >= nv) term[0] = work_.s_end[k - nv] - work_.s[k - nv];
-      term[2 * nv] = begins - term[0];
-      term[4 * nv] = term[0] * 2.0 - begins - ends;
-      for (int i = 0; i < pair_.dense; ++i) {
-        S sum(0.0);
-        for (int j = 0; j < pair_.slopes(); ++j) sum += x[j * nv] * pair_.dense_row(i)[j];
-        term[(3 + i) * 2 * nv] = sum * h_;
-      }
+    for (int i = 0; i < pair_.dense; ++i) {
+      add_rows(h_, pair_.dense_row(i), pair_.slopes(), slopes, width, work_.terms + (3 + i) * width);
+    }
+    for (int k = 0; k < width; ++k) {
+      const S begins = h_ * slopes[k], ends = h_ * slopes[n * width + k];
+      change[width + k] = begins - change[k];
+      change[2 * width + k] = change[k] * 2.0 - begins - ends;
     }
     has_terms_ = true;
   }

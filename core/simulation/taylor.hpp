@@ -118,10 +118,19 @@ void coordinate_series(const Tree<P>& tree, TaylorWork<S>& work) {
 // sum_(k >= 1) c_k h^k of n polynomials.
 template <class S>
 JOUNCE_SHARED void sum_series(const S* c, int order, int n, const S& h, S* out) {
-  for (int i = 0; i < n; ++i) out[i] = c[order * n + i] * h;
-  for (int k = order - 1; k > 0; --k) {
-    const S* own = c + k * n;
-    for (int i = 0; i < n; ++i) out[i] = (out[i] + own[i]) * h;
+  if constexpr (std::is_same_v<S, double>) {
+    for (int i = 0; i < n; i += 8) {  // what is read and written beyond n is of nobody
+      const Eight by = Eight::all(h);
+      Eight sum = Eight::load(c + order * n + i);
+      for (int k = order - 1; k > 0; --k) (sum = sum * by) += Eight::load(c + k * n + i);
+      (sum * by).store(out + i);
+    }
+  } else {
+    for (int i = 0; i < n; ++i) out[i] = c[order * n + i] * h;
+    for (int k = order - 1; k > 0; --k) {
+      const S* own = c + k * n;
+      for (int i = 0; i < n; ++i) out[i] = (out[i] + own[i]) * h;
+    }
   }
 }
 
@@ -233,14 +242,15 @@ class TaylorStepper {
     const S coordinates[] = {largest_coordinate(p + 1), largest_coordinate(p)};
     S h;
     for (int i = 0; i < lanes<S>; ++i) {
-      double least = std::numeric_limits<double>::max();
+      double most = -700.0;  // the logarithm of the rate of growth; where nothing grows, steps have no limit
+      bool is_finite = true;
       for (int k = 0; k < 2; ++k) {
         const double r = lane(rates[k], i), q = lane(coordinates[k], i);
-        if (!(r <= 0.0)) least = std::fmin(least, std::pow(r, -1.0 / (p - k)));
-        if (!(q <= 0.0)) least = std::fmin(least, std::pow(q, -1.0 / (p + 1 - k)));
-        if (!(r + q < std::numeric_limits<double>::infinity())) least = 0.0;
+        if (r > 0.0) most = std::fmax(most, std::log(r) / (p - k));
+        if (q > 0.0) most = std::fmax(most, std::log(q) / (p + 1 - k));
+        is_finite = is_finite && r + q < std::numeric_limits<double>::infinity();
       }
-      set_lane(h, i, kSafety * least);
+      set_lane(h, i, is_finite ? kSafety * std::exp(-most) : 0.0);
     }
     return h;
   }
@@ -255,7 +265,7 @@ class TaylorStepper {
     for (int k = 0; k < tree_.nv; ++k) none += work_.s_end[k] - work_.s_end[k];
     return none;
   }
-  double next(double, double h) const { return h; }
+  double next(double, double h, double&) const { return h; }
 
   // Lanes of steps that were taken go on from their ends.
   void accept(const bool* good) {

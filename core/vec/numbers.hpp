@@ -13,10 +13,22 @@ struct Numbers {
   using Part = Pack<kWidth>;
   Part part[kParts];
 
-  static JOUNCE_INLINE Numbers zero() {
+  static JOUNCE_INLINE Numbers all(double a) {
     Numbers x;
-    for (int i = 0; i < kParts; ++i) x.part[i] = Part(0.0);
+    for (int i = 0; i < kParts; ++i) x.part[i] = Part(a);
     return x;
+  }
+  static JOUNCE_INLINE Numbers zero() { return all(0.0); }
+  // From single numbers, which are in registers: a load would wait for all of them to be stored.
+  template <class... X>
+  static JOUNCE_INLINE Numbers of(X... x) {
+    static_assert(sizeof...(X) == N);
+    const double single[] = {x...};
+    Numbers to;
+    for (int i = 0; i < kParts; ++i) {
+      for (int j = 0; j < kWidth; ++j) to.part[i].v[j] = single[i * kWidth + j];
+    }
+    return to;
   }
   static JOUNCE_INLINE Numbers load(const double* from) {
     Numbers x;
@@ -26,6 +38,7 @@ struct Numbers {
   JOUNCE_INLINE void store(double* to) const {
     for (int i = 0; i < kParts; ++i) part[i].store(to + i * kWidth);
   }
+  JOUNCE_INLINE double first() const { return part[0].v[0]; }
   JOUNCE_INLINE Numbers& operator+=(const Numbers& b) {
     for (int i = 0; i < kParts; ++i) part[i] += b.part[i];
     return *this;
@@ -44,6 +57,21 @@ struct Numbers {
 };
 
 using Eight = Numbers<8>;
+
+// Number I everywhere.
+template <int I, int N, int... J>
+JOUNCE_INLINE Numbers<N> spread(const Numbers<N>& x, std::integer_sequence<int, J...>) {
+  constexpr int kWidth = Numbers<N>::kWidth;
+  const auto& v = x.part[I / kWidth].v;
+  const typename Numbers<N>::Part one(JOUNCE_SHUFFLE(v, v, (J * 0 + I % kWidth)...));
+  Numbers<N> y;
+  for (int i = 0; i < Numbers<N>::kParts; ++i) y.part[i] = one;
+  return y;
+}
+template <int I, int N>
+JOUNCE_INLINE Numbers<N> spread(const Numbers<N>& x) {
+  return spread<I>(x, std::make_integer_sequence<int, Numbers<N>::kWidth>{});
+}
 
 // Some of the first four numbers of x, by their positions.
 template <int... I, int N>
@@ -94,18 +122,21 @@ JOUNCE_INLINE Numbers<N> spread_pairs(const Numbers<N>& x) {
   }
 }
 
-// Each number in the place of its neighbor.
-template <int N, int... I>
-JOUNCE_INLINE Numbers<N> swapped_pairs(const Numbers<N>& x, std::integer_sequence<int, I...>) {
+// Each number in the place of that whose position differs in the bits of X, 0 to 3.
+template <int X, int N, int... I>
+JOUNCE_INLINE Numbers<N> swapped(const Numbers<N>& x, std::integer_sequence<int, I...>) {
+  using Part = typename Numbers<N>::Part;
+  constexpr bool kPairs = sizeof...(I) == 2;  // in parts of two the second bit tells the part
   Numbers<N> y;
   for (int i = 0; i < Numbers<N>::kParts; ++i) {
-    y.part[i] = typename Numbers<N>::Part(JOUNCE_SHUFFLE(x.part[i].v, x.part[i].v, (I ^ 1)...));
+    const auto& v = x.part[kPairs ? i ^ (X >> 1) : i].v;
+    y.part[i] = Part(JOUNCE_SHUFFLE(v, v, (I ^ (kPairs ? X & 1 : X))...));
   }
   return y;
 }
-template <int N>
-JOUNCE_INLINE Numbers<N> swapped_pairs(const Numbers<N>& x) {
-  return swapped_pairs(x, std::make_integer_sequence<int, Numbers<N>::kWidth>{});
+template <int X, int N>
+JOUNCE_INLINE Numbers<N> swapped(const Numbers<N>& x) {
+  return swapped<X>(x, std::make_integer_sequence<int, Numbers<N>::kWidth>{});
 }
 
 // The sum of term(j) over j = 0 ... k, where term(j, sum) adds to it: in two halves, so that one need not

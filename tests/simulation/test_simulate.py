@@ -213,7 +213,7 @@ BAD = {
     "times repeat": (lambda: run([0, 0]), r"t must increase"),
     "no times": (lambda: run([]), "t must be finite times"),
     "NaN time": (lambda: run([0, np.nan]), "t must be finite times"),
-    "state": (lambda: jc.simulate(MODEL, Z + np.nan, Z, TIMES), "q must be finite"),
+    "state": (lambda: jc.simulate(MODEL, Z + np.nan, Z, TIMES), "q0 must be finite"),
     "method": (lambda: run(method="rk45"), "method must be one of"),
     "no dt": (lambda: run(method="rkmk4"), "needs dt"),
     "dt": (lambda: run(method="rkmk4", dt=-1), "dt must be a positive number"),

@@ -199,7 +199,10 @@ def run(control=None, **options):
 BAD = {
     "rtol": (lambda: run(rtol=1e-17), "rtol must be a number, at least"),
     "atol": (lambda: run(atol=0.0), "atol must be a positive number"),
-    "NaN": (lambda: jc.simulate(MODEL, Z, Z * np.nan, [0, 1], method="taylor"), "v must be finite"),
+    "NaN": (
+        lambda: jc.simulate(MODEL, Z, Z * np.nan, [0, 1], method="taylor"),
+        "v0 must be finite",
+    ),
     "dt": (lambda: run(dt=0.1), "chooses its steps"),
     "times": (lambda: jc.simulate(MODEL, Z, Z, [1, 0], method="taylor"), "t must increase"),
     "no series": (lambda: run(lambda t, q, v: Z), "control must return an array of shape"),

@@ -22,32 +22,6 @@ def robot(request):
     return model, q, v, rng.standard_normal(model.nv), rng
 
 
-@pytest.mark.parametrize("order", [4, 12])
-def test_derivatives_are_those_of_the_very_step(robot, order):
-    """Central differences of the step, extrapolated: their error is h^4 and rounding / h."""
-    model, q, v, tau, rng = robot
-    f_ext = rng.standard_normal((model.n_bodies, 6))
-    dt, n = 0.02, model.nv
-    options = {"method": "taylor", "order": order, "actuated": np.ones(n, bool)}
-    got = jc.linearize_step(model, q, v, tau, dt, f_ext, **options)
-    step = jc.step(model, q, v, tau, dt, f_ext, "taylor", order=order)
-    np.testing.assert_allclose(got.q, step.q, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(got.v, step.v, rtol=0, atol=1e-12)
-    d = rng.standard_normal((3, n))
-
-    def moved(s):
-        start = jc.integrate(model, q, s * d[0]), v + s * d[1], tau + s * d[2]
-        end = jc.step(model, *start, dt, f_ext, "taylor", order=order)
-        return np.concatenate([jc.difference(model, step.q, end.q), end.v - step.v])
-
-    h = 1e-3
-    wide, near = ((moved(s) - moved(-s)) / (2 * s) for s in (2 * h, h))
-    expected = (4 * near - wide) / 3
-    along = got.A @ np.concatenate([d[0], d[1]]) + got.B @ d[2]
-    scale = 1 + np.abs(expected).max()
-    np.testing.assert_allclose(along / scale, expected / scale, rtol=0, atol=1e-9)
-
-
 def test_of_high_order_they_are_those_of_every_exact_method(robot):
     """Against the analytic derivatives of Runge-Kutta steps, which take another way."""
     model, q, v, tau, _ = robot

@@ -21,8 +21,10 @@ from jounce.simulation.methods import METHODS, MOST_SLOPES, weighted
 __all__ = [
     "EMBEDDED",
     "SHRINK",
+    "STRETCH",
     "Between",
     "Embedded",
+    "Pace",
     "Slope",
     "Trial",
     "attempt",
@@ -34,8 +36,11 @@ __all__ = [
 
 Slope = tuple[Array, Array]
 
-SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
+SAFETY, SHRINK, GROW = 0.85, 0.2, 8.0
 """Factors of the next step: safety, least and most (Hairer, Norsett, Wanner, II.4)."""
+
+STRETCH = 1.05
+"""By which a step may be longer that then ends where it must."""
 
 
 class Embedded(NamedTuple):
@@ -156,23 +161,45 @@ class Between(NamedTuple):
         return Moving(start.t + x * field.dt, q, s, xi)
 
 
-def next_step(pair: Embedded, h: Array, error: Array) -> Array:
-    """Return the lengths (n, 1) of the next steps, by the errors (n,) of those before."""
+class Pace(NamedTuple):
+    """Lengths (n, 1) of steps."""
+
+    h: Array
+    """To be tried next."""
+    past: Array
+    """What the errors of the last good steps alone asked for; zero before them."""
+
+
+def next_step(pair: Embedded, tried: Array, error: Array, past: Array) -> Pace:
+    """Return the next steps, by the errors (n,) of those (n, 1) that were tried.
+
+    With H = SAFETY h error^-power of a good step, and H_0 of that before it, H or, where steps
+    become shorter, H^2 / H_0 (Gustafsson, ACM Transactions on Mathematical Software 20, 1994).
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = SAFETY * error**-pair.power
     factor = np.where(
         np.isfinite(error), np.clip(np.nan_to_num(factor, nan=GROW), SHRINK, GROW), SHRINK
     )
-    return h * factor[:, None]
+    wanted = tried * factor[:, None]
+    good = (error <= 1.0)[:, None]
+    falls = good & (past > wanted)
+    trend = np.where(falls, wanted / np.where(falls, past, 1.0), 1.0)
+    return Pace(wanted * np.maximum(trend, SHRINK), np.where(good, wanted, past))
 
 
-def first_step(field: Field, at: Moving, slope: Slope, allowed: tuple[float, float]) -> Array:
-    """Return lengths (n, 1) of the first steps: a hundredth of the scale of the motion."""
-    size = scales(field, at, *allowed)
+def first_step(
+    pair: Embedded, field: Field, at: Moving, slope: Slope, allowed: tuple[float, float]
+) -> Array:
+    """Return lengths (n, 1) of the first steps.
+
+    The time scale of the motion, times the part of it whose power is the error that is allowed.
+    """
     motion = np.concatenate([np.ones_like(at.s), at.s], axis=-1)
-    fast = _norm(np.concatenate(slope, axis=-1) / size)
-    large = _norm(motion / size)
-    return 0.01 * (large / np.maximum(fast, 1e-300))[:, None]
+    scale = scales(field, at, *allowed)
+    fast, large = (_norm(x / scale) for x in (np.concatenate(slope, axis=-1), motion))
+    part = np.minimum(0.1, 3.0 * large**-pair.power)
+    return (part * large / np.maximum(fast, 1e-300))[:, None]
 
 
 def require_progress(at: Moving, h: Array, places: Mask) -> None:

@@ -27,9 +27,10 @@ def floats(name: str, value: ArrayLike) -> Array:
 def increasing_times(t: ArrayLike) -> Array:
     """Return times as an array, if they increase."""
     times = floats("t", t)
-    rises = times.ndim == 1 and len(times) > 1 and bool((times[1:] > times[:-1]).all())
+    steps = len(times) - 1 if times.ndim == 1 else 0
+    rises = steps > 0 and np.count_nonzero(times[1:] > times[:-1]) == steps
     if rises and math.isfinite(times[0]) and math.isfinite(times[-1]):  # as are those between
-        return times.copy()
+        return times.copy() if isinstance(t, np.ndarray) else times
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
         raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
     if (np.diff(times) <= 0).any():

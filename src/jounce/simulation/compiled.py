@@ -6,23 +6,28 @@ at a step, so that Ctrl-C is heard and what was computed before is there.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce import _core
-from jounce._types import Array, Integers
+from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import DivergenceError
 from jounce.model import Model
+from jounce.simulation.arguments import merged_axes
 from jounce.simulation.progress import Report, silent
 
-__all__ = ["Followed", "Start", "diverged", "embedded", "follow", "least", "taylor"]
+__all__ = ["Followed", "Kernel", "Start", "diverged", "embedded", "follow", "least", "taylor"]
 
 _embedded = _core.raw("embedded_motion", "simulate")
 _taylor = _core.raw("taylor_motion", "simulate")
 
-Portion = Callable[..., tuple[Array, Array, Array, Array, Array]]
+Kernel = tuple[Callable[..., tuple[Array, ...]], Any]
+"""What follows a portion of a motion, and the method as it reads it."""
 
 WINDOW = 4096
 """Times that a portion is given."""
@@ -30,49 +35,69 @@ WINDOW = 4096
 EFFORT = 20_000
 """Steps times rates of all states in a portion: some hundredths of a second."""
 
+DUE, STATUS = 2, 3
+"""Places in what a portion tells of a state, and of its status:"""
 STUCK = 2
-"""Status of a state whose steps became too short to move the time."""
+"""its steps became too short to move the time."""
 
 
 class Start(NamedTuple):
-    """Where a motion of n states begins, and what acts on them."""
+    """Where motions begin, and what acts on them."""
 
     model: Model
-    q: Array
-    v: Array
+    q: ArrayLike
+    """(..., nq)."""
+    v: ArrayLike
+    """(..., nv)."""
     t: Array
     """(T,)."""
     rows: Array | None
-    """(n, T - 1, nv) forces constant between times, or (n, T, nv), linear."""
+    """(..., T - 1, nv) forces constant between times, or (..., T, nv), linear."""
     passive: bool
     threads: int
-    alone: bool = False
-    """Whether it is one state and no batch, whose states are all computed alike."""
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The leading axes of states and forces; of states that do not fit none, as the core says.
+
+        Raises:
+            ArgumentError: those of the forces do not fit.
+        """
+        shapes = np.shape(self.q)[:-1], np.shape(self.v)[:-1]
+        states: tuple[int, ...] = ()
+        if any(shapes):
+            with suppress(ValueError):
+                states = np.broadcast_shapes(*shapes)
+        return states if self.rows is None else merged_axes(states, self.rows.shape[:-2])
+
+    def first(self) -> tuple[Array, Array]:
+        """Coordinates and rates at the start, (..., 1, n)."""
+        lead, (q, v) = self.lead, (np.asarray(x, float) for x in (self.q, self.v))
+        return (
+            np.broadcast_to(q, (*lead, q.shape[-1]))[..., None, :],
+            np.broadcast_to(v, (*lead, v.shape[-1]))[..., None, :],
+        )
 
 
 class Followed(NamedTuple):
     """States at the times that were reached."""
 
     q: Array
-    """(n, T, nq)."""
+    """(..., T, nq)."""
     v: Array
-    """(n, T, nv)."""
+    """(..., T, nv)."""
     due: Integers
-    """(n,) the first time that each state has not reached."""
+    """(...) the first time that each state has not reached."""
 
 
-def embedded(packed: Array) -> Portion:
-    """Return the kernel of a Runge-Kutta pair, given as numbers."""
-    return lambda model, *inputs, hold, **options: _embedded(
-        model, *inputs[:5], packed, hold, *inputs[5:], **options
-    )
+def embedded(packed: Array) -> Kernel:
+    """Return that of a Runge-Kutta pair, given as numbers."""
+    return _embedded, packed
 
 
-def taylor(order: int) -> Portion:
-    """Return the kernel of Taylor steps with coefficients of the rates up to an order."""
-    return lambda model, *inputs, hold, **options: _taylor(
-        model, *inputs[:5], order, hold, *inputs[5:], **options
-    )
+def taylor(order: int) -> Kernel:
+    """Return that of Taylor steps with coefficients of the rates up to an order."""
+    return _taylor, order
 
 
 def diverged(state: int, t: float) -> DivergenceError:
@@ -85,78 +110,80 @@ def diverged(state: int, t: float) -> DivergenceError:
 
 
 def follow(
-    portion: Portion, start: Start, allowed: tuple[float, float], report: Report = silent
-) -> Followed:
+    kernel: Kernel, start: Start, allowed: tuple[float, float], report: Report = silent
+) -> tuple[Array, Array, int]:
     """Follow all states to the last time, or as far as they get until Ctrl-C.
 
+    Returns:
+        Coordinates (..., T, nq) and rates (..., T, nv), and how many times all states have reached.
+
     Raises:
+        ArgumentError: states or forces of the wrong shape, or not finite.
         DivergenceError: a state goes no further.
+        SingularError: a joint moves no inertia.
     """
-    n, T = len(start.q), len(start.t)
-    rows = _padded(start.rows, T)
-    hold = int(start.rows is not None and start.rows.shape[1] == T)
-    steps = max(1, EFFORT // max(1, n * start.model.nv))
-    plan = np.array([*allowed, start.t[-1], steps, start.passive, start.alone])
-    progress = np.zeros((n, 4))
-    progress[:, 0], progress[:, 2] = start.t[0], 1
-    q, v = start.q, start.v
+    (portion, method), (model, q, v, t, rows, passive, threads) = kernel, start
+    hold = int(rows is not None and rows.shape[-2] == len(t))
+    rows = _padded(rows, len(t))
+    steps = max(1, EFFORT // max(1, math.prod(start.lead) * model.nv))
+    plan = np.array((*allowed, t[-1], steps, passive))
+    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0))
     done, low = None, 1
     try:
-        while n and low < T:
-            window = slice(low - 1, min(low - 1 + WINDOW, T))
-            inputs: list[Any] = [q, v, progress, plan, start.t[window]]
-            if rows is not None:
-                inputs.append(np.ascontiguousarray(rows[:, window]))
+        while low < len(t):
+            window = slice(low - 1, low - 1 + WINDOW)
+            some = None if rows is None else np.ascontiguousarray(rows[..., window, :])
             some_q, some_v, q, v, progress = portion(
-                start.model, *inputs, hold=hold, threads=start.threads
+                model, q, v, progress, plan, t[window], method, hold, some, threads=threads
             )
-            if report is not silent:
-                report(float(progress[:, 0].min()))
-            now = progress[:, 2].astype(int) + window.start
-            low = least(now)
-            if done is None and low >= T:  # all at once
-                some_q[:, 0], some_v[:, 0] = start.q, start.v
-                return Followed(some_q, some_v, now)
-            done = done or _nothing(start)
+            if report is not silent and progress.size:
+                report(float(progress[..., 0].min()))
+            due = progress[..., DUE]
+            low = window.start + least(due)
+            if done is None and low >= len(t):  # all at once
+                return some_q, some_v, len(t)
+            now = due.astype(int) + window.start
+            done = done or _nothing(some_q, some_v, len(t))
             _keep(done, some_q, some_v, window, now)
-            stuck = np.flatnonzero(progress[:, 3] == STUCK)
+            stuck = np.flatnonzero(progress[..., STATUS] == STUCK)
             if len(stuck):
-                raise diverged(int(stuck[0]), float(progress[stuck[0], 0]))
-            progress[:, 2] = now - (low - 1)
+                raise diverged(int(stuck[0]), float(progress[..., 0].flat[stuck[0]]))
+            due[...] = now - (low - 1)
     except KeyboardInterrupt:
         pass
-    return done or _nothing(start)
+    done = done or _nothing(*start.first(), len(t))
+    return done.q, done.v, least(done.due)
 
 
-def least(due: Integers) -> int:
-    """Return the least of some integers."""
-    return int(due[0] if len(due) == 1 else due.min())
+def least(due: Integers | Array) -> int:
+    """Return the least of some whole numbers; where there are none, more than there are times."""
+    if due.ndim == 0:
+        return int(due)
+    return int(due.min(initial=sys.maxsize))
 
 
-def _nothing(start: Start) -> Followed:
-    """Return the first state, and room for the others."""
-    n, T = len(start.q), len(start.t)
-    q, v = np.empty((n, T, start.model.nq)), np.empty((n, T, start.model.nv))
-    q[:, 0], v[:, 0] = start.q, start.v
-    return Followed(q, v, np.ones(n, int))
+def _nothing(q: Array, v: Array, count: int) -> Followed:
+    """Return the first of some states (..., K, n), and room for as many as there are times."""
+    done = Followed(
+        np.empty((*q.shape[:-2], count, q.shape[-1])),
+        np.empty((*v.shape[:-2], count, v.shape[-1])),
+        np.ones(q.shape[:-2], int),
+    )
+    done.q[..., 0, :], done.v[..., 0, :] = q[..., 0, :], v[..., 0, :]
+    return done
 
 
 def _keep(done: Followed, q: Array, v: Array, window: slice, now: Integers) -> None:
     """Store the rows of a portion that each state wrote."""
-    if len(now) == 1:
-        new = slice(int(done.due[0]), int(now[0]))
-        own = slice(new.start - window.start, new.stop - window.start)
-        done.q[0, new], done.v[0, new] = q[0, own], v[0, own]
-    else:
-        row = np.arange(window.start, window.stop)
-        wrote = ((row >= done.due[:, None]) & (row < now[:, None]))[..., None]
-        np.copyto(done.q[:, window], q, where=wrote)
-        np.copyto(done.v[:, window], v, where=wrote)
-    done.due[:] = now
+    row = np.arange(window.start, window.start + q.shape[-2])
+    wrote = ((row >= done.due[..., None]) & (row < now[..., None]))[..., None]
+    np.copyto(done.q[..., window, :], q, where=wrote)
+    np.copyto(done.v[..., window, :], v, where=wrote)
+    done.due[...] = now
 
 
 def _padded(rows: Array | None, count: int) -> Array | None:
     """Return forces with a row for every time; after the last one of an interval none is read."""
-    if rows is None or rows.shape[1] == count:
+    if rows is None or rows.shape[-2] == count:
         return rows
-    return np.concatenate([rows, rows[:, -1:]], axis=1)
+    return np.concatenate([rows, rows[..., -1:, :]], axis=-2)

@@ -17,7 +17,7 @@ from jounce.model._checks import check_flag
 from jounce.model.model import require_model
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
-from jounce.simulation.arguments import increasing_times, positive
+from jounce.simulation.arguments import force_rows, increasing_times, positive
 from jounce.simulation.contacts import Contact, checked_contacts
 from jounce.simulation.control import Control
 from jounce.simulation.event_motion import Sought, motion_with_events, motion_with_series
@@ -181,21 +181,58 @@ class _Plan(NamedTuple):
         report: Report | None = None,
     ) -> SimulatedMotion:
         """The motion without events."""
+        if len(t) > 1 and self._compiles(control, constraints):
+            return self._compiled(state, t, control, report or silent)
         task = self._task(state, t, control, constraints, report)
         if not self.model.nv:
             return task.motion(self.name, np.repeat(task.q[:, None], len(t), 1), None)
         if self.method is None:
-            return self._taylor(task, control)
-        if self.name in EMBEDDED and self.dt is None:
-            if self._compiles(task, control):
-                portion = compiled.embedded(adaptive.packed(self.name))
-                return self._compiled(task, portion, self._tolerances())
+            followed = self._series(task, control, ()).states
+            reached = compiled.least(followed.due)
+            early = reached if reached < len(t) else None
+            return task.motion(TAYLOR, followed.q, followed.v, early)
+        if self._adapts:
             return by_adaptive_steps(task, EMBEDDED[self.name], self._tolerances())
         if self.dt is None:
             raise ArgumentError(
                 f"method {self.name!r} has fixed steps: it needs dt, their longest length"
             )
         return by_fixed_steps(task, self.method, positive("dt", self.dt))
+
+    @property
+    def _adapts(self) -> bool:
+        return self.method is None or (self.dt is None and self.name in EMBEDDED)
+
+    def _compiles(self, control: AnyControl, constraints: Constraints | None) -> bool:
+        """Whether the core can take all steps."""
+        model = self.model
+        simple = constraints is None and model.nv > 0 and not callable(control)
+        return simple and self._adapts and (model.expanded is model or self.method is None)
+
+    def _compiled(
+        self,
+        state: tuple[ArrayLike, ArrayLike],
+        t: Array,
+        control: AnyControl,
+        report: Report,
+    ) -> SimulatedMotion:
+        """Steps that need no Python."""
+        allowed = self._tolerances()
+        if self.method is None:
+            self._require_no_step()
+            require_series(self.model, self.passive)
+            kernel = compiled.taylor(self.order or order_of(*allowed))
+        else:
+            kernel = compiled.embedded(adaptive.packed(self.name))
+        rows = None
+        if control is not None and not callable(control):
+            rows = force_rows(self.model, control, len(t))
+        start = compiled.Start(self.model, *state, t, rows, self.passive, self.threads)
+        q, v, reached = compiled.follow(kernel, start, allowed, report)
+        if reached >= len(t):
+            return SimulatedMotion(self.model, t, q, v, self.name)
+        q, v = q[..., :reached, :], v[..., :reached, :]
+        return SimulatedMotion(self.model, t[:reached], q, v, self.name, True)
 
     def _task(
         self,
@@ -217,30 +254,8 @@ class _Plan(NamedTuple):
 
         return task._replace(law=law)
 
-    def _compiles(self, task: Task, control: AnyControl) -> bool:
-        """Whether the core can take all steps."""
-        simple = self.model.expanded is self.model and task.manifold is None
-        return simple and not callable(control)
-
     def _tolerances(self) -> tuple[float, float]:
         return positive("rtol", self.rtol, LEAST_TOLERANCE), positive("atol", self.atol)
-
-    def _compiled(
-        self, task: Task, portion: compiled.Portion, allowed: tuple[float, float]
-    ) -> SimulatedMotion:
-        """Steps that need no Python."""
-        got = compiled.follow(portion, _start(task), allowed, task.report)
-        return _followed(task, self.name, got)
-
-    def _taylor(self, task: Task, control: AnyControl) -> SimulatedMotion:
-        """Steps by series; a control that is a function gives its own."""
-        if callable(control) or task.manifold is not None:
-            return _followed(task, TAYLOR, self._series(task, control, ()).states)
-        self._require_no_step()
-        require_series(task.model, task.passive)
-        allowed = self._tolerances()
-        order = self.order or order_of(*allowed)
-        return self._compiled(task, compiled.taylor(order), allowed)
 
     def _require_no_step(self) -> None:
         if self.dt is not None:
@@ -249,7 +264,7 @@ class _Plan(NamedTuple):
     def _series(self, task: Task, control: AnyControl, events: Sequence[Event]) -> SeriesMotion:
         self._require_no_step()
         return follow_series(
-            _start(task),
+            task,
             control if callable(control) else None,
             self._tolerances(),
             events,
@@ -270,14 +285,3 @@ class _Plan(NamedTuple):
         """The motion with events that are polynomials along its steps."""
         task = self._task(state, t, control, constraints, report)
         return motion_with_series(self._series(task, control, events), task, TAYLOR)
-
-
-def _start(task: Task) -> compiled.Start:
-    alone = not task.lead
-    options = task.passive, task.threads, alone
-    return compiled.Start(task.model, task.q, task.v, task.t, task.rows, *options)
-
-
-def _followed(task: Task, method: str, got: compiled.Followed) -> SimulatedMotion:
-    reached = compiled.least(got.due) if len(got.due) else len(task.t)
-    return task.motion(method, got.q, got.v, reached if reached < len(task.t) else None)

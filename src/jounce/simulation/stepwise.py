@@ -116,10 +116,11 @@ def by_adaptive_steps(task: Task, pair: Embedded, allowed: tuple[float, float]) 
     )
     done.q[:, 0], done.v[:, 0] = task.q, task.v
     slope = field.slope(at)
-    h = adaptive.first_step(field, at, slope, allowed)
+    h = adaptive.first_step(pair, field, at, slope, allowed)
+    pace = adaptive.Pace(h, np.zeros_like(h))
     try:
         while (done.due < len(t)).any():
-            at, slope, h = _one_round(task, pair, allowed, done, at, slope, h)
+            at, slope, pace = _one_round(task, pair, allowed, done, at, slope, pace)
             task.report(float(at.t.min()))
     except KeyboardInterrupt:
         return task.motion(pair.name, done.q, done.v, int(done.due.min()))
@@ -133,18 +134,18 @@ def _one_round(
     done: _Progress,
     at: Moving,
     slope: adaptive.Slope,
-    h: Array,
-) -> tuple[Moving, adaptive.Slope, Array]:
+    pace: adaptive.Pace,
+) -> tuple[Moving, adaptive.Slope, adaptive.Pace]:
     """Try a step of every state that is not at the end; keep those whose error is allowed."""
-    t, last = task.t, len(task.t) - 1
+    t, last, h = task.t, len(task.t) - 1, pace.h
     moving = done.due <= last
     # rows of forces have corners at the times, which a step must not cross
     stop = (t[np.minimum(done.due, last)] if task.rows is not None else np.full(len(h), t[-1]))[
         :, None
     ]
     left = np.where(moving[:, None], stop - at.t, 0.0)
-    tried = np.minimum(h, left)
-    lands = tried >= left
+    lands = h * adaptive.STRETCH >= left
+    tried = np.where(lands, left, h)
     field = task.field(np.minimum(done.due, last) - 1, tried)
     adaptive.require_progress(at, tried, moving & ~lands[:, 0])
     if task.rows is not None:
@@ -156,7 +157,7 @@ def _one_round(
         if blames_control(error):
             raise
         # numbers too large: the steps were too long
-        return at, slope, adaptive.SHRINK * tried
+        return at, slope, pace._replace(h=adaptive.SHRINK * tried)
     good = moving & (trial.error <= 1.0)
     kept = good[:, None]
     end = _landed(task, field, trial, stop, lands, kept)
@@ -166,9 +167,11 @@ def _one_round(
         after = np.where(kept, trial.slopes[-1][1], slope[1])
     else:
         after = field.slope(ahead)[1]
-    wanted = adaptive.next_step(pair, tried, trial.error)
+    wanted = adaptive.next_step(pair, tried, trial.error, pace.past)
     shortened = kept & lands  # says little about the step after it
-    return ahead, (ahead.s, after), np.where(shortened, np.maximum(h, wanted), wanted)
+    h = np.where(shortened, np.maximum(h, wanted.h), wanted.h)
+    pace = adaptive.Pace(h, np.where(shortened, pace.past, wanted.past))
+    return ahead, (ahead.s, after), pace
 
 
 def _landed(

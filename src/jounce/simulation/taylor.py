@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ Control = Callable[[float, Array, Array], ArrayLike]
 """The forces and their time derivatives, (m, nv), from time and state on."""
 
 
+@lru_cache
 def order_of(rtol: float, atol: float) -> int:
     """Order of the series by the tolerance, as that of Jorba and Zou (2005) but higher.
 

@@ -22,12 +22,13 @@ from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
-from jounce.simulation.compiled import Followed, Start, diverged
+from jounce.simulation.compiled import Followed, diverged
 from jounce.simulation.events import Event, EventRecord, apply_map, endless
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.polynomials import roots_in_unit_interval
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.series_path import Kept, kept, longest_steps, path_of, taken
+from jounce.simulation.task import Task
 from jounce.simulation.taylor import (
     Control,
     Polynomials,
@@ -157,7 +158,7 @@ class SeriesMotion(NamedTuple):
 class _Task(NamedTuple):
     """What does not change on the way."""
 
-    start: Start
+    start: Task
     control: Control | None
     allowed: tuple[float, float]
     events: Sequence[Event]
@@ -187,7 +188,7 @@ class _Met(NamedTuple):
 
 
 def follow_series(
-    start: Start,
+    start: Task,
     control: Control | None,
     allowed: tuple[float, float],
     events: Sequence[Event] = (),
