@@ -36,6 +36,7 @@ INTERNAL = {
     "constrained_jump",
     "constrained_jump_derivatives",
     "constrained_series",
+    "constrained_taylor_step",
     "constraint_inertia",
     "inverse_dynamics_vjp",
     "forward_dynamics_vjp",

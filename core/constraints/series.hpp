@@ -123,7 +123,7 @@ JOUNCE_INLINE void extend_rotation(Mat3<S>* R, int k, X&& w) {
     sum.y += Q.z * x.x - Q.x * x.z;
     sum.z += Q.x * x.y - Q.y * x.x;
   }
-  const double over_k = 1.0 / k;
+  const auto over_k = reciprocal<S>(k);
   R[k] = {sum.x * over_k, sum.y * over_k, sum.z * over_k};
 }
 
@@ -145,7 +145,7 @@ template <class S>
 void extend_pose(const Constraint& c, int k, const SeriesWork<S>& w, const RecordSeries<S>& x,
                  const RowSeriesWork<S>& work) {
   extend_rotation(x.R, k, [&](int j) { return x.V[j].w; });
-  x.p[k] = turned_forth(x.R, k - 1, [&](int j) { return x.V[j].v; }) * (1.0 / k);
+  x.p[k] = turned_forth(x.R, k - 1, [&](int j) { return x.V[j].v; }) * reciprocal<S>(k);
   if (c.kind == Constraint::point) {
     extend_rotation(x.world, k, [&](int j) { return frame_twist(c.first, j, w, work).w; });
   }
@@ -218,7 +218,7 @@ void extend_wrenches(const Constraint& c, int k, const RecordSeries<S>& x, RowSe
 // Coefficient k of a coordinate, ...
 template <class S>
 JOUNCE_INLINE S coordinate(const Constraint& c, int k, int nv, const S* q, const SeriesWork<S>& w) {
-  return k == 0 ? q[c.q] : w.rate[std::size_t(k - 1) * nv + c.v] * (1.0 / k);
+  return k == 0 ? q[c.q] : w.rate[std::size_t(k - 1) * nv + c.v] * reciprocal<S>(k);
 }
 // ... and coefficients 0 to k of a polynomial of it, a_0 + a_1 x + a_2 x^2 + ...
 template <class S>

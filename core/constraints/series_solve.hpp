@@ -255,7 +255,7 @@ void solve_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask
 // What the accelerations of order k add to the velocities of the nodes' origins.
 template <class S, class P>
 void advance_linear(const Tree<P>& tree, int k, ConstrainedSeriesWork<S>& work) {
-  const double over_next = 1.0 / (k + 1);
+  const auto over_next = reciprocal<S>(k + 1);
   const std::size_t n = work.rows.rows;
   for (int i = 0; i < tree.n; ++i) {
     const auto& me = work.solve.row[i];

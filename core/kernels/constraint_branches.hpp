@@ -79,7 +79,7 @@ inline void take_carriers(const Tree<double>& tree, const ConstraintTable& table
   int* place = work.branches->place;
   std::fill_n(place, tree.n, -1);
   for (std::ptrdiff_t k = 0; k < table.count; ++k) {
-    int i = whole(table.numbers[k * kConstraintNumbers + 4], -1, tree.n - 1);
+    int i = constraint_at(tree, work.operational.m, table.numbers + k * kConstraintNumbers).first.node;
     const int rate = tree.nodes[i].v, lane = branched.v_place[rate] % kBranchLanes;
     for (int at = find_place(branched, rate); i >= 0 && place[i] < 0; i = tree.nodes[i].parent) {
       take_node(tree.nodes[i], branched.tree.nodes[at], lane, i, at, work);

@@ -1,6 +1,10 @@
 // Factorials, which take Taylor coefficients to derivatives and back.
 #pragma once
 
+#include <type_traits>
+
+#include "jounce/scalar/extended.hpp"
+
 namespace jounce {
 
 constexpr int kMostOrder = 100;
@@ -17,5 +21,12 @@ struct Factorials {
   }
 };
 inline constexpr Factorials kFactorial;
+
+// 1 / k, with as many digits as a scalar has.
+template <class S>
+JOUNCE_ALWAYS_INLINE auto reciprocal(int k) {
+  using Constant = std::conditional_t<std::is_same_v<S, Extended>, Extended, double>;
+  return Constant(1.0) / Constant(double(k));
+}
 
 }  // namespace jounce

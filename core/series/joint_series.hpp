@@ -47,7 +47,7 @@ JOUNCE_INLINE void start_joint(const JointSeries<S, P>& s, const S* q, const Ang
 //   (cos, sin)' = (-sin, cos) v,   Rj' = Rj hat(w_j),   pj' = Rj v_j.
 template <Kind K, class S, class P>
 JOUNCE_INLINE void extend_joint(const JointSeries<S, P>& s, int k) {
-  const double over_k = 1.0 / k;
+  const auto over_k = reciprocal<S>(k);
   if constexpr (turns(K)) {
     S c(0.0), d(0.0);
     for (int j = 0; j < k; ++j) {

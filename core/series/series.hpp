@@ -163,7 +163,7 @@ JOUNCE_INLINE Vec3<S> root_acceleration(const SeriesNode<S, P>& s, int k) {
     if (k > 0) {
       Vec3<S> u = Vec3<S>::zero();
       for (int j = 0; j < k; ++j) u += cross(me[k - 1 - j].y, s.template joint<K>(j).w);
-      me[k].y = u * (1.0 / k);
+      me[k].y = u * reciprocal<S>(k);
     }
     return me[k].y;
   }

@@ -112,7 +112,7 @@ JOUNCE_INLINE Motion<S> missing_acceleration(const SeriesNode<S, P>& s, int k, b
   const Vec3<S> v = transposed(s.node.placement.R, parent.v + cross(parent.w, me.in_parent.p));
   const Motion<S> x{turn_in<K>(s, 0, [&](int) { return w; }), turn_in<K>(s, 0, [&](int) { return v; })};
   if (!is_last) {
-    s.me[k + 1].y += w * (1.0 / (k + 1));
+    s.me[k + 1].y += w * reciprocal<S>(k + 1);
     s.me[k].A += v;
     add_wrench<K>(s, k, me.J * x);
   }
@@ -125,7 +125,7 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, int k, Mask prescribed,
                                  SeriesSolveWork<S>& work) {
   constexpr bool masked = !std::is_same_v<Mask, NoneMask>;
   const bool is_last = k == work.series.r && !masked;
-  const double over_next = 1.0 / (k + 1);
+  const auto over_next = reciprocal<S>(k + 1);
   S* rates_next = work.series.rate + std::size_t(k + 1) * tree.nv;
   S* tau = work.force + std::size_t(k) * tree.nv;
   for (int i = 0; i < tree.n; ++i) {

@@ -86,31 +86,33 @@ void turn_series(int order, const S* w, int step, int nq, S* x) {
       d -= y[0] * v[0] + y[1] * v[1] + y[2] * v[2];
     }
     S* to = x + k * nq;
-    to[0] = a * (0.5 / k), to[1] = b * (0.5 / k), to[2] = c * (0.5 / k), to[3] = d * (0.5 / k);
+    const auto half = reciprocal<S>(2 * k);
+    to[0] = a * half, to[1] = b * half, to[2] = c * half, to[3] = d * half;
   }
 }
 
-// Coefficients of the coordinates; those of the rates of free joints turn to the parent's axes.
+// Coefficients of the coordinates from those of the rates and of the joints' poses; the rates of free joints
+// turn to the parent's axes.
 template <class S, class P>
-void coordinate_series(const Tree<P>& tree, TaylorWork<S>& work) {
+void coordinate_series(const Tree<P>& tree, const SeriesWork<S>& joints, TaylorWork<S>& work) {
   const int p = work.order, nq = tree.nq, nv = tree.nv;
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     S *x = work.coordinates + node.q, *v = work.rates() + node.v;
     for (int k = is_group(node.kind) ? 4 : 0; k < (node.nv == 6 ? 7 : 1); ++k) x[k] = work.q[node.q + k];
     if (node.nv == 1) {
-      for (int k = 0; k <= p; ++k) x[(k + 1) * nq] = v[k * nv] * (1.0 / (k + 1));
+      for (int k = 0; k <= p; ++k) x[(k + 1) * nq] = v[k * nv] * reciprocal<S>(k + 1);
       continue;
     }
     turn_series(p, v, nv, nq, x);
     if (node.kind != Kind::free) continue;
-    const SeriesNode<S, P> s(tree, work.solve.series, i);
+    const SeriesNode<S, P> s(tree, joints, i);
     Vec3<S> last = Vec3<S>::zero();  // (3)
     for (int j = 0; j <= p; ++j) last += s.rotation[p - j] * vector_from(v + j * nv + 3);
     for (int k = 0; k <= p; ++k) {
       const Vec3<S> u = k == 0 ? vector_from(work.s + node.v + 3) : k < p ? s.place[k + 1] * double(k + 1) : last;
       store(u, v + k * nv + 3);
-      store(u * (1.0 / (k + 1)), x + (k + 1) * nq + 4);
+      store(u * reciprocal<S>(k + 1), x + (k + 1) * nq + 4);
     }
   }
 }
@@ -230,7 +232,7 @@ class TaylorStepper {
       if (moves_with(node)) store(Vec3<S>::zero(), rate + node.v + 3);
     }
     const int singular = solve_coefficients(tree_, NoneMask{}, work_.q, f_ext, forces, work_.solve);
-    taylor::coordinate_series(tree_, work_);
+    taylor::coordinate_series(tree_, work_.solve.series, work_);
     return singular;
   }
 

@@ -101,3 +101,28 @@ def test_impulses_of_such_a_mechanism_have_derivatives_along_it(cranks):
     for k, by in ((0, d.v_dq), (1, d.impulse_dq)):
         slope = sum(w * (moved(s)[k] - moved(-s)[k]) for s, w in SLOPE.items()) / h
         assert np.abs(by @ along - slope).max() < 1e-9 * np.abs(slope).max()
+
+
+def test_planned_motions_of_such_a_mechanism_have_rates_of_forces_but_no_derivatives(cranks):
+    model, angle, rate, h = cranks.model, 0.7, 1.3, 1e-3
+    along = np.ones(model.nv)
+    along[model.v_slice("bar_joint")] = -1.0
+    motion = np.zeros((3, model.nv))
+    motion[0] = rate * along
+    every = {"actuated": np.ones(model.nv, bool)}
+    at = model, turned(cranks, angle), motion, cranks
+    found = jc.constrained_inverse_dynamics_series(*at, **every)
+
+    def moved(s):
+        at = model, turned(cranks, angle + rate * s * h), motion[0], motion[1], cranks
+        return jc.constrained_inverse_dynamics(*at, **every)
+
+    for k, series in enumerate((found.tau, found.force)):
+        slope = sum(w * (moved(s)[k] - moved(-s)[k]) for s, w in SLOPE.items()) / h
+        assert np.abs(series[0] - moved(0)[k]).max() < 1e-12 * np.abs(series[0]).max()
+        assert np.abs(series[1] - slope).max() < 1e-9 * np.abs(slope).max()
+    with pytest.raises(jc.ArgumentError, match="3 are independent at this q, and 4 nearby"):
+        jc.constrained_inverse_dynamics_series_derivatives(*at, **every)
+    tau = np.zeros((2, model.nv))
+    with pytest.raises(jc.ArgumentError, match="3 are independent"):
+        jc.constrained_dynamics_series_derivatives(model, at[1], motion[0], tau, cranks)

@@ -150,11 +150,12 @@ def test_bad_arguments_are_named(mistake):
 
 @pytest.mark.parametrize("projection", [True, False])
 def test_taylor_steps_do_not_drift(projection):
-    """For some hundred steps: residuals and energy stay near rounding, projected ones at it."""
+    """For a thousand steps: residuals and energy stay at rounding, where long double is longer."""
     model, q, v, c = welded()
     fine = {"rtol": 1e-15, "atol": 1e-15, "order": 20, "projection": projection}
     times = np.linspace(0.0, 10.0, 41)
     got = jc.simulate(model, q, v, times, None, "taylor", constraints=c, **fine)
-    assert np.abs(c.at(q).residual(got.q)).max() < (1e-14 if projection else 1e-12)
+    exact = projection or np.finfo(np.longdouble).eps < EPS
+    assert np.abs(c.at(q).residual(got.q)).max() < (100 * EPS if exact else 1e-12)
     size = np.abs(got.kinetic_energy).max() + np.ptp(got.potential_energy)
-    assert np.abs(got.energy - got.energy[0]).max() < (1e-12 if projection else 1e-11) * size
+    assert np.abs(got.energy - got.energy[0]).max() < (1e-12 if exact else 1e-11) * size

@@ -26,6 +26,7 @@ __all__ = ["Constraints", "constraints_on"]
 _rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints")
 _inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "project")
+_local: Callable[..., Any] = _core.raw("constrained_forward_local", "constrained_dynamics")
 
 MOST_ORDERS = 101
 """How many rows a series may have."""
@@ -88,6 +89,7 @@ class Constraints:
     stabilization: tuple[float, float]
     _most: int | None
     _basis: Array | None
+    _apart: bool | None
 
     def __init__(
         self,
@@ -118,6 +120,7 @@ class Constraints:
         self._set("_few", few if 0 < size <= FEW_ROWS else None)
         self._set("_most", None)
         self._set("_basis", None)
+        self._set("_apart", None)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -213,6 +216,15 @@ class Constraints:
             self._set("_basis", frozen(vectors[:, kept]))
         basis: Array = self._basis  # type: ignore[assignment]
         return basis
+
+    def _loops_apart(self) -> bool:
+        """Whether loops can be eliminated one by one, as any regular configuration tells."""
+        if self._apart is None:
+            some = random_configuration(self.model, np.random.default_rng(0))
+            still, none = np.zeros(self.model.nv), np.zeros(self.size)
+            rank = _local(self.model, some, still, still, none, self.table)[2]
+            self._set("_apart", bool(rank >= 0))
+        return bool(self._apart)
 
     def inverse_inertia(self, q: ArrayLike, *, threads: int = 1) -> Array:
         """Inverse operational-space inertia of the rows, J M^-1 J^T, (..., m, m).

@@ -149,7 +149,7 @@ def constrained_dynamics(
         return _unconstrained(model, (q, v, tau, f_ext), out, threads)
     w = c._accelerations  # type: ignore[attr-defined]
     given: tuple[Any, ...] = (model, q, v, tau, w, c.table, f_ext)
-    if few is None:
+    if few is None and c._loops_apart():
         rank = np.empty(lead_of(out, 2))
         if out is not None:
             given = tuple(np.array(x) if isinstance(x, np.ndarray) else x for x in given)

@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _WELL_CONDITIONED = 1e-13
+_MET = 1e-6
+"""How well dependent rows must be met, of the forces."""
 
 
 class ConstrainedInverseDynamicsSeries(NamedTuple):
@@ -95,8 +97,8 @@ def constrained_inverse_dynamics_series(
         model: the robot.
         q: (..., nq) coordinates.
         motion: (..., r+2, nv) rates and their time derivatives, which fulfill the constraints.
-        constraints: the constraints; rows may depend on each other if they do so in the same way
-            at all coordinates, and forces are then of the least norm.
+        constraints: the constraints; where rows depend on each other, forces are of the least norm
+            at every instant.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
         actuated: which rates have an actuator; by default ``model.actuated``.
         actuation: (nv, inputs) constant map S from inputs to generalized forces, instead.
@@ -107,8 +109,8 @@ def constrained_inverse_dynamics_series(
         Named tuple (tau, force), tau = S u.
 
     Raises:
-        ArgumentError: a wrong shape, bad numbers, rows that depend on each other, or rates that
-            neither an actuator nor a constraint holds.
+        ArgumentError: a wrong shape, bad numbers, rows whose rank changes along the motion, or
+            rates that neither an actuator nor a constraint holds.
 
     Examples:
         >>> dog = jc.models.quadruped()
@@ -125,10 +127,10 @@ def constrained_inverse_dynamics_series(
     lead, orders = needed.shape[:-2], needed.shape[-2]
     J = _row_derivatives_in_time(c, np.asarray(q, float), np.asarray(motion, float), orders)
     J = np.broadcast_to(J, (*lead, *J.shape[-3:]))
-    x = _solved(_inverse_saddle(H, J[..., 0, :, :]), J, needed)
-    return ConstrainedInverseDynamicsSeries(
-        x[..., : model.nv] @ H, x[..., model.nv :] @ _combinations(c).T
-    )
+    system = _system(c, H, np.asarray(q, float), J)
+    x = system.solved(needed)
+    force = system.forces(x[..., model.nv :])
+    return ConstrainedInverseDynamicsSeries(x[..., : model.nv] @ H, force @ _combinations(c).T)
 
 
 def constrained_inverse_dynamics_series_derivatives(
@@ -166,8 +168,9 @@ def constrained_inverse_dynamics_series_derivatives(
         Named tuple (tau_dq, tau_dmotion, force_dq, force_dmotion).
 
     Raises:
-        ArgumentError: a wrong shape, bad numbers, rows that depend on each other, or rates that
-            neither an actuator nor a constraint holds.
+        ArgumentError: a wrong shape, bad numbers, rows whose rank is not the same nearby (it is
+            said, see `Constraints.regular`), or rates that neither an actuator nor a constraint
+            holds.
 
     Identity: ``tau_dmotion[..., k, :, l, :]`` is zero for l > k + 1.
 
@@ -220,20 +223,29 @@ def _differentiated(
         B = _combinations(c)
         known = at[1][:orders], dq, d_motion[:, :orders]
         dJ = B.T @ (jacobian_tangents(c, at[0], *known) * _factorials(orders + 1))[:, :orders]
-    inverse = _inverse_saddle(H, J[0])
-    x = _solved(inverse, J, needed)
-    dx = np.zeros((orders, inverse.shape[-1], directions))
+    system = _system(c, H, at[0], J)
+    A, dA = system.A, dJ
+    if system.dependent:
+        _require_regular(c, at[0])
+        half = _product(J.swapaxes(-1, -2), dJ)
+        dA = half + half.swapaxes(-1, -2)
+    x = system.solved(needed)
+    dx = np.zeros((orders, system.inverse.shape[-1], directions))
     for k in range(orders):
-        right = np.concatenate([d_needed[k], np.zeros((J.shape[-2], directions))])
+        right = np.concatenate([d_needed[k], np.zeros((A.shape[-2], directions))])
         for i in range(k + 1):
             weight, before = comb(k, i), x[k - i]
-            right[:n] -= weight * (before[n:] @ dJ[:, i]).T
-            right[n:] -= weight * (dJ[:, i] @ before[:n]).T
+            right[:n] -= weight * (before[n:] @ dA[:, i]).T
+            right[n:] -= weight * (dA[:, i] @ before[:n]).T
             if i:
-                right[:n] -= weight * (J[i].T @ dx[k - i, n:])
-                right[n:] -= weight * (J[i] @ dx[k - i, :n])
-        dx[k] = inverse @ right
-    return np.concatenate([H @ dx[:, :n], _combinations(c) @ dx[:, n:]], -2)
+                right[:n] -= weight * (A[i].T @ dx[k - i, n:])
+                right[n:] -= weight * (A[i] @ dx[k - i, :n])
+        dx[k] = system.inverse @ right
+    d_force = dx[:, n:]
+    if system.dependent:
+        along = _product(dJ, np.broadcast_to(x[:, n:, None], (directions, orders, n, 1)))
+        d_force = _product(J, d_force) + np.moveaxis(along[..., 0], 0, -1)
+    return np.concatenate([H @ dx[:, :n], _combinations(c) @ d_force], -2)
 
 
 def _actuator_metric(
@@ -268,34 +280,93 @@ def _row_derivatives_in_time(c: Constraints, q: Array, motion: Array, orders: in
     return J
 
 
-def _solved(inverse: Array, J: Array, needed: Array) -> Array:
-    """X and the forces of all orders, (..., orders, nv + k)."""
-    *lead, orders, n = needed.shape
-    x = np.zeros((*lead, orders, inverse.shape[-1]))
-    for k in range(orders):
-        right = np.zeros((*lead, inverse.shape[-1]))
-        right[..., :n] = needed[..., k, :]
-        for i in range(1, k + 1):
-            J_i, before = J[..., i, :, :], x[..., k - i, :]
-            right[..., :n] -= comb(k, i) * times(J_i.swapaxes(-1, -2), before[..., n:])
-            right[..., n:] -= comb(k, i) * times(J_i, before[..., :n])
-        x[..., k, :] = times(inverse, right)
-    return x
+class _System(NamedTuple):
+    """Equations H x + A^T y = f, A x = 0 of a motion, and what makes forces of y.
+
+    A are the rows J, and y is the force. Where rows depend on each other, A = J^T J and force =
+    J y: of all forces that do the same, those are of the least norm.
+    """
+
+    J: Array
+    """(..., orders, k, nv) with its time derivatives, as A."""
+    A: Array
+    inverse: Array
+    """Of the matrix at order 0, or its pseudoinverse."""
+    dependent: bool
+
+    def solved(self, needed: Array) -> Array:
+        """X and y of all orders, (..., orders, nv + k).
+
+        Raises:
+            ArgumentError: there is none, since the rank changes along the motion.
+        """
+        *lead, orders, n = needed.shape
+        A, x = self.A, np.zeros((*lead, orders, self.inverse.shape[-1]))
+        for k in range(orders):
+            right = np.zeros((*lead, self.inverse.shape[-1]))
+            right[..., :n] = needed[..., k, :]
+            for i in range(1, k + 1):
+                A_i, before = A[..., i, :, :], x[..., k - i, :]
+                right[..., :n] -= comb(k, i) * times(A_i.swapaxes(-1, -2), before[..., n:])
+                right[..., n:] -= comb(k, i) * times(A_i, before[..., :n])
+            x[..., k, :] = times(self.inverse, right)
+            left = times(A[..., 0, :, :], x[..., k, :n]) - right[..., n:]
+            if self.dependent and (np.abs(left) > _MET * (1.0 + np.abs(right).max())).any():
+                raise ArgumentError("the rank of the rows changes along this motion")
+        return x
+
+    def forces(self, y: Array) -> Array:
+        """(..., orders, k) from y."""
+        return _product(self.J, y[..., None])[..., 0] if self.dependent else y
 
 
-def _inverse_saddle(H: Array, J: Array) -> Array:
-    """Inverse of [[H, J^T], [J, 0]]."""
-    *lead, m, n = J.shape
+def _system(c: Constraints, H: Array, q: Array, J: Array) -> _System:
+    """The equations at q, with rows J and their time derivatives."""
+    k, rank = J.shape[-2], c.rank(q)
+    if np.all(rank == k):
+        return _System(J, J, _inverse_saddle(H, J[..., 0, :, :], k), False)
+    A = _product(J.swapaxes(-1, -2), J)
+    return _System(J, A, _inverse_saddle(H, A[..., 0, :, :], rank), True)
+
+
+def _product(X: Array, Y: Array) -> Array:
+    """Time derivatives of a product of matrices, along the third axis from the last."""
+    orders = range(X.shape[-3])
+    terms = [
+        sum(comb(k, i) * X[..., i, :, :] @ Y[..., k - i, :, :] for i in range(k + 1))
+        for k in orders
+    ]
+    return np.stack(terms, axis=-3)
+
+
+def _require_regular(c: Constraints, q: Array) -> None:
+    if not c.regular(q):
+        raise ArgumentError(
+            f"of the {c.size} rows {c.rank(q)} are independent at this q, and "
+            f"{c._usual_rank()} nearby, so that there are no derivatives by q"
+        )
+
+
+def _inverse_saddle(H: Array, A: Array, rank: ArrayLike) -> Array:
+    """Inverse of [[H, A^T], [A, 0]], or its pseudoinverse if A has a smaller rank."""
+    *lead, m, n = A.shape
     K = np.zeros((*lead, n + m, n + m))
     K[..., :n, :n] = H
-    K[..., :n, n:] = J.swapaxes(-1, -2)
-    K[..., n:, :n] = J
-    lengths = np.linalg.svd(K, compute_uv=False)
-    least, most = lengths.min(-1, initial=np.inf), lengths.max(-1, initial=0.0)
-    if (least <= _WELL_CONDITIONED * most).any():
+    K[..., :n, n:] = A.swapaxes(-1, -2)
+    K[..., n:, :n] = A
+    if not n + m:
+        return K
+    values, vectors = np.linalg.eigh(K)
+    sizes = np.sort(np.abs(values), axis=-1)
+    lost = np.broadcast_to(m - np.asarray(rank), tuple(lead))
+    least = np.take_along_axis(sizes, lost[..., None], axis=-1)
+    if (least <= _WELL_CONDITIONED * sizes[..., -1:]).any():
         raise ArgumentError(
-            "the actuation is not unique: rows depend on each other, or rates are held neither by "
-            "an actuator nor by a constraint"
+            "the actuation is not unique: rates are held neither by an actuator nor by a constraint"
         )
-    inverse: Array = np.linalg.inv(K)
-    return inverse
+    if not lost.any():
+        inverse: Array = np.linalg.inv(K)
+        return inverse
+    kept = np.abs(values) >= least
+    lengths = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    return np.asarray((vectors * lengths[..., None, :]) @ vectors.swapaxes(-1, -2))

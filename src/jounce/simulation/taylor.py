@@ -20,6 +20,7 @@ from jounce.model.rates import group_blocks
 from jounce.simulation.free_joints import free_joints
 
 __all__ = [
+    "ANY",
     "MOST_ORDER",
     "TAYLOR",
     "Polynomials",

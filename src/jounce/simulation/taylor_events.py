@@ -24,10 +24,11 @@ from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
 from jounce.simulation.compiled import Followed, diverged
 from jounce.simulation.events import Event, EventRecord, apply_map, endless
+from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.polynomials import roots_in_unit_interval
 from jounce.simulation.progress import Report, silent
-from jounce.simulation.series_path import Kept, kept, longest_steps, path_of, taken
+from jounce.simulation.series_path import Kept, kept, taken
 from jounce.simulation.task import Task
 from jounce.simulation.taylor import (
     Control,
@@ -253,7 +254,7 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     left = np.maximum(stop - t, 0.0)
     v = at.rates(start.model)
     tau = _forces(task, t, (at.q, v), done.due)
-    path = _path(task, t, at, v, tau, left)
+    path, after = _path(task, t, at, v, tau, left)
     stuck = np.flatnonzero((left > 0) & (path.h < left) & ~(path.h > 16 * np.spacing(np.abs(t))))
     if len(stuck):
         raise diverged(int(stuck[0]), float(t[stuck[0]]))
@@ -263,7 +264,8 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
         first = _look(task.events, path, k, (t, v, tau), signs[k], found)
         if first is not None:
             met[k], end[k] = first, first.t
-    after = taken(path, at, np.minimum(end - t, path.h))
+    if after is None or met:
+        after = _end(task, path, t, at, tau, np.minimum(end - t, path.h))
     if task.manifold is not None and task.manifold.project:
         states = task.manifold.onto(end, after.q, after.rates(start.model))
         after = kept(start.model, *states)
@@ -290,13 +292,22 @@ def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) ->
     return tau
 
 
-def _path(task: _Task, t: Array, at: Kept, v: Array, tau: Array, most: Array) -> Polynomials:
-    """The polynomials of a step, and how long it may be."""
+def _path(
+    task: _Task, t: Array, at: Kept, v: Array, tau: Array, most: Array
+) -> tuple[Polynomials, Kept | None]:
+    """The polynomials of a step, how long it may be, and its end if that is known with them."""
     start = task.start
+    if task.manifold is not None:
+        return held_step(task.manifold, t, at, tau, most, task.allowed)
+    step = polynomial_step(start.model, at.q, v, tau, most, task.allowed, start.threads)
+    return step[2], None
+
+
+def _end(task: _Task, path: Polynomials, t: Array, at: Kept, tau: Array, h: Array) -> Kept:
+    """States after steps (n,) that an event may have made shorter than their series allow."""
     if task.manifold is None:
-        return polynomial_step(start.model, at.q, v, tau, most, task.allowed, start.threads)[2]
-    path = path_of(start.model, at, task.manifold.series(t, at.q, v, tau))
-    return path._replace(h=np.minimum(longest_steps(path, at, task.allowed), most))
+        return taken(path, at, h)
+    return held_step(task.manifold, t, at, tau, h, task.allowed).end
 
 
 def _look(

@@ -13,9 +13,10 @@ from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
 from jounce.model import Model
 from jounce.model.model import require_model
+from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
-from jounce.simulation.series_path import kept, path_of, taken
-from jounce.simulation.taylor import constant_step
+from jounce.simulation.series_path import kept
+from jounce.simulation.taylor import ANY, constant_step
 
 __all__ = ["taylor_rollout"]
 
@@ -138,9 +139,8 @@ class _Walk:
         f_ext: Array | None,
     ) -> tuple[Array, Array]:
         """The same under constraints."""
-        motion = manifold.series(k * dt, *state, tau, f_ext)
         at = kept(self.model, *state)
-        after = taken(path_of(self.model, at, motion), at, dt)
+        after = held_step(manifold, k * dt, at, tau, dt, (ANY, ANY), f_ext).end
         q, v = after.q, after.rates(self.model)
         return manifold.onto((k + 1) * dt, q, v) if manifold.project else (q, v)
 

@@ -1,0 +1,66 @@
+"""Taylor steps under constraints in extended precision.
+
+What a double lacks of rates and accelerations adds up twice on the way to the residual of a row, so
+that sums with compensation alone are not enough: see `core/simulation/constrained_taylor.hpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jounce import _core
+from jounce._types import Array
+from jounce.simulation.manifold import Manifold
+from jounce.simulation.series_path import Kept, longest_steps, path_of, taken
+from jounce.simulation.taylor import Polynomials
+
+__all__ = ["HeldStep", "held_step"]
+
+_step: Callable[..., Any] = _core.raw("constrained_taylor_step", "simulate")
+
+
+class HeldStep(NamedTuple):
+    """A step of n states under constraints."""
+
+    path: Polynomials
+    """With the lengths of the steps in ``h``."""
+    end: Kept
+
+
+def held_step(
+    manifold: Manifold,
+    t: Array,
+    at: Kept,
+    tau: Array,
+    most: Array,
+    allowed: tuple[float, float],
+    f_ext: Array | None = None,
+) -> HeldStep:
+    """Take a step of n states, each as long as its series allows and no longer than `most` (n,).
+
+    Args:
+        manifold: the constraints that hold.
+        t: (n,) times.
+        at: states.
+        tau: (n, p, nv) forces and their derivatives.
+        most: (n,) longest steps, s.
+        allowed: relative and absolute tolerance.
+        f_ext: (n, p, n_bodies, 6) body-fixed wrenches and their derivatives.
+    """
+    c, orders = manifold.constraints, tau.shape[1]
+    alpha = c.stabilization[0]
+    rates = [manifold.rates(t, k) for k in range(orders + 1)]
+    wanted = [rates[k + 1] + 2.0 * alpha * rates[k] for k in range(orders)]
+    given = (*at, tau, np.stack(wanted, axis=1), most, *allowed, c.table)
+    *end, h, coordinates, own, a, rank = _step(c.model, *given, f_ext, threads=manifold.threads)
+    v = at.rates(c.model)
+    if np.all(np.asarray(rank) == c._lasting_rows().shape[1]):
+        motion = np.concatenate([v[:, None], a], axis=1)
+        return HeldStep(Polynomials(c.model, at.q, h, coordinates, own, motion), Kept(*end))
+    # rows depend on each other, and the derivatives of their forces are those of another series
+    path = path_of(c.model, at, manifold.series(t, at.q, v, tau, f_ext))
+    path = path._replace(h=np.minimum(longest_steps(path, at, allowed), most))
+    return HeldStep(path, taken(path, at, path.h))

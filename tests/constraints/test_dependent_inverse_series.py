@@ -1,0 +1,77 @@
+"""Actuation of planned motions where rows depend on each other: four points hold a body."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from constraints_cases import close
+
+import jounce as jc
+
+CORNERS = np.array([(0.1, 0.05, 0.0), (0.1, -0.05, 0.02), (-0.1, 0.05, 0.0), (-0.1, -0.05, 0.0)])
+ORDERS = 4
+
+
+def held():
+    """A robot whose hand a weld holds, or four points of it, and a motion that both allow."""
+    model, rng = jc.models.aerial_manipulator(), np.random.default_rng(3)
+    weld = jc.Constraints(model, [jc.Weld("B4")])
+    for k, p in enumerate(CORNERS):
+        pose = np.eye(4)
+        pose[:3, 3] = p
+        model = model.with_frame(f"corner{k}", "B4", pose)
+    points = jc.Constraints(model, [jc.Point(f"corner{k}") for k in range(4)])
+    weld = jc.Constraints(model, weld.items)
+    q = jc.random_configuration(model, rng)
+    v = jc.project_velocity(model, q, rng.standard_normal(model.nv), weld)
+    tau = rng.standard_normal((ORDERS, model.nv))
+    a = jc.constrained_dynamics_series(model, q, v, tau, weld).a
+    return model, q, np.concatenate([v[None], a]), weld, points
+
+
+OPTIONS = {"actuated": np.ones(12, bool), "weights": np.linspace(1.0, 2.0, 12)}
+
+
+def test_points_of_a_body_share_the_wrench_of_its_weld():
+    """In the body's axes the shares are constant, so that their rates are known from the weld's."""
+    model, q, motion, weld, points = held()
+    one = jc.constrained_inverse_dynamics_series(model, q, motion, weld, **OPTIONS)
+    four = jc.constrained_inverse_dynamics_series(model, q, motion, points, **OPTIONS)
+    to_wrench = np.vstack([np.hstack([_hat(p) for p in CORNERS]), np.hstack([np.eye(3)] * 4)])
+    shares = one.force @ np.linalg.pinv(to_wrench).T
+    R = jc.body_pose_series(model, q, motion, "B4")[:, :3, :3]
+    for k in range(ORDERS):
+        close(four.tau[k], one.tau[k], 8)
+        terms = [comb(k, i) * shares[k - i].reshape(4, 3) @ R[i].T for i in range(k + 1)]
+        close(four.force[k], np.sum(terms, 0).ravel(), 8)
+    alone = jc.constrained_inverse_dynamics(model, q, motion[0], motion[1], points, **OPTIONS)
+    close(four.force[0], alone.force, 9)
+
+
+def _hat(p):
+    return np.array([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
+
+
+def test_derivatives_are_those_of_the_weld_and_of_least_norms():
+    model, q, motion, weld, points = held()
+    motion = motion[:3]
+    one, four = (
+        jc.constrained_inverse_dynamics_series_derivatives(model, q, motion, x, **OPTIONS)
+        for x in (weld, points)
+    )
+    close(four.tau_dq, one.tau_dq, 8)
+    close(four.tau_dmotion, one.tau_dmotion, 8)
+    rng = np.random.default_rng(4)
+    dq, dm = rng.standard_normal(model.nv), rng.standard_normal(motion.shape)
+
+    def force(s):
+        at = jc.integrate(model, q, s * dq), motion + s * dm, points
+        return jc.constrained_inverse_dynamics_series(model, *at, **OPTIONS).force
+
+    coarse, fine = ((force(h) - force(-h)) / (2 * h) for h in (2e-3, 1e-3))
+    finer = (force(5e-4) - force(-5e-4)) / 1e-3
+    first, second = (4 * fine - coarse) / 3, (4 * finer - fine) / 3
+    expected = four.force_dq @ dq + np.einsum("kmlj,lj->km", four.force_dmotion, dm)
+    for k in range(len(expected)):
+        close(expected[k], ((16 * second - first) / 15)[k], 8)
