@@ -53,7 +53,7 @@ PyArrayObject* output_array(const Shape& shape, const Sizes& sizes, const Batch&
   if (several.given) dims[lead++] = Py_ssize_t(several.frames.size());
   size = entries(shape, sizes, dims + lead);
   const int axes = lead + shape.rank;
-  if (!given) return reinterpret_cast<PyArrayObject*>(new_array(axes, dims));
+  if (!given) return reinterpret_cast<PyArrayObject*>(array_again(axes, dims));
   bool fits = PyArray_Check(given);
   auto* array = reinterpret_cast<PyArrayObject*>(given);
   fits = fits && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY(array) && PyArray_NDIM(array) == axes;

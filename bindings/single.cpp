@@ -21,7 +21,7 @@ bool is_plain(PyObject* object) {
 // and records of constraints. False if it cannot be.
 bool learns_sizes(const Shape& shape, PyArrayObject* array, Call& call) {
   if (shape.rank == 0) return true;
-  const Py_ssize_t length = PyArray_DIM(array, 0) - shape.dims[0].plus;
+  const Py_ssize_t length = PyArray_DIM(array, PyArray_NDIM(array) - shape.rank) - shape.dims[0].plus;
   switch (shape.dims[0].of) {
     case Dimension::order:
       if (call.order < 0) call.order = int(std::min<Py_ssize_t>(length, kMostOrder + 1));
@@ -36,20 +36,31 @@ bool learns_sizes(const Shape& shape, PyArrayObject* array, Call& call) {
   }
 }
 
-// Reads an input; false if it is not an array of this shape.
+// What a leading axis tells: how many states there are, unless another one said something else.
+bool learns_states(Py_ssize_t count, Call& call) {
+  if (count == 0 || (call.is_batch && count != call.states)) return false;
+  call.states = count;
+  call.is_batch = true;
+  return true;
+}
+
+// Reads an input; false if it is not an array of this shape, or of several states.
 bool reads_input(const Shape& shape, PyObject* object, Call& call, int k) {
   if (!is_plain(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
-  if (PyArray_NDIM(array) != shape.rank || !learns_sizes(shape, array, call)) return false;
+  const int lead = PyArray_NDIM(array) - shape.rank;
+  if (lead < 0 || lead > 1 || !learns_sizes(shape, array, call)) return false;
+  if (lead && !learns_states(PyArray_DIM(array, 0), call)) return false;
   const Sizes sizes = call.sizes();
   std::ptrdiff_t size = 1;
   for (int i = 0; i < shape.rank; ++i) {
-    const std::ptrdiff_t n = PyArray_DIM(array, i);
+    const std::ptrdiff_t n = PyArray_DIM(array, lead + i);
     if (n != sizes(shape.dims[i])) return false;
     size *= n;
   }
   call.in[k] = static_cast<const double*>(PyArray_DATA(array));
   call.in_size[k] = size;
+  call.in_step[k] = lead ? size : 0;
   return true;
 }
 
@@ -111,9 +122,10 @@ bool makes_outputs(const Signature& s, Call& call, PyObject** arrays) {
   const Sizes sizes = call.sizes();
   bool all = true;
   for (int k = 0; k < s.outputs.count; ++k) {
-    Py_ssize_t dims[kMostRank];
-    entries(s.outputs[k].shape, sizes, dims);
-    arrays[k] = array_again(s.outputs[k].shape.rank, dims);
+    const int lead = call.is_batch;
+    Py_ssize_t dims[1 + kMostRank] = {call.states};
+    entries(s.outputs[k].shape, sizes, dims + lead);
+    arrays[k] = array_again(lead + s.outputs[k].shape.rank, dims);
     all = all && arrays[k];
     if (arrays[k]) call.out[k] = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(arrays[k])));
   }
@@ -129,10 +141,15 @@ bool has_keyword(const Bound& bound, PyObject* const* keywords, PyObject* names,
   return true;
 }
 
+bool runs(const Kernel& kernel, const Model& model, const Call& call) {
+  if (call.states == 1) return runs_alone(kernel, model, call);
+  return run_short(kernel, model, call).status == Outcome::done;
+}
+
 PyObject* new_results(const Bound& bound, const Model& model, Call& call) {
   const Signature& s = *bound.kernel->signature;
   PyObject* arrays[kMostOutputs];
-  const bool done = makes_outputs(s, call, arrays) && runs_alone(*bound.kernel, model, call);
+  const bool done = makes_outputs(s, call, arrays) && runs(*bound.kernel, model, call);
   PyObject* result = done ? result_of(bound, arrays, false) : nullptr;
   for (int k = 0; k < s.outputs.count; ++k) Py_XDECREF(arrays[k]);
   return result;
@@ -158,7 +175,7 @@ PyObject* call_single(const Bound& bound, const PythonModel& own, PyObject* cons
   }
   if (!is_short(kernel, call)) return nullptr;
   if (!out) return new_results(bound, own.model, call);
-  if (!reads_output(s, out, call) || !runs_alone(kernel, own.model, call)) return nullptr;
+  if (call.is_batch || !reads_output(s, out, call) || !runs_alone(kernel, own.model, call)) return nullptr;
   Py_INCREF(out);
   return out;
 }

@@ -69,6 +69,13 @@ def test_both_methods_swing_up(ddp: ModuleType, swing: Any) -> None:
         assert all(np.diff(s.costs) <= 0)
 
 
+def test_both_methods_reach_the_same_optimum(swing: Any) -> None:
+    costs = [s.costs[-1] for s in swing.solutions.values()]
+    assert max(costs) - min(costs) < 1e-9 * min(costs)
+    paths = [s.path for s in swing.solutions.values()]
+    assert np.abs(paths[0].q - paths[1].q).max() < 1e-4
+
+
 def test_second_derivatives_save_iterations(swing: Any) -> None:
     """Newton's last steps double the digits; Gauss and Newton's gain a constant factor."""
     assert swing.iterations("DDP", 1e-10) < swing.iterations("iLQR", 1e-10)

@@ -17,6 +17,7 @@ INTERNAL = {
     "check_state",
     "integrate_blocks",
     "forward_dynamics_by_inertias",
+    "torque_blocks",
     "forward_dynamics_derivatives_by",
     "frame_wrench",
     "jacobian_first_derivatives",

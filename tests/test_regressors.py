@@ -35,6 +35,39 @@ def test_torques_are_regressor_times_parameters(robot, state, lead):
     agree(Y @ parameters(robot) + robot.armature * s.a, tau, terms + np.abs(tau))
 
 
+def test_blocks_are_what_is_not_zero(robot, state, lead):
+    s = state(robot, *lead)
+    Y = jc.torque_regressor(robot, s.q, s.v, s.a).reshape(*lead, robot.nv, robot.n_bodies, 10)
+    rates, bodies = jc.torque_regressor_pattern(robot)
+    blocks = jc.torque_regressor_blocks(robot, s.q, s.v, s.a)
+    np.testing.assert_array_equal(blocks, Y[..., rates, bodies, :])
+    Y[..., rates, bodies, :] = 0.0
+    assert not Y.any()
+    pairs = np.stack([rates, bodies], axis=1)
+    np.testing.assert_array_equal(pairs, np.unique(pairs, axis=0))
+
+
+def test_blocks_on_threads_and_of_wrong_arguments(all_joints, state):
+    s = state(all_joints, 50)
+    blocks = jc.torque_regressor_blocks(all_joints, s.q, s.v, s.a)
+    again = jc.torque_regressor_blocks(all_joints, s.q, s.v, s.a, threads=2)
+    np.testing.assert_array_equal(again, blocks)
+    with pytest.raises(jc.ArgumentError, match=r"v must have shape"):
+        jc.torque_regressor_blocks(all_joints, s.q, s.v[:, 1:], s.a)
+    with pytest.raises(jc.ArgumentTypeError, match="model"):
+        jc.torque_regressor_pattern(3)
+
+
+def test_blocks_make_a_matrix_of_scipy(all_joints, state):
+    sparse = pytest.importorskip("scipy.sparse")
+    s = state(all_joints)
+    rates, bodies = jc.torque_regressor_pattern(all_joints)
+    blocks = jc.torque_regressor_blocks(all_joints, s.q, s.v, s.a)
+    start = np.searchsorted(rates, np.arange(all_joints.nv + 1))
+    matrix = sparse.bsr_array((blocks[:, None], bodies, start)).toarray()
+    np.testing.assert_array_equal(matrix, jc.torque_regressor(all_joints, s.q, s.v, s.a))
+
+
 def test_energies_are_regressors_times_parameters(robot, state, lead):
     s = state(robot, *lead)
     y = jc.kinetic_energy_regressor(robot, s.q, s.v)

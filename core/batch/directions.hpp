@@ -3,9 +3,11 @@
 //
 // `directions_kernel<K, Closed>` takes and gives what `Jvp<K>` does, and leaves to it the calls in which
 // states differ or the model changes. K has one output, a number for each rate. `Closed` has a workspace
-// `Work` and
+// `Work`,
 //   static int run(tree, in, tangents, value, derivative, work)
-// with inputs as doubles, tangents as packs, null where not given; it returns a singular node or -1.
+// with inputs as doubles, tangents as packs, null where not given, which returns a singular node or -1, and
+//   static Failure one_state(call, first, count, block)
+// which calls `run_closed<K, Closed>` as it was compiled for plain numbers (see passes.hpp), all inlined.
 #pragma once
 
 #include "jounce/batch/jvp.hpp"
@@ -59,8 +61,7 @@ inline bool load_tangents(const Call& call, std::ptrdiff_t first, int count, Wid
 }
 
 template <class K, class Closed>
-Failure run_directions(const Call& call, std::ptrdiff_t first, int count, char* block) {
-  if (!have_one_state<K>(call)) return run_states<Jvp<K, true>>(call, first, count, block);
+Failure run_closed(const Call& call, std::ptrdiff_t first, int count, char* block) {
   const int nv = call.tree->nv;
   Arena arena(block);
   DirectionsLayout<K, Closed> layout(*call.tree, arena);
@@ -83,17 +84,23 @@ Failure run_directions(const Call& call, std::ptrdiff_t first, int count, char* 
 }
 
 template <class K, class Closed>
+Failure run_directions(const Call& call, std::ptrdiff_t first, int count, char* block) {
+  if (have_one_state<K>(call)) return Closed::one_state(call, first, count, block);
+  return run_states<Jvp<K, Still::separate>>(call, first, count, block);
+}
+
+template <class K, class Closed>
 std::size_t directions_bytes(const Tree<double>& tree, Extent extent, bool wide) {
   Arena arena;
   DirectionsLayout<K, Closed> layout(tree, arena);
-  const std::size_t other = bytes<Jvp<K, true>>(tree, extent, wide);
+  const std::size_t other = bytes<Jvp<K, Still::separate>>(tree, extent, wide);
   return arena.used() > other ? arena.used() : other;
 }
 
 }  // namespace batch
 
 template <class K, class Closed>
-inline constexpr Kernel directions_kernel{&Jvp<K, true>::signature, batch::directions_bytes<K, Closed>,
+inline constexpr Kernel directions_kernel{&Jvp<K, Still::separate>::signature, batch::directions_bytes<K, Closed>,
                                           batch::run_directions<K, Closed>};
 
 }  // namespace jounce

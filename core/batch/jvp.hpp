@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "jounce/batch/model_tangent.hpp"
@@ -126,9 +127,11 @@ struct Work {
 
 }  // namespace jvp
 
-// If `kOften`, calls without a direction of the model have code of their own, which multiplies with its
-// constants as they are.
-template <class K, bool kOften = false>
+// Whether calls in which the model stays as it is have code of their own, which multiplies with its constants
+// as they are: that is faster, and one more copy of the kernel. `always`: no number of the model enters.
+enum class Still { shared, separate, always };
+
+template <class K, Still kStill = Still::shared>
 struct Jvp {
   static constexpr Signature signature = jvp::signature<K>();
   template <class S>
@@ -170,39 +173,49 @@ struct Jvp {
   static int run_dual(const X& x, const Dual<S>* const* in, Work<S>& work) {
     using D = Dual<S>;
     const S* direction = x.inputs[2 * K::signature.inputs.count];
-    if constexpr (kOften) {
-      if (!direction) {
+    if constexpr (kStill != Still::shared) {
+      if (kStill == Still::always || !direction) {
         const Arguments<K, D> own{x.tree, x.options, in, work.out, x.call, x.first, x.count};
         return batch::run_on<K, D>(own, work.own);
       }
     }
-    const Tree<D> changed = work.model.seed(x.tree, direction);
-    const Options<D> options = seeded(x.options, x.tree, direction);
-    const Arguments<K, D, D> own{changed, options, in, work.out, x.call, x.first, x.count};
-    return batch::run_on<K, D>(own, work.own);
+    if constexpr (kStill != Still::always) {
+      Tree<D> changed;
+      const Tree<D>* model = !direction && x.tree.still ? x.tree.still->of(x.tree) : nullptr;
+      if (!model) {
+        changed = work.model.seed(x.tree, direction);
+        model = &changed;
+      }
+      const Options<D> options = seeded(x.options, x.tree, direction);
+      const Arguments<K, D, D> own{*model, options, in, work.out, x.call, x.first, x.count};
+      return batch::run_on<K, D>(own, work.own);
+    }
   }
 };
 
 // Kernels with their directional derivatives, and others; of these, the ones that belong to this pass.
-template <class... K>
-std::vector<Kernel> differentiable(std::vector<Kernel> all = {}) {
+template <Still kStill, class... K>
+std::vector<Kernel> differentiable_as(std::vector<Kernel> all) {
   if constexpr (kDuals) {
-    (all.push_back(kernel_of<Jvp<K>>), ...);
+    (all.push_back(kernel_of<Jvp<K, kStill>>), ...);
   } else {
     (all.push_back(kernel_of<K>), ...);
   }
   return all;
 }
+template <class... K>
+std::vector<Kernel> differentiable(std::vector<Kernel> all = {}) {
+  return differentiable_as<Still::shared, K...>(std::move(all));
+}
 
-// The same for those whose derivatives are asked for often.
+// The same for those whose derivatives are asked for often, and for those that no number of the model enters.
 template <class... K>
 std::vector<Kernel> often_differentiable(std::vector<Kernel> all = {}) {
-  if constexpr (kDuals) {
-    (all.push_back(kernel_of<Jvp<K, true>>), ...);
-  } else {
-    (all.push_back(kernel_of<K>), ...);
-  }
-  return all;
+  return differentiable_as<Still::separate, K...>(std::move(all));
+}
+template <class... K>
+std::vector<Kernel> differentiable_by_state(std::vector<Kernel> all = {}) {
+  return differentiable_as<Still::always, K...>(std::move(all));
 }
 
 // Kernels without derivatives.

@@ -1,6 +1,7 @@
 #include "jounce/batch/memory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -80,10 +81,7 @@ class Store {
     while (kept_ > 0) release_oldest();
   }
 
-  std::size_t limit() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return limit_;
-  }
+  std::size_t limit() const { return limit_.load(std::memory_order_relaxed); }
 
   std::size_t kept() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -116,7 +114,8 @@ class Store {
 
   std::mutex mutex_;
   std::deque<Waiting> waiting_[kClasses];
-  std::size_t kept_ = 0, limit_ = kUsualLimit;
+  std::size_t kept_ = 0;
+  std::atomic<std::size_t> limit_{kUsualLimit};  // which small calls ask for, without the lock
   std::uint64_t count_ = 0;
 };
 

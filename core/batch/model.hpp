@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jounce/batch/call.hpp"
+#include "jounce/batch/model_tangent.hpp"
 #include "jounce/tree/branched_tree.hpp"
 
 namespace jounce {
@@ -24,7 +25,7 @@ class Model {
   // the world), at 4x4 poses.
   Model(Tree<double> own, int kernels, std::vector<std::string> names = {},
         const std::vector<int>& frame_body = {}, const double* frame_pose = nullptr)
-      : tree(with_branches(std::move(own))),
+      : tree(with_still_model(with_branches(std::move(own)))),
         joints(std::move(names)),
         frames(make_frames(tree, frame_body, frame_pose)),
         sizes_(new std::atomic<std::uint64_t>[2 * std::size_t(kernels)]()) {}

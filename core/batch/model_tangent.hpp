@@ -6,6 +6,11 @@
 // gravity; and the twist of the frame that a function is asked for.
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <new>
+#include <vector>
+
 #include "jounce/batch/call.hpp"
 #include "jounce/scalar/dual.hpp"
 #include "jounce/tree/workspace.hpp"
@@ -46,7 +51,7 @@ struct ModelTangent {
   }
 
   // `direction` may be null.
-  Tree<D> seed(const Tree<double>& tree, const S* direction) {
+  JOUNCE_SHARED Tree<D> seed(const Tree<double>& tree, const S* direction) {
     for (int i = 0; i < tree.n; ++i) {
       seed_node(tree.nodes[i], direction ? direction + kNodeTangent * i : nullptr, nodes[i]);
     }
@@ -91,7 +96,7 @@ struct ModelTangent {
     const std::size_t n = tree.n, nv = tree.nv, nq = tree.nq;
     Tree<D> t;
     t.n = tree.n, t.nq = tree.nq, t.nv = tree.nv, t.n_bodies = tree.n_bodies, t.depth = tree.depth;
-    t.n_moving = tree.n_moving, t.heaviest = tree.heaviest;
+    t.n_moving = tree.n_moving, t.n_blocks = tree.n_blocks, t.heaviest = tree.heaviest;
     t.nodes = {nodes, n};
     t.armature = {armature, nv}, t.stiffness = {stiffness, nv};
     t.damping = {damping, nv}, t.friction = {friction, nv}, t.springref = {springref, nq};
@@ -102,9 +107,58 @@ struct ModelTangent {
   }
 };
 
+// A model that stays as it is, in the same form, for calls in which the state alone moves. It is made when
+// it is first asked for, and kept with the tree.
+class StillModel {
+ public:
+  StillModel() = default;
+  StillModel(const StillModel&) = delete;
+  StillModel& operator=(const StillModel&) = delete;
+  ~StillModel() { delete made_.load(); }
+
+  // Null if memory is short. Of several threads that make it at a time, one's stays.
+  JOUNCE_SHARED const Tree<Dual<Wide>>* of(const Tree<double>& tree) {
+    const Made* known = made_.load(std::memory_order_acquire);
+    if (known) return &known->tree;
+    try {
+      auto own = std::make_unique<const Made>(tree);
+      return &(made_.compare_exchange_strong(known, own.get()) ? own.release() : known)->tree;
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+
+ private:
+  // With arrays of its own, since the tree may go elsewhere.
+  struct Made {
+    Workspace block;
+    std::vector<int> angle_q, quaternions, body_node;
+    std::vector<std::uint64_t> related;
+    Tree<Dual<Wide>> tree;
+
+    explicit Made(const Tree<double>& from)
+        : angle_q(from.angle_q), quaternions(from.quaternions), body_node(from.body_node), related(from.related) {
+      Arena size;
+      ModelTangent<Wide>(from, size);
+      Arena arena(block.reserve(size.used()));
+      tree = ModelTangent<Wide>(from, arena).seed(from, nullptr);
+      tree.angle_q = angle_q, tree.quaternions = quaternions, tree.body_node = body_node, tree.related = related;
+    }
+  };
+
+  std::atomic<const Made*> made_{nullptr};
+};
+
+// Those of very large models would take much memory, several KB for each node.
+inline Tree<double> with_still_model(Tree<double> tree) {
+  constexpr int kMostNodes = 1000;
+  tree.still = tree.n <= kMostNodes ? std::make_shared<StillModel>() : nullptr;
+  return tree;
+}
+
 // The options of a call; the frame moves with its node's alignment, and by itself.
 template <class S>
-Options<Dual<S>> seeded(const Options<>& from, const Tree<double>& tree, const S* direction) {
+JOUNCE_SHARED Options<Dual<S>> seeded(const Options<>& from, const Tree<double>& tree, const S* direction) {
   Options<Dual<S>> to;
   to.prescribed = from.prescribed;
   to.representation = from.representation, to.source = from.source, to.method = from.method;

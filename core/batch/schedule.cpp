@@ -16,7 +16,7 @@ namespace {
 constexpr int kWide = lanes<Wide>;
 constexpr std::size_t kKeptBytes = std::size_t(64) << 20;
 // About what the caches of a core hold.
-constexpr std::size_t kPackBytes = std::size_t(2) << 20;
+constexpr std::size_t kPackBytes = std::size_t(5) << 19;  // 2.5 MB
 // Work of one state that takes some ten microseconds.
 constexpr std::ptrdiff_t kLongCall = 1000;
 // Work of the groups that a thread takes at once: about a millisecond.

@@ -10,11 +10,12 @@ namespace jounce {
 
 // A size of the model, the order r of a series, the times at which a motion is controlled or stored,
 // the rows of constraints, the records that describe them; times a number, and a number added to it.
-// `tangent` counts the numbers of a direction in which a model may change, see jvp.hpp.
+// `tangent` counts the numbers of a direction in which a model may change, see jvp.hpp; `blocks` are pairs
+// of a body and a rate before it.
 struct Dimension {
-  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows, records };
+  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows, records, blocks };
   static constexpr const char* names[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored",
-                                          "tangent", "rows", "records"};
+                                          "tangent", "rows", "records", "blocks"};
   Of of = number;
   int plus = 0;
   int factor = 1;
@@ -29,14 +30,14 @@ constexpr std::ptrdiff_t tangent_size(std::ptrdiff_t n, std::ptrdiff_t nv) {
 
 // What the dimensions of a call count.
 struct Sizes {
-  std::ptrdiff_t of[10];
+  std::ptrdiff_t of[11];
 
   // `Tree` is that of tree/tree.hpp.
   template <class Tree>
   constexpr Sizes(const Tree& tree, Extent extent, std::ptrdiff_t times = 0, std::ptrdiff_t stored = 0,
                   std::ptrdiff_t records = 0)
       : of{0, tree.nq, tree.nv, tree.n_bodies, extent.order, times, stored,
-           tangent_size(tree.n, tree.nv), extent.rows, records} {}
+           tangent_size(tree.n, tree.nv), extent.rows, records, tree.n_blocks} {}
   constexpr std::ptrdiff_t operator()(const Dimension& d) const { return of[d.of] * d.factor + d.plus; }
 };
 
@@ -94,6 +95,7 @@ constexpr Shape v_by_v_by_v{3, {nv, nv, nv}};
 constexpr Shape jacobian_by_v{3, {six, nv, nv}}, jacobian_by_v_by_v{4, {six, nv, nv, nv}};
 constexpr Shape by_parameters{1, {parameters}}, six_by_parameters{2, {six, parameters}};
 constexpr Shape v_by_parameters{2, {nv, parameters}};
+constexpr Shape parameter_blocks{2, {{Dimension::blocks}, {Dimension::number, 10}}};
 constexpr Shape motion{2, {r_plus(2), nv}}, series{2, {r_plus(1), nv}};
 constexpr Shape wrench_series{3, {r_plus(1), n_bodies, six}};
 constexpr Shape twist_series{2, {r_plus(2), six}};

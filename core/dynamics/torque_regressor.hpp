@@ -5,35 +5,25 @@
 // B = hat(alpha) + hat(w) hat(w), the wrench of inverse_dynamics.hpp, equation (5), is
 //   (1) f = m a + B h,   n = h x a + I alpha + w x I w,
 // and a screw (z, u) before the body, about its origin and along its axes, has the torque
-//   (2) z.n + u.f = m (u.a) + h.(a x z + B^T u) + <I, z alpha^T + (z x w) w^T>.
+//   (2) z.n + u.f = m (u.a) + h.(a x z + B^T u) + z.(I alpha + w x I w).
+// The last term is the sum over the entries of I of z.c, where c has entries of
+//   (3) B, alpha, the products wx wy, wx wz, wy wz, and differences of squares of w.
 // These are ten numbers for each body and each rate before it. Motions go from node to node along the axes
-// of the root, see base_frame.hpp. The screws from the root to a body are kept as a stack, since nodes are
-// numbered depth first. Of one state, many of them go at once.
+// of the root, see base_frame.hpp. Then the matrix is written row by row: of one state many bodies of a row
+// at once, of a pack of states one after the other.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 
+#include "jounce/dynamics/body_rows.hpp"
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/dynamics/regressors.hpp"
 #include "jounce/kinematics/base_frame.hpp"
-#include "jounce/spatial/columns.hpp"
 #include "jounce/vec/lanes.hpp"
 
 namespace jounce {
 
 namespace regressor {
-
-// Of a subtree: between which numbers they lie, and how many they are.
-struct Bodies {
-  int begin, end, count;
-
-  JOUNCE_INLINE void add(const Bodies& more) {
-    begin = more.begin < begin ? more.begin : begin;
-    end = more.end > end ? more.end : end;
-    count += more.count;
-  }
-};
 
 // Of a node, along the axes of the root: w, alpha and a of equation (1).
 template <class S>
@@ -44,67 +34,29 @@ struct NodeMotion {
   JOUNCE_INLINE Vec3<S> of_point(const Vec3<S>& d) const { return a + cross(alpha, d) + cross(w, cross(w, d)); }
 };
 
+// What is kept of a body: its axes and its origin seen from the root, and along its axes a, B and what else
+// equation (3) names.
+enum Row { kAxes = 0, kOrigin = 9, kA = 12, kB = 15, kAlpha = 24, kProducts = 27, kDifferences = 30, kRows = 33 };
+
 }  // namespace regressor
 
 template <class S>
 struct TorqueRegressorWork {
   BasePoses<S> base;
   regressor::NodeMotion<S>* motion;
-  SixRows<S> screws;    // from the root to a node, along the axes of the root
-  ThreeRows<S> origin;  // the points they refer to
-  int *rate, *before;   // number of each screw's rate; for each node, how many screws are before it
-  regressor::Bodies* bodies;
-  S size;           // the sum of squares of what is multiplied
-  bool is_bounded;  // that the results are finite is certain
+  BodyRows<S, regressor::kRows> bodies;  // in the order of nodes
+  int *number, *before;  // of each of these bodies; for each node, how many of them are before it
+  bool in_order;         // whether the numbers are 0, 1, 2, ...
+  S size;                // the sum of squares of what is multiplied
+  bool is_bounded;       // that the results are finite is certain
 
   template <class P>
   TorqueRegressorWork(const Tree<P>& tree, Arena& arena)
-      : base(tree, arena), motion(arena.take<regressor::NodeMotion<S>>(tree.n)) {
-    const std::size_t room = tree.nv + lanes<Wide>;  // whole registers are read
-    screws = {arena.take<S>(6 * room), room};
-    origin = {arena.take<S>(3 * room), room};
-    rate = arena.take<int>(room);
-    before = arena.take<int>(tree.n);
-    bodies = arena.take<regressor::Bodies>(tree.n);
-  }
-};
-
-// Where the numbers of one state go: (nv, 10 n_bodies).
-template <class S>
-struct RegressorOut {
-  S* Y;
-  std::size_t step;  // from a row to the next
-
-  template <class Visit>
-  JOUNCE_INLINE void each_state(Visit&& visit) const { visit(Y); }
-
-  // Ten numbers of some screws, in the rows `rate` from column `at` on.
-  template <class V>
-  JOUNCE_INLINE void put(const V (&x)[kParameters], const int* rate, int count, std::size_t at) const {
-    if constexpr (!std::is_same_v<V, S>) {
-      store_lanes(x, count, [&](int i) JOUNCE_INLINED { return Y + rate[i] * step + at; });
-    } else {
-      for (int k = 0; k < kParameters; ++k) Y[rate[0] * step + at + k] = x[k];
-    }
-  }
-};
-
-// The same for a pack of states, whose numbers lie `state_step` apart.
-template <int W>
-struct RegressorsOut {
-  double* Y;
-  std::size_t step;
-  std::ptrdiff_t state_step;
-  int states;
-
-  template <class Visit>
-  JOUNCE_INLINE void each_state(Visit&& visit) const {
-    for (int i = 0; i < states; ++i) visit(Y + i * state_step);
-  }
-  JOUNCE_INLINE void put(const Pack<W> (&x)[kParameters], const int* rate, int, std::size_t at) const {
-    double* first = Y + rate[0] * step + at;
-    store_lanes(x, states, [&](int i) JOUNCE_INLINED { return first + i * state_step; });
-  }
+      : base(tree, arena),
+        motion(arena.take<regressor::NodeMotion<S>>(tree.n)),
+        bodies(tree.n_bodies, arena),
+        number(arena.take<int>(tree.n_bodies + lanes<Wide>)),  // as many are read as a register holds
+        before(arena.take<int>(tree.n + 1)) {}
 };
 
 namespace regressor {
@@ -153,180 +105,230 @@ JOUNCE_INLINE void move_node(const Tree<P>& tree, int i, const S* q, const S* v,
   }
 }
 
-// Motion of a body along its axes, and these and its origin seen from the root.
-template <class S>
-struct BodyMotion {
-  const Mat3<S>& R;
-  Vec3<S> w, alpha, a, origin;
-  Mat3<S> B;
-
-  // The axes are those of the node, or differ from them by `body`, its pose in the body's frame.
-  template <class P>
-  JOUNCE_INLINE BodyMotion(const Mat3<S>& axes, const Pose<P>& body, const Vec3<S>& at, const NodeMotion<S>& own)
-      : R(axes), w(transposed(R, own.w)), alpha(transposed(R, own.alpha)) {
-    if (is_zero(body.p.x) && is_zero(body.p.y) && is_zero(body.p.z)) {
-      a = transposed(R, own.a);
-      origin = at;
-    } else {
-      const Vec3<S> from_node = -(R * body.p);
-      a = transposed(R, own.of_point(from_node));
-      origin = at + from_node;
-    }
-    B = acceleration_gradient(outer_square(w), alpha);
+// Motion of the body k, seen along the axes of the root; those of the body may differ from the node's.
+template <class S, class P>
+JOUNCE_INLINE void set_body(const Node<P>& node, const Pose<S>& pose, const NodeMotion<S>& own, int k,
+                            TorqueRegressorWork<S>& work) {
+  const auto& to = work.bodies;
+  const Columns<S, S> c{k};
+  Vec3<S> a = own.a, origin = pose.p;
+  if (node.aligned) {
+    to.set(kAxes, c, pose.R);
+  } else {
+    const Mat3<S> R = pose.R * transpose(node.alignment.R);
+    const Vec3<S> from_node = -(R * node.alignment.p);
+    a = own.of_point(from_node);
+    origin += from_node;
+    to.set(kAxes, c, R);
+    work.size += dot(pose.p, pose.p);
   }
-
-  // The sum of the squares of what the results are products of; B bounds w and alpha.
-  JOUNCE_INLINE S size() const {
-    return dot(a, a) + dot(origin, origin) + dot(B.x, B.x) + dot(B.y, B.y) + dot(B.z, B.z);
-  }
-
-  // Equation (2) for screws about points, along the axes of the root.
-  template <class V>
-  JOUNCE_INLINE void torques(const Motion<V>& screw, const Vec3<V>& point, V (&x)[kParameters]) const {
-    const Vec3<V> z = transposed(R, screw.w);
-    const Vec3<V> u = transposed(R, screw.v + cross(screw.w, origin - point));
-    const Vec3<V> y = cross(z, w), by_h = cross(a, z) + transposed(B, u);
-    x[0] = dot(u, a);
-    x[1] = by_h.x, x[2] = by_h.y, x[3] = by_h.z;
-    x[4] = z.x * alpha.x + y.x * w.x;
-    x[5] = z.x * alpha.y + z.y * alpha.x + y.x * w.y + y.y * w.x;
-    x[6] = z.y * alpha.y + y.y * w.y;
-    x[7] = z.x * alpha.z + z.z * alpha.x + y.x * w.z + y.z * w.x;
-    x[8] = z.y * alpha.z + z.z * alpha.y + y.y * w.z + y.z * w.y;
-    x[9] = z.z * alpha.z + y.z * w.z;
-  }
-};
-
-// Zeros for the bodies [begin, end) of a row.
-template <class S>
-JOUNCE_INLINE void clear_bodies(S* row, int begin, int end) {
-  S* at = row + kParameters * std::ptrdiff_t(begin);
-  S* const last = row + kParameters * std::ptrdiff_t(end);
-  if constexpr (std::is_same_v<S, double>) {
-    for (; at + lanes<Wide> <= last; at += lanes<Wide>) Wide(0.0).store(at);
-  }
-  for (; at < last; ++at) *at = S(0.0);
+  to.set(kOrigin, c, origin);
+  to.set(kA, c, a);
+  to.set(kAlpha, c, own.alpha);
+  to.set(kProducts, c, own.w);
+  const S turn = dot(own.w, own.w);
+  work.size += dot(a, a) + dot(origin, origin) + (dot(own.alpha, own.alpha) + turn * turn) * 2.0;
 }
 
-// Zeros in the rows of nodes, where bodies are not in their subtrees.
-template <class S, class P, class Out>
-JOUNCE_INLINE void clear_rows(const Tree<P>& tree, TorqueRegressorWork<S>& work, const Out& out) {
-  for (int i = 0; i < tree.n; ++i) {
-    const int b = tree.nodes[i].body;
-    work.bodies[i] = b < 0 ? Bodies{tree.n_bodies, 0, 0} : Bodies{b, b + 1, 1};
-  }
-  for (int i = tree.n - 1; i >= 0; --i) {
-    if (tree.nodes[i].parent >= 0) work.bodies[tree.nodes[i].parent].add(work.bodies[i]);
-  }
-  out.each_state([&](auto* Y) JOUNCE_INLINED {
-    for (int i = 0; i < tree.n; ++i) {
-      const Node<P>& node = tree.nodes[i];
-      const Bodies& in = work.bodies[i];
-      const bool together = in.end - in.begin == in.count;
-      for (int row = node.v; row < node.v + node.nv; ++row) {
-        auto* at = Y + row * out.step;
-        clear_bodies(at, 0, together ? in.begin : tree.n_bodies);
-        if (together) clear_bodies(at, in.end, tree.n_bodies);
-      }
-    }
+// Turns what belongs to bodies to their own axes, and adds the rest.
+template <class S>
+JOUNCE_INLINE void resolve_bodies(int first, int end, const BodyRows<S, kRows>& rows) {
+  for_columns<S>(first, end, [&](auto c) JOUNCE_INLINED {
+    const auto R = rows.matrix(kAxes, c);
+    const auto w = transposed(R, rows.vector(kProducts, c)), alpha = transposed(R, rows.vector(kAlpha, c));
+    const auto W = outer_square(w);
+    rows.set(kA, c, transposed(R, rows.vector(kA, c)));
+    rows.set(kB, c, acceleration_gradient(W, alpha));
+    rows.set(kAlpha, c, alpha);
+    rows.set(kProducts, c, Vec3{W.xy, W.xz, W.yz});
+    rows.set(kDifferences, c, Vec3{W.xx - W.yy, W.zz - W.xx, W.yy - W.zz});
   });
 }
 
-// The screws of a node on the stack; returns how many there are.
+// The same for all bodies. The squares of B sum up to 2 (alpha.alpha + (w.w)^2).
 template <class S, class P>
-JOUNCE_INLINE int push_screws(const Tree<P>& tree, int i, TorqueRegressorWork<S>& work) {
-  const Node<P>& node = tree.nodes[i];
-  const Pose<S>& pose = work.base.in_root[i];
-  const Mat3<S>& R = pose.R;
-  const Vec3<S> none = Vec3<S>::zero();
-  const SixRows<S> screws = work.screws;
-  const ThreeRows<S> origin = work.origin;
-  int* const rate = work.rate;
-  const int at = node.parent < 0 ? 0 : work.before[node.parent] + tree.nodes[node.parent].nv;
-  const auto put = [&](int k, const Vec3<S>& w, const Vec3<S>& u) JOUNCE_INLINED {
-    const Columns<S, S> c{at + k};
-    screws.set_angular(c, w);
-    screws.set_linear(c, u);
-    origin.set(c, pose.p);
-    rate[at + k] = node.v + k;
-  };
-  work.before[i] = at;
-  switch (node.kind) {
-    case Kind::revolute: put(0, R.z, none); break;
-    case Kind::prismatic: put(0, none, R.z); break;
-    case Kind::helical:
-      put(0, R.z, R.z * node.pitch);
-      work.size += dot(R.z, R.z) * (node.pitch * node.pitch);
-      break;
-    case Kind::spherical:
-    case Kind::free: put(0, R.x, none), put(1, R.y, none), put(2, R.z, none);
-  }
-  if (node.kind == Kind::free) put(3, none, R.x), put(4, none, R.y), put(5, none, R.z);
-  if (node.body < 0 || !node.aligned) work.size += dot(pose.p, pose.p);
-  return at + node.nv;
-}
-
-// Calls visit(b, count, body) for every body b with its motion; the first `count` screws on the stack are
-// those before it.
-template <class S, class P, class Visit>
-JOUNCE_INLINE void for_moving_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a,
-                                     TorqueRegressorWork<S>& work, Visit&& visit) {
+JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a,
+                               TorqueRegressorWork<S>& work) {
   base_poses(tree, q, work.base, [](int, const Mat3<S>&) JOUNCE_INLINED {});
   work.size = S(0.0);
+  work.in_order = true;
+  int k = 0;
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    move_node(tree, i, q, v, a, work);
-    const int count = push_screws(tree, i, work);
-    if (node.body < 0) continue;
     const Pose<S>& pose = work.base.in_root[i];
-    Mat3<S> turned;
-    if (!node.aligned) turned = pose.R * transpose(node.alignment.R);
-    const BodyMotion<S> body(node.aligned ? pose.R : turned, node.alignment, pose.p, work.motion[i]);
-    work.size += body.size();
-    visit(node.body, count, body);
+    move_node(tree, i, q, v, a, work);
+    work.before[i] = k;
+    if (node.kind == Kind::helical) work.size += S(node.pitch * node.pitch);
+    if (node.body >= 0) {
+      work.in_order = work.in_order && node.body == k;
+      work.number[k] = node.body;
+      set_body(node, pose, work.motion[i], k++, work);
+      if (work.bodies.kTogether) resolve_bodies(k - 1, k, work.bodies);
+    } else {
+      work.size += dot(pose.p, pose.p);
+    }
   }
+  work.before[tree.n] = k;
+  if (!work.bodies.kTogether) resolve_bodies(0, k, work.bodies);
+  work.bodies.clear_end();
   // so that sums of products of two of them are finite
   work.is_bounded = all(value(work.size) < value(S(0x1p1016)));
 }
 
-// The numbers of equation (2) for a body and the screws before it, V at a time. By itself, so that registers
-// are filled from what is in memory.
-template <class V, class S, class Out>
-JOUNCE_SHARED void put_torques_by(const BodyMotion<S>& body, const TorqueRegressorWork<S>& work, int b, int count,
-                               const Out& out) {
+// A screw along the axes of the root, about a point; some do not turn.
+template <class S>
+struct Screw {
+  Vec3<S> w, v, point;
+};
+
+// Equation (2) for the bodies c.
+template <bool kTurns, class S, class C>
+JOUNCE_INLINE void torques(const Screw<S>& screw, const BodyRows<S, kRows>& rows, const C& c, typename C::Value* x) {
+  using V = typename C::Value;
+  const Mat3<V> R = rows.matrix(kAxes, c);
+  const Vec3<V> a = rows.vector(kA, c);
+  Vec3<V> u = transposed(R, screw.v);
+  if constexpr (kTurns) u = transposed(R, screw.v + cross(screw.w, rows.vector(kOrigin, c) - screw.point));
+  const Mat3<V> B = rows.matrix(kB, c);
+  Vec3<V> by_h = transposed(B, u);
+  x[0] = dot(u, a);
+  if constexpr (kTurns) {
+    const Vec3<V> z = transposed(R, screw.w), alpha = rows.vector(kAlpha, c);
+    const Vec3<V> off = rows.vector(kProducts, c), less = rows.vector(kDifferences, c);
+    by_h += cross(a, z);
+    x[4] = z.x * alpha.x + z.y * off.y - z.z * off.x;
+    x[5] = z.y * B.y.z - z.x * B.x.z + z.z * less.x;
+    x[6] = z.y * alpha.y - z.x * off.z + z.z * off.x;
+    x[7] = z.x * B.x.y + z.y * less.y - z.z * B.z.y;
+    x[8] = z.x * less.z - z.y * B.y.x + z.z * B.z.x;
+    x[9] = z.x * off.z - z.y * off.y + z.z * alpha.z;
+  } else {
+    for (int k = 4; k < kParameters; ++k) x[k] = V(0.0);
+  }
+  x[1] = by_h.x, x[2] = by_h.y, x[3] = by_h.z;
+}
+
+// The numbers of a screw and the bodies [first, end), V at a time.
+template <class V, bool kTurns, class S, class Out>
+JOUNCE_INLINE void put_torques(const Screw<S>& screw, const TorqueRegressorWork<S>& work, int first, int end,
+                               std::size_t row, Out& out) {
   constexpr int W = lanes<V> / lanes<S>;
-  for (int k = 0; k < count; k += W) {
-    const Columns<V, S> c{k};
+  for (int k = first; k < end; k += W) {
     V x[kParameters];
-    body.torques(motion(work.screws, c), work.origin.get(c), x);
-    out.put(x, work.rate + k, count - k < W ? count - k : W, kParameters * std::size_t(b));
+    torques<kTurns>(screw, work.bodies, Columns<V, S>{k}, x);
+    out.put(x, row, work.number + k, end - k < W ? end - k : W);
   }
 }
 
-// The same: of one state, as many screws at once as fill a register or half of one.
-template <class S, class Out>
-JOUNCE_INLINE void put_torques(const BodyMotion<S>& body, const TorqueRegressorWork<S>& work, int b, int count,
-                               const Out& out) {
+// The same for a whole row: of one state, as many bodies at once as fill a register, or half of one.
+template <bool kTurns, class S, class Out>
+JOUNCE_SHARED void put_row(const Screw<S>& screw, const TorqueRegressorWork<S>& work, int first, int end,
+                           std::size_t row, Out& out) {
   if constexpr (!std::is_same_v<S, double>) {
-    put_torques_by<S>(body, work, b, count, out);
+    put_torques<S, kTurns>(screw, work, first, end, row, out);
   } else if constexpr (lanes<Wide> > 2) {
-    using Half = Pack<lanes<Wide> / 2>;
-    count > lanes<Half> ? put_torques_by<Wide>(body, work, b, count, out) : put_torques_by<Half>(body, work, b, count, out);
+    constexpr int W = lanes<Wide>;
+    const int few = (end - first) % W, whole = few <= W / 2 ? end - few : end;
+    put_torques<Wide, kTurns>(screw, work, first, whole, row, out);
+    put_torques<Pack<W / 2>, kTurns>(screw, work, whole, end, row, out);
   } else {
-    put_torques_by<Wide>(body, work, b, count, out);
+    put_torques<Wide, kTurns>(screw, work, first, end, row, out);
   }
+}
+
+// Calls visit(k, turns, screw) for the screws of a node.
+template <class S, class P, class Visit>
+JOUNCE_INLINE void for_screws(const Node<P>& node, const Pose<S>& pose, Visit&& visit) {
+  const Mat3<S>& R = pose.R;
+  const Vec3<S> none = Vec3<S>::zero();
+  const Vec3<S>* const axes = &R.x;
+  constexpr std::true_type turns;
+  constexpr std::false_type slides;
+  switch (node.kind) {
+    case Kind::revolute: return visit(0, turns, Screw<S>{R.z, none, pose.p});
+    case Kind::prismatic: return visit(0, slides, Screw<S>{none, R.z, pose.p});
+    case Kind::helical: return visit(0, turns, Screw<S>{R.z, R.z * node.pitch, pose.p});
+    case Kind::spherical:
+    case Kind::free: break;
+  }
+  for (int k = 0; k < 3; ++k) visit(k, turns, Screw<S>{axes[k], none, pose.p});
+  if (node.kind == Kind::spherical) return;
+  for (int k = 0; k < 3; ++k) visit(3 + k, slides, Screw<S>{none, axes[k], pose.p});
 }
 
 }  // namespace regressor
 
+// Where the numbers of one state go: (nv, 10 n_bodies).
+template <class S>
+struct RegressorOut {
+  S* Y;
+  std::size_t step;  // from a row to the next
+
+  JOUNCE_INLINE void clear(std::size_t begin, std::size_t end) const { clear_numbers(Y + begin, Y + end); }
+
+  // Ten numbers of some bodies in a row.
+  template <class V>
+  JOUNCE_INLINE void put(const V (&x)[kParameters], std::size_t row, const int* body, int count) const {
+    S* first = Y + row * step;
+    if constexpr (!std::is_same_v<V, S>) {
+      store_lanes(x, count, [&](int i) JOUNCE_INLINED { return first + kParameters * body[i]; });
+    } else {
+      for (int k = 0; k < kParameters; ++k) first[kParameters * body[0] + k] = x[k];
+    }
+  }
+};
+
+// The same for a pack of states, whose numbers lie `state_step` apart.
+template <int W>
+struct RegressorsOut {
+  double* Y;
+  std::size_t step;
+  std::ptrdiff_t state_step;
+  int states;
+
+  JOUNCE_INLINE void clear(std::size_t begin, std::size_t end) const {
+    for (int i = 0; i < states; ++i) clear_numbers(Y + i * state_step + begin, Y + i * state_step + end);
+  }
+  JOUNCE_INLINE void put(const Pack<W> (&x)[kParameters], std::size_t row, const int* body, int) const {
+    double* first = Y + row * step + kParameters * std::size_t(body[0]);
+    store_lanes(x, states, [&](int i) JOUNCE_INLINED { return first + i * state_step; });
+  }
+};
+
+// What is not zero of them, (n_blocks, 10): row by row, the bodies of a row in the order of nodes.
+template <class S>
+struct BlocksOut {
+  static constexpr std::size_t step = 0;
+  double* blocks;
+  std::ptrdiff_t state_step;
+  int states;
+
+  JOUNCE_INLINE void clear(std::size_t, std::size_t) const {}
+  template <class V>
+  JOUNCE_INLINE void put(const V (&x)[kParameters], std::size_t, const int*, int count) {
+    const std::ptrdiff_t apart = lanes<S> > 1 ? state_step : kParameters;
+    store_lanes(x, lanes<S> > 1 ? states : count, [&](int i) JOUNCE_INLINED { return blocks + i * apart; });
+    blocks += kParameters * count;
+  }
+};
+
 // Y: (nv, 10 n_bodies), with tau = Y pi + armature a.
 template <class S, class P, class Out>
-void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, const Out& out,
+void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, Out out,
                       TorqueRegressorWork<S>& work) {
-  regressor::clear_rows(tree, work, out);
-  regressor::for_moving_bodies(tree, q, v, a, work, [&](int b, int count, const auto& body) JOUNCE_INLINED {
-    regressor::put_torques(body, work, b, count, out);
-  });
+  regressor::move_bodies(tree, q, v, a, work);
+  std::size_t done = 0;  // numbers that are written
+  for (int i = 0; i < tree.n; ++i) {
+    const Node<P>& node = tree.nodes[i];
+    const int first = work.before[i], end = work.before[node.end];
+    regressor::for_screws(node, work.base.in_root[i], [&](int k, auto turns, const auto& screw) JOUNCE_INLINED {
+      const std::size_t row = node.v + k, begin = row * out.step;
+      out.clear(done, work.in_order ? begin + kParameters * first : begin + out.step);
+      regressor::put_row<decltype(turns)::value>(screw, work, first, end, row, out);
+      done = work.in_order ? begin + kParameters * end : begin + out.step;
+    });
+  }
+  out.clear(done, tree.nv * out.step);
 }
 
 }  // namespace jounce

@@ -121,8 +121,8 @@ struct DifferenceDerivatives {
 }  // namespace
 
 KernelList configuration_kernels(Pass) {
-  return differentiable<Integrate, Difference, Interpolate, Normalize, CoordinateRates,
-                        IntegrateDerivatives, DifferenceDerivatives>(
+  return differentiable_by_state<Integrate, Difference, Interpolate, Normalize, CoordinateRates,
+                                 IntegrateDerivatives, DifferenceDerivatives>(
       others<IntegrateBlocks>(second_derivatives<Interpolate, Normalize, CoordinateRates>()));
 }
 

@@ -7,7 +7,19 @@
 #include "jounce/partials/directions.hpp"
 
 namespace jounce {
+
+// Derivatives of one state in closed form are code for plain numbers, which belongs to that pass.
+enum class Form { inverse, bias, gravity, forward };
+Failure in_closed_form(Plain, Form form, const Call& call, std::ptrdiff_t first, int count, char* block);
+
 namespace {
+
+template <Form kForm>
+struct InClosedForm {
+  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
+    return in_closed_form(Plain{}, kForm, call, first, count, block);
+  }
+};
 
 struct InverseDynamics {
   static constexpr Signature signature{
@@ -26,7 +38,7 @@ struct InverseDynamics {
   }
 };
 
-struct InverseDirections {
+struct InverseDirections : InClosedForm<Form::inverse> {
   using Work = DirectionsWork<Wide>;
   static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
                  Wide* dtau, Work& work) {
@@ -50,6 +62,16 @@ struct BiasForces {
   }
 };
 
+struct BiasDirections : InClosedForm<Form::bias> {
+  using Work = DirectionsWork<Wide>;
+  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
+                 Wide* dtau, Work& work) {
+    const double* none = nullptr;
+    inverse_dynamics_directions(tree, in[0], in[1], none, in[2], {d[0], d[1], nullptr, d[2]}, tau, dtau, work);
+    return -1;
+  }
+};
+
 struct GravityForces {
   static constexpr Signature signature{
       .name = "gravity_forces", .inputs = {configuration("q")}, .outputs = {{"tau", shapes::v}},
@@ -60,6 +82,16 @@ struct GravityForces {
   static void run(const X& x, Work<S>& work) {
     const S* none = nullptr;
     inverse_dynamics(x.tree, x.in("q"), none, none, none, x.out("tau"), work);
+  }
+};
+
+struct GravityDirections : InClosedForm<Form::gravity> {
+  using Work = DirectionsWork<Wide>;
+  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
+                 Wide* dtau, Work& work) {
+    const double* none = nullptr;
+    inverse_dynamics_directions(tree, in[0], none, none, none, {d[0], nullptr, nullptr, nullptr}, tau, dtau, work);
+    return -1;
   }
 };
 
@@ -81,7 +113,7 @@ struct ForwardDynamics {
   }
 };
 
-struct ForwardDirections {
+struct ForwardDirections : InClosedForm<Form::forward> {
   using Work = ForwardDirectionsWork<Wide>;
   static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* a,
                  Wide* da, Work& work) {
@@ -111,14 +143,28 @@ struct HybridDynamics {
 
 }  // namespace
 
+Failure in_closed_form(Pass, Form form, const Call& call, std::ptrdiff_t first, int count, char* block) {
+  if constexpr (!kDuals) {
+    switch (form) {
+      case Form::inverse: return batch::run_closed<InverseDynamics, InverseDirections>(call, first, count, block);
+      case Form::bias: return batch::run_closed<BiasForces, BiasDirections>(call, first, count, block);
+      case Form::gravity: return batch::run_closed<GravityForces, GravityDirections>(call, first, count, block);
+      case Form::forward: return batch::run_closed<ForwardDynamics, ForwardDirections>(call, first, count, block);
+    }
+  }
+  return {};
+}
+
 KernelList dynamics_kernels(Pass) {
-  KernelList all = others<InverseDynamics, ForwardDynamics>(
+  KernelList all = others<InverseDynamics, BiasForces, GravityForces, ForwardDynamics>(
       second_derivatives<InverseDynamics, BiasForces, ForwardDynamics, HybridDynamics>());
   if constexpr (kDuals) {
     all.push_back(directions_kernel<InverseDynamics, InverseDirections>);
+    all.push_back(directions_kernel<BiasForces, BiasDirections>);
+    all.push_back(directions_kernel<GravityForces, GravityDirections>);
     all.push_back(directions_kernel<ForwardDynamics, ForwardDirections>);
   }
-  return often_differentiable<BiasForces, GravityForces, HybridDynamics>(all);
+  return often_differentiable<HybridDynamics>(all);
 }
 
 }  // namespace jounce

@@ -29,14 +29,25 @@ struct TorqueRegressor {
   }
 };
 
-// The ten numbers of each screw before one body, one after the other.
-struct BodyBlock {
-  double* block;
-  const int* first;  // rate of the first screw
-
-  template <int W>
-  void put(const Pack<W> (&x)[kParameters], const int* rate, int count, std::size_t) const {
-    store_lanes(x, count, [&](int i) JOUNCE_INLINED { return block + kParameters * (rate - first + i); });
+// The same without its zeros.
+struct TorqueRegressorBlocks {
+  static constexpr Signature signature{
+      .name = "torque_blocks",
+      .inputs = {configuration("q"), {"v", shapes::v}, {"a", shapes::v}},
+      .outputs = {{"blocks", shapes::parameter_blocks}},
+      .internal = true};
+  template <class S>
+  using Work = TorqueRegressorWork<S>;
+  template <class S, class X>
+  static void run(const X& x, Work<S>& work) {
+    const auto into = [&](double* first, std::ptrdiff_t step) {
+      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), BlocksOut<S>{first, step, x.count}, work);
+    };
+    if constexpr (std::is_same_v<S, Wide>) {
+      into(x.out_row("blocks", 0, 0), x.out_row("blocks", 1, 0) - x.out_row("blocks", 0, 0));
+    } else {
+      into(x.out("blocks"), 0);
+    }
   }
 };
 
@@ -45,18 +56,19 @@ struct ByInertiasWork {
   ArticulatedWork<S> factors;
   InverseMassMatrixWork<S> inverse;
   TorqueRegressorWork<S> regressor;
-  S *N, *block;
+  S *N, *Y;
+  int* rates;  // before a body
 
   ByInertiasWork(const Tree<double>& tree, Arena& arena)
       : factors(tree, arena),
         inverse(tree, arena),
         regressor(tree, arena),
         N(arena.take<S>(std::size_t(tree.nv) * tree.nv)),
-        block(arena.take<S>(std::size_t(kParameters) * tree.nv)) {}
+        Y(arena.take<S>(std::size_t(kParameters) * tree.nv * tree.n_bodies)),
+        rates(arena.take<int>(tree.nv)) {}
 };
 
-// d a / d pi = -M^-1 Y at the accelerations of forward dynamics, body by body: of Y there is a block at a time,
-// and of M^-1 the columns before the body enter.
+// d a / d pi = -M^-1 Y at the accelerations of forward dynamics: of M^-1, the columns before a body enter.
 struct ForwardDynamicsByInertias {
   static constexpr Signature signature{.name = "forward_dynamics_by_inertias",
                                        .inputs = {configuration("q"),
@@ -76,22 +88,32 @@ struct ForwardDynamicsByInertias {
     int singular = forward_dynamics(x.tree, q, v, x.in("tau"), x.in("f_ext"), a, work.factors);
     if (singular < 0) singular = inverse_mass_matrix(x.tree, q, work.N, work.inverse);
     if (singular >= 0) return singular;
-    const int* rate = work.regressor.rate;
-    regressor::for_moving_bodies(x.tree, q, v, a, work.regressor, [&](int b, int count, const auto& body) {
-      regressor::put_torques(body, work.regressor, b, count, BodyBlock{work.block, rate});
+    torque_regressor(x.tree, q, v, a, RegressorOut<S>{work.Y, step}, work.regressor);
+    for (int b = 0; b < x.tree.n_bodies; ++b) {
+      const int count = rates_before(x.tree, x.tree.body_node[b], work.rates);
+      const std::size_t at = std::size_t(kParameters) * b;
       for (std::size_t r = 0; r < nv; ++r) {
-        times_block(work.N + r * nv, rate, count, work.block, out + r * step + std::size_t(kParameters) * b);
+        times_block(work.N + r * nv, work.rates, count, work.Y + at, step, out + r * step + at);
       }
-    });
+    }
     return -1;
   }
 
  private:
-  // A row of -M^-1 times the block.
-  static void times_block(const double* N, const int* rate, int count, const double* block, double* to) {
+  static int rates_before(const Tree<double>& tree, int node, int* rates) {
+    int count = 0;
+    for (int i = node; i >= 0; i = tree.nodes[i].parent) {
+      for (int k = 0; k < tree.nodes[i].nv; ++k) rates[count++] = tree.nodes[i].v + k;
+    }
+    return count;
+  }
+
+  // A row of -M^-1 times the ten columns of a body.
+  static void times_block(const double* N, const int* rate, int count, const double* Y, std::size_t step,
+                          double* to) {
     for_columns<double>(0, kParameters, [&](auto c) JOUNCE_INLINED {
       typename decltype(c)::Value sum(0.0);
-      for (int k = 0; k < count; ++k) sum -= c.load(block + kParameters * k) * N[rate[k]];
+      for (int k = 0; k < count; ++k) sum -= c.load(Y + rate[k] * step) * N[rate[k]];
       c.store(to, sum);
     });
   }
@@ -142,6 +164,7 @@ KernelList regressor_kernels(Pass) {
     all.push_back(kernel_of<Jvp<TorqueRegressor>>);
   } else {
     all.push_back(direct_kernel<TorqueRegressor>);
+    all.push_back(direct_kernel<TorqueRegressorBlocks>);
   }
   return all;
 }

@@ -16,12 +16,12 @@ template <class S>
 struct ForwardHessianWork {
   ForwardPartialsWork<S> forward;
   HessianWork<S> hessian;  // with its base frame
-  S *mu, *inverse, *dq, *dv, *product;
+  S *mu, *inverse, *dq, *dv;
 
   template <class P>
   ForwardHessianWork(const Tree<P>& tree, Arena& arena)
       : forward(tree, arena), hessian(tree, arena, forward.partials), mu(arena.take<S>(tree.nv)) {
-    for (S** x : {&inverse, &dq, &dv, &product}) *x = arena.take<S>(std::size_t(tree.nv) * tree.nv);
+    for (S** x : {&inverse, &dq, &dv}) *x = arena.take<S>(std::size_t(tree.nv) * tree.nv);
   }
 };
 
@@ -70,7 +70,7 @@ int forward_dynamics_hessian(const Tree<P>& tree, const S* q, const S* v, const 
   for (int i = 0; i < nv; ++i) work.mu[i] = -weights[i];
   partials::negative_solve(tree, work.inverse, work.mu, 1, forward.inverse, forward.block);
   hessian_at_base(tree, q, v, forward.a, work.mu, f_ext, out, work.hessian);
-  S *turned = out.qa, *product = work.product;
+  S *turned = out.qa, *product = forward.M;  // which nobody needs any more
   partials::transpose_square(nv, turned);
   const auto multiply = [&](const S* X) {
     partials::sparse_product(tree, turned, X, product, forward.gathered);

@@ -255,14 +255,15 @@ JOUNCE_INLINE void store_outer_pair(const SecondPartials<S>& out,
 }
 
 // All of one node.
-template <class S>
+template <class S, class C, class V>
 JOUNCE_INLINE void store_own(const SecondPartials<S>& out, const typename SecondPartialsWork<S>::Inner& x,
-                             int b, int c, const Outer<S>& y) {
+                             int b, const C& c, const Outer<V>& y) {
   const int a = x.a;
-  out.qv.row(c, a)[b] = -dot(y.nu, x.psi.w);
+  const std::size_t plane = out.qq.nv * out.qq.nv;
+  out.qv.scatter(c, V(-dot(y.nu, x.psi.w)), out.qv.row(0, a) + b, plane);
   if (a > b) return;
-  out.qq.row(c, a)[b] = dot(y.kappa, x.psi.w) + dot(y.mu, x.psi2);
-  out.vv.row(c, a)[b] = -dot(y.delta, x.s);
+  out.qq.scatter(c, V(dot(y.kappa, x.psi.w) + dot(y.mu, x.psi2)), out.qq.row(0, a) + b, plane);
+  out.vv.scatter(c, V(-dot(y.delta, x.s)), out.vv.row(0, a) + b, plane);
 }
 
 // All triples with the rates b of a node in the middle.
@@ -274,11 +275,18 @@ JOUNCE_INLINE void middle_triples(const Tree<P>& tree, int i, const SecondPartia
   const int own_end = node.v + node.nv;
   const Count count = find_inner(tree, i, work);
   for (int b = node.v; b < own_end; ++b) {
-    for (int c = node.v; c < own_end; ++c) {
-      const Outer<S> y(work, b, p, Columns<S, S>{c});
-      const Force<S> turned = work.first.row[i].I * bracket(work.first.rate[c].s, work.first.rate[b].s);
-      for (int k = 0; k < count.inward; ++k) store_outer_pair(out, work.inner[k], b, c, turned, y);
-      for (int k = count.inward; k < count.all; ++k) store_own(out, work.inner[k], b, c, y);
+    if (node.parent < 0) {  // several at once
+      for_columns<S>(node.v, own_end, [&](auto c) {
+        const Outer<typename decltype(c)::Value> y(work, b, p, c);
+        for (int k = 0; k < count.all; ++k) store_own(out, work.inner[k], b, c, y);
+      });
+    } else {
+      for (int c = node.v; c < own_end; ++c) {
+        const Outer<S> y(work, b, p, Columns<S, S>{c});
+        const Force<S> turned = work.first.row[i].I * bracket(work.first.rate[c].s, work.first.rate[b].s);
+        for (int k = 0; k < count.inward; ++k) store_outer_pair(out, work.inner[k], b, c, turned, y);
+        for (int k = count.inward; k < count.all; ++k) store_own(out, work.inner[k], b, Columns<S, S>{c}, y);
+      }
     }
     for_columns<S>(own_end, node.v_end, [&](auto c) {
       const Outer<typename decltype(c)::Value> y(work, b, p, c);

@@ -391,28 +391,43 @@ JOUNCE_INLINE void respond(int n, int v, int first, SeriesPartialsWork<S>& work)
       for (int i = 0; i < n; ++i) now[i * (n + 1)] = S(first ? 1.0 / first : 1.0);
       continue;
     }
-    for (int a = 0; n > 1 && a < k - first; ++a) {
+    for (int a = 0; a < k - first; ++a) {
       add_bracket(n, work.v + a * work.nv + v, work.response + (k - 1 - a) * size, now);
     }
     for (std::size_t i = 0; i < size; ++i) now[i] *= S(-1.0 / k);
   }
 }
 
-// Adds scale times sum_a D_q[a] response[k-a], the responses beginning at coefficient `first`, to the
-// columns of a joint of n rates in row i of `out`.
+// Adds scale times sum_a D_q[a] response[k-a] to the columns of a joint of n rates in row i of `out`, but for
+// the first of the responses, at coefficient `first`.
 template <class S>
 JOUNCE_INLINE void add_responses(int n, int v, int i, int k, int first, double scale, const S* responses,
                                  const SeriesPartialsWork<S>& work, S* out) {
   const std::size_t size = work.nv * work.nv;
-  for (int a = 0; a <= k - first; ++a) {
+  for (int a = 0; a < k - first; ++a) {
     const S* D = work.dq + a * size + i * work.nv + v;
-    if (n == 1) {  // only its first coefficient is not zero
-      if (a == k - first) out[v] += D[0] * responses[k - a] * scale;
-      continue;
-    }
     const S* X = responses + (k - a) * n * n;
     for (int x = 0; x < n; ++x) {
       for (int y = 0; y < n; ++y) out[v + y] += D[x] * X[x * n + y] * scale;
+    }
+  }
+}
+
+// Equation (4) with the first of each response, which is all of it for joints of one rate.
+template <class S>
+JOUNCE_INLINE void assemble(int k, std::size_t i, S* dq, S* dmotion, const SeriesPartialsWork<S>& work) {
+  const std::size_t nv = work.nv, size = nv * nv;
+  const auto row = [&](const S* matrices, int at) { return matrices + at * std::ptrdiff_t(size) + i * nv; };
+  for (std::size_t j = 0; j < nv; ++j) dq[j] = row(work.dq, k)[j] * kFactorial.of[k];
+  for (int l = 0; l < work.r + 2; ++l, dmotion += nv) {
+    const double scale = kFactorial.of[k] * kFactorial.inverse[l];
+    const S *q = row(work.dq, k - l - 1), *v = row(work.dv, k - l), *M = row(work.M, k - l + 1);
+    for (std::size_t j = 0; j < nv; ++j) {
+      S sum(0.0);
+      if (l < k) sum += q[j] * (scale / (l + 1));
+      if (l <= k) sum += v[j] * scale;
+      if (l > 0 && l <= k + 1) sum += M[j] * (scale * l);
+      dmotion[j] = sum;
     }
   }
 }
@@ -430,27 +445,14 @@ void inverse_dynamics_series_partials(const Tree<P>& tree, const S* q, const S* 
   const std::size_t nv = work.nv, size = nv * nv;
   const auto at = [&](int k, int i, int l) { return dmotion + ((k * nv + i) * levels + l) * nv; };
   for (int k = 0; k <= r; ++k) {
-    const double factorial = kFactorial.of[k];
-    for (int i = 0; i < tree.nv; ++i) {
-      std::fill_n(dq + k * size + i * nv, nv, S(0.0));
-      for (int l = 0; l < levels; ++l) {
-        S* out = at(k, i, l);
-        const double scale = factorial * kFactorial.inverse[l];
-        const S *v = work.dv + (k - l) * std::ptrdiff_t(size) + i * nv;
-        const S *M = work.M + (k - l + 1) * std::ptrdiff_t(size) + i * nv;
-        for (std::size_t j = 0; j < nv; ++j) {
-          out[j] = S(0.0);
-          if (l <= k) out[j] += v[j] * scale;
-          if (l > 0 && l <= k + 1) out[j] += M[j] * (scale * l);
-        }
-      }
-    }
+    for (std::size_t i = 0; i < nv; ++i) assemble(k, i, dq + k * size + i * nv, at(k, i, 0), work);
   }
   for (const Node<P>& node : tree.nodes) {
     const int n = node.nv, v = node.v;
+    if (n == 1) continue;
     for (int l = -1; l < r; ++l) {  // of q, then of v and its derivatives
       respond(n, v, l + 1, work);
-      for (int k = l + 1; k <= r; ++k) {
+      for (int k = l + 2; k <= r; ++k) {
         const double scale = kFactorial.of[k] * (l < 0 ? 1.0 : kFactorial.inverse[l]);
         for (int i = 0; i < tree.nv; ++i) {
           S* out = l < 0 ? dq + k * size + i * nv : at(k, i, l);

@@ -63,11 +63,13 @@ template <class P, class T>
 using Row = std::conditional_t<std::is_same_v<P, double>, std::vector<T>, std::span<const T>>;
 
 struct BranchedTree;
+class StillModel;
 
 template <class P = double>
 struct Tree {
   int n = 0, nq = 0, nv = 0, n_bodies = 0, depth = 0;
   int n_moving = 0;
+  std::ptrdiff_t n_blocks = 0;   // pairs of a body and a rate before it
   int heaviest = 0;              // root of the tree with the largest mass
   Row<P, Node<P>> nodes;
   Row<P, P> armature;       // (nv)
@@ -82,6 +84,7 @@ struct Tree {
   bool sparse = false;           // these are few: most entries of M are zero
   Vec3<P> gravity;               // acceleration of gravity in the world
   std::shared_ptr<const BranchedTree> branched;  // branches in lanes, or null
+  std::shared_ptr<StillModel> still;             // as dual numbers, see batch/model_tangent.hpp; or null
 };
 
 // Arrays as the Python side holds them, row-major, in public frames.
@@ -217,6 +220,16 @@ inline std::vector<double> rest_position(const double* q, const Tree<double>& t)
   return rest;
 }
 
+inline std::ptrdiff_t count_blocks(const std::vector<Node<double>>& nodes) {
+  std::ptrdiff_t count = 0;
+  std::vector<std::ptrdiff_t> before(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    before[i] = nodes[i].nv + (nodes[i].parent < 0 ? 0 : before[nodes[i].parent]);
+    if (nodes[i].body >= 0) count += before[i];
+  }
+  return count;
+}
+
 inline int heaviest_root(const std::vector<Node<double>>& nodes) {
   int heaviest = 0;
   double most = 0.0;
@@ -256,6 +269,7 @@ inline Tree<double> make_tree(const TreeData& data) {
     t.mean_related += node.nv * (2.0 * (node.v_end - node.v) - node.nv) / t.nv;
   }
   t.sparse = 8 * t.mean_related < t.nv;
+  t.n_blocks = detail::count_blocks(t.nodes);
   return t;
 }
 

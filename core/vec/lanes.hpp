@@ -44,4 +44,20 @@ JOUNCE_ALWAYS_INLINE void store_lanes(const Pack<W> (&x)[N], int count, To&& to)
   }
 }
 
+// Zeros in [at, end), which are many short pieces: if the compiler knew the number, it would call a function
+// for each.
+inline const volatile double kHiddenZero = 0.0;
+template <class S>
+JOUNCE_ALWAYS_INLINE void clear_numbers(S* at, S* end) {
+  if constexpr (std::is_same_v<S, double>) {
+    constexpr int W = lanes<Wide>;
+    const Wide zeros(kHiddenZero);
+    if (end - at >= W) {
+      for (; end - at > W; at += W) zeros.store(at);
+      return zeros.store(end - W);
+    }
+  }
+  for (; at < end; ++at) *at = S(0.0);
+}
+
 }  // namespace jounce

@@ -102,6 +102,7 @@ from jounce.dynamics import (
     BaseParameters,
     CentroidalMomentumDerivatives,
     HybridDynamics,
+    RegressorPattern,
     base_parameters,
     bias_forces,
     centroidal_momentum,
@@ -125,6 +126,8 @@ from jounce.dynamics import (
     potential_energy,
     potential_energy_regressor,
     torque_regressor,
+    torque_regressor_blocks,
+    torque_regressor_pattern,
 )
 from jounce.errors import (
     ArgumentError,
@@ -333,6 +336,7 @@ __all__ = [
     "PathDynamics",
     "Point",
     "PotentialEnergyVjp",
+    "RegressorPattern",
     "Rolling",
     "Rollout",
     "RolloutGradient",
@@ -462,6 +466,8 @@ __all__ = [
     "subtree_masses",
     "sweep",
     "torque_regressor",
+    "torque_regressor_blocks",
+    "torque_regressor_pattern",
     "total_mass",
     "trajectories",
     "twists",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import partials_oracle as oracle
@@ -336,7 +338,12 @@ def test_a_tangent_of_wrenches_that_are_not_given(robot, state):
     np.testing.assert_array_equal(got, expected)
 
 
-ONE_STATE = {jc.inverse_dynamics: "q v a f_ext", jc.forward_dynamics: "q v tau f_ext"}
+ONE_STATE = {
+    jc.inverse_dynamics: "q v a f_ext",
+    jc.forward_dynamics: "q v tau f_ext",
+    jc.bias_forces: "q v f_ext",
+    jc.gravity_forces: "q",
+}
 
 
 @pytest.mark.parametrize("function", ONE_STATE, ids=lambda f: f.__name__)
@@ -394,6 +401,37 @@ def test_one_state_with_many_directions_is_checked_like_any_other():
     y = np.zeros(2)
     with pytest.raises(jc.SingularError, match="wrist"):
         jc.jvp(jc.forward_dynamics, light, (y, y, y), (np.eye(2),))
+
+
+def test_a_copy_of_a_model_has_its_own_numbers(all_joints, state):
+    """Of a model that does not move, the dual numbers are kept with it."""
+    s, d = state(all_joints), np.eye(all_joints.nv)
+    heavy = all_joints.replace(inertias=2.0 * all_joints.inertias, armature=0.0 * s.v)
+    light = heavy.replace(inertias=all_joints.inertias)
+    for _ in range(2):
+        once, twice = (jc.jvp(jc.mass_matrix, m, (s.q,), (d,)).derivative for m in (light, heavy))
+        np.testing.assert_allclose(twice, 2.0 * once, rtol=1e-14, atol=1e-14)
+
+
+def test_threads_that_ask_a_new_model_at_once_agree():
+    q, d = np.full(20, 0.3), np.eye(20)
+    expected = jc.jvp(jc.potential_energy, jc.models.chain(20), (q,), (d,)).derivative
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            model = jc.models.chain(20)
+            ask = partial(jc.jvp, jc.potential_energy, model, (q,), (d,))
+            found = [pool.submit(ask) for _ in range(8)]
+            for result in found:
+                np.testing.assert_array_equal(result.result().derivative, expected)
+
+
+def test_a_model_that_is_too_large_to_be_kept():
+    arm = jc.models.chain(1001)
+    q, d = np.zeros((2, arm.nv))
+    q += 1e-3
+    d[-1] = 1.0
+    got = jc.jvp(jc.center_of_mass, arm, (q,), (d,)).derivative
+    np.testing.assert_allclose(got, jc.center_of_mass_jacobian(arm, q)[:, -1], rtol=0, atol=1e-12)
 
 
 MISTAKES = {

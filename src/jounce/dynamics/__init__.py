@@ -31,10 +31,13 @@ from jounce.dynamics.equations import (
 from jounce.dynamics.matrices import coriolis_matrix, inverse_mass_matrix, mass_matrix
 from jounce.dynamics.passive import passive_forces
 from jounce.dynamics.regressors import (
+    RegressorPattern,
     kinetic_energy_regressor,
     momentum_regressor,
     potential_energy_regressor,
     torque_regressor,
+    torque_regressor_blocks,
+    torque_regressor_pattern,
 )
 from jounce.dynamics.wrenches import external_wrenches, joint_wrenches
 
@@ -42,6 +45,7 @@ __all__ = [
     "BaseParameters",
     "CentroidalMomentumDerivatives",
     "HybridDynamics",
+    "RegressorPattern",
     "base_parameters",
     "bias_forces",
     "centroidal_momentum",
@@ -65,6 +69,8 @@ __all__ = [
     "potential_energy",
     "potential_energy_regressor",
     "torque_regressor",
+    "torque_regressor_blocks",
+    "torque_regressor_pattern",
 ]
 
 

@@ -6,15 +6,22 @@ of its frame, as in ``model.inertias``; those of all bodies follow one another.
 
 from __future__ import annotations
 
-from jounce._core import kernel
-from jounce._types import Array, ArrayLike
+from typing import NamedTuple
+
+from jounce._core import kernel, raw
+from jounce._types import Array, ArrayLike, Index
 from jounce.model import Model
+from jounce.model.model import require_model
+from jounce.model.nodes import carried_bodies
 
 __all__ = [
+    "RegressorPattern",
     "kinetic_energy_regressor",
     "momentum_regressor",
     "potential_energy_regressor",
     "torque_regressor",
+    "torque_regressor_blocks",
+    "torque_regressor_pattern",
 ]
 
 
@@ -59,6 +66,92 @@ def torque_regressor(
         >>> bool(np.allclose(Y @ arm.inertias.ravel(), jc.inverse_dynamics(arm, q, v, a)))
         True
     """
+
+
+class RegressorPattern(NamedTuple):
+    """Where a torque regressor is not zero: ten columns of a body in the rows that carry it.
+
+    Examples:
+        >>> pattern = jc.torque_regressor_pattern(jc.models.chain(3))
+        >>> pattern.rates.tolist(), pattern.bodies.tolist()
+        ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
+    """
+
+    rates: Index
+    """(n_blocks,) the row of each block, in increasing order."""
+    bodies: Index
+    """(n_blocks,) the body of each, in increasing order within a row."""
+
+
+def torque_regressor_pattern(model: Model) -> RegressorPattern:
+    """Rate and body of each block of `torque_regressor_blocks`, the same for all states.
+
+    Args:
+        model: the robot.
+
+    Returns:
+        Named tuple ``rates``, ``bodies``, (n_blocks,) each.
+
+    Raises:
+        ArgumentTypeError: there is no model.
+
+    Examples:
+        >>> robot = jc.models.quadruped()
+        >>> pattern = jc.torque_regressor_pattern(robot)
+        >>> len(pattern.rates), robot.nv * robot.n_bodies
+        (102, 234)
+    """
+    require_model(model)
+    return RegressorPattern(*carried_bodies(model.nodes))
+
+
+_blocks = raw("torque_blocks", "torque_regressor_blocks")
+
+
+def torque_regressor_blocks(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """The torque regressor without its zeros, which are most of it if a robot has branches.
+
+    ``blocks[..., k, :]`` are columns ``10 bodies[k]`` to ``10 bodies[k] + 9`` of row ``rates[k]``
+    of `torque_regressor`, with `torque_regressor_pattern`. As a matrix of SciPy::
+
+        start = np.searchsorted(pattern.rates, np.arange(model.nv + 1))
+        scipy.sparse.bsr_array((blocks[:, None], pattern.bodies, start))
+
+    Args:
+        model: the robot, without coupled joints.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) accelerations.
+        out: (..., n_blocks, 10) array to write to.
+        threads: number of threads for a batch; 0 uses all cores.
+
+    Returns:
+        (..., n_blocks, 10) blocks.
+
+    Raises:
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ModelError: the model has coupled joints.
+
+    Examples:
+        >>> arm = jc.models.panda_like()
+        >>> q, v, a = np.full((3, 7), 0.1)
+        >>> blocks = jc.torque_regressor_blocks(arm, q, v, a)
+        >>> rates, bodies = jc.torque_regressor_pattern(arm)
+        >>> Y = np.zeros((arm.nv, arm.n_bodies, 10))
+        >>> Y[rates, bodies] = blocks
+        >>> bool(np.all(Y.reshape(7, -1) == jc.torque_regressor(arm, q, v, a)))
+        True
+    """
+    blocks: Array = _blocks(model, q, v, a, out=out, threads=threads)
+    return blocks
 
 
 @kernel

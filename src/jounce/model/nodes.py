@@ -32,6 +32,7 @@ __all__ = [
     "Nodes",
     "all_frames",
     "build_nodes",
+    "carried_bodies",
     "distinct",
     "frozen",
     "unit_quaternions",
@@ -222,3 +223,18 @@ def _screws(kind: Index, adjoints: Array, which: Index, pitch: Array) -> Array:
     own = _OWN_RATES[kind[node], number]
     columns, at = np.swapaxes(adjoints, 1, 2), which[node]
     return np.ascontiguousarray((columns[at, own] + pitch[node, None] * columns[at, 5]).T)
+
+
+def carried_bodies(nodes: Nodes) -> tuple[Index, Index]:
+    """Pairs of a rate and a body that it moves, as two arrays, sorted by rate, then by body."""
+    n = len(nodes.parent)
+    end = np.arange(1, n + 1)  # of each node's subtree
+    for i in range(n - 1, -1, -1):
+        if nodes.parent[i] >= 0:
+            end[nodes.parent[i]] = max(end[nodes.parent[i]], end[i])
+    before = np.concatenate([[0], np.cumsum(nodes.body >= 0)])  # how many bodies
+    per_rate = SIZES[nodes.kind, 1]
+    first, counts = (np.repeat(x, per_rate) for x in (before[:-1], before[end] - before[:-1]))
+    rates = np.repeat(np.arange(len(counts)), counts)
+    bodies = np.arange(len(rates)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+    return frozen(rates), frozen(bodies)
