@@ -8,6 +8,7 @@ import numpy as np
 
 import jounce as jc
 from jounce.simulation.methods import GEOMETRIC, METHODS
+from jounce.simulation.taylor import TAYLOR
 
 
 def floating_tree() -> jc.Model:
@@ -47,7 +48,7 @@ def main(steps: int) -> None:
     print("| method | linear momentum | centroidal momentum | energy, range | slope times time |")
     print("| --- | --- | --- | --- | --- |")
     model = floating_tree()
-    for method in (*METHODS, *GEOMETRIC):
+    for method in (*METHODS, TAYLOR, *GEOMETRIC):
         print(row(model, method, steps), flush=True)
 
 

@@ -39,8 +39,9 @@ JOUNCE_INLINE void product_rows(const Numbers<N>& y, To&& to) {
 
 // Coefficient k of (alpha, 0, a, 0) along the root's axes.
 JOUNCE_INLINE void set_spin(int k, const Eight& m, double over_next, RootSeriesWork& work) {
-  const double half = 0.5 * over_next, by[8] = {half, half, half, half, 1, 1, 1, 1};
-  product_rows(m * Eight::load(by), [&](int i) { return work.spin[k][i]; });
+  const double half = 0.5 * over_next;
+  const Eight by = Eight::of(half, half, half, half, 1.0, 1.0, 1.0, 1.0);
+  product_rows(m * by, [&](int i) { return work.spin[k][i]; });
 }
 
 // The sum over j = 0 ... k of quaternions left[k - j] times rows(j, i) of their components i, the newest last.
@@ -62,7 +63,7 @@ inline void spin_series(int r, const double* w, RootSeriesWork& work) {
   alignas(32) static constexpr double inverse[4] = {-1, -1, -1, 1};
   alignas(32) double first[4][4];
   const double turn[4] = {0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 0.0};
-  product_rows(Four::load(turn), [&](int i) { return first[i]; });
+  product_rows(Four::of(turn[0], turn[1], turn[2], 0.0), [&](int i) { return first[i]; });
   for (int i = 0; i < 4; ++i) work.x[0][i] = i < 3 ? 0.0 : 1.0, work.x[1][i] = turn[i];
   for (int k = 0; k <= r + 1; ++k) {
     const Four x = Four::load(work.x[k]);

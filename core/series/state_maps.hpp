@@ -107,14 +107,17 @@ JOUNCE_INLINE void set_maps(const Node<double>& node, const Pose<double>& at, co
     const Vector o = Vector::zero(), *row = &rows.x, *column = &R.x;
     const Vector aside[] = {row[2] * p.y - row[1] * p.z, row[0] * p.z - row[2] * p.x,
                             row[1] * p.x - row[0] * p.y};
-    StateMap held;
-    for (int i = 0; i < 6; ++i) held.set(i, J.column(i));
+    Eight held[6];
+    for (int i = 0; i < 6; ++i) {
+      const Wrench c = J.column(i);
+      held[i] = Eight::of(c.n.x, c.n.y, c.n.z, 0.0, c.f.x, c.f.y, c.f.z, 0.0);
+    }
     for (int i = 0; i < 6; ++i) {
       Motion<double> x = i < 3 ? Motion<double>{row[i], aside[i]} : Motion<double>{o, row[i - 3]};
       const double y = -(&up.n.x)[i];
       maps.motion.set(i, x);
       maps.wrench.set(i, i < 3 ? Wrench{column[i], o} : Wrench{cross(p, column[i - 3]), column[i - 3]});
-      held.times_six(&x.w.x).store(maps.held.column[i]);
+      sum_of<8>(5, [&](int j, Eight& sum) JOUNCE_INLINED { sum.add((&x.w.x)[j], held[j]); }).store(maps.held.column[i]);
       add_rate<K>(node, 0, y, x);
       maps.whole.set(i, x, y);
       maps.carried.set(i, Wrench{o, rows * centripetal(i, p)});

@@ -303,13 +303,17 @@ inline int start(const Tree<double>& tree, const double* q, const double* rates,
   int singular = -1;
   factor_inward<double>(tree, NoneMask{}, NodeAxes{}, work.joint, work.rate, singular, FactorVisitor{});
   for (int i = 0; i < tree.n; ++i) {
+    at_joint(tree, i, work, [&](auto kind, auto& node, Joint*, auto& maps, Joint& me) JOUNCE_INLINED {
+      set_maps<kind()>(node, me.in_parent, me.J, work.rate + node.v, maps);
+    });
+  }
+  for (int i = 0; i < tree.n; ++i) {
     const Rows rows = rows_of(work, i);
     at_joint(tree, i, work, [&](auto kind, auto& node, Joint* up, auto& maps, Joint& me) JOUNCE_INLINED {
       constexpr Kind K = kind();
       const double* v = rates + node.v;
-      set_maps<K>(node, me.in_parent, me.J, work.rate + node.v, maps);
-      for (double* x : {me.upper, me.m, rows.order[0].right}) Eight::zero().store(x);
-      rows.order[0].right[7] = K == Kind::revolute ? 1.0 : 0.0;
+      for (double* x : {me.upper, me.m}) Eight::zero().store(x);
+      Eight::of(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, K == Kind::revolute ? 1.0 : 0.0).store(rows.order[0].right);
       Vector w = up ? transposed(me.in_parent.R, vector_from(rows_of(work, node.parent).order[0].left)) : Vector::zero();
       Eight y = Eight::zero();
       if constexpr (K == Kind::revolute) y = Eight::of(w.x, w.y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), w.z += v[0];

@@ -23,10 +23,12 @@ struct Numbers {
   template <class... X>
   static JOUNCE_INLINE Numbers of(X... x) {
     static_assert(sizeof...(X) == N);
-    const double single[] = {x...};
     Numbers to;
-    for (int i = 0; i < kParts; ++i) {
-      for (int j = 0; j < kWidth; ++j) to.part[i].v[j] = single[i * kWidth + j];
+    if constexpr (kParts == 1) {
+      to.part[0].v = decltype(to.part[0].v){x...};
+    } else {
+      const double single[] = {x...};
+      for (int i = 0; i < N; ++i) to.part[i / kWidth].v[i % kWidth] = single[i];
     }
     return to;
   }

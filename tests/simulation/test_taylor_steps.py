@@ -62,6 +62,27 @@ def test_a_rollout_is_a_row_of_steps(robot, hold):
         np.testing.assert_allclose(got.v[0, 1], now[1], rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("hold", ["zero", "first"])
+def test_without_wrenches_the_core_takes_many_steps_at_once(robot, hold):
+    """More than fit into a portion, stored at times that do not divide it."""
+    model, q, v, _, rng = robot
+    steps, every, dt = 135, 9, 1e-3
+    rows = 0.1 * rng.standard_normal((steps + (hold == "first"), model.nv))
+    got = jc.rollout(model, q, v, rows, dt, method="taylor", every=every, hold=hold, order=14)
+    fine = jc.rollout(model, q, v, rows, dt, method="dop853", every=every, hold=hold)
+    moved = jc.difference(model, fine.q, got.q)
+    assert np.abs(moved).max() < 1e-11
+    assert np.abs(got.v - fine.v).max() < 1e-11 * (1 + np.abs(fine.v).max())
+    many = jc.rollout(
+        model, np.stack([q, q]), v, rows, dt, method="taylor", every=every, hold=hold, order=14
+    )
+    np.testing.assert_allclose(many.q[1], got.q, rtol=0, atol=1e-12)
+    lengths = jc.rollout(
+        model, q, v, rows, np.array([dt, dt / 2]), method="taylor", every=every, hold=hold, order=14
+    )
+    np.testing.assert_allclose(lengths.q[0], got.q, rtol=0, atol=1e-12)
+
+
 def test_failures_of_rollouts_are_marked_or_named():
     model = jc.models.chain(3)
     rows = np.zeros((2, 5, 3))

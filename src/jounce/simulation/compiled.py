@@ -21,7 +21,20 @@ from jounce.model import Model
 from jounce.simulation.arguments import merged_axes
 from jounce.simulation.progress import Report, silent
 
-__all__ = ["Followed", "Kernel", "Start", "diverged", "embedded", "follow", "least", "taylor"]
+__all__ = [
+    "ANY",
+    "EFFORT",
+    "Followed",
+    "Kernel",
+    "Start",
+    "diverged",
+    "embedded",
+    "fixed_steps",
+    "follow",
+    "least",
+    "padded",
+    "taylor",
+]
 
 _embedded = _core.raw("embedded_motion", "simulate")
 _taylor = _core.raw("taylor_motion", "simulate")
@@ -34,6 +47,9 @@ WINDOW = 4096
 
 EFFORT = 20_000
 """Steps times rates of all states in a portion: some hundredths of a second."""
+
+ANY = 1e300
+"""A tolerance that allows every step."""
 
 DUE, STATUS = 2, 3
 """Places in what a portion tells of a state, and of its status:"""
@@ -124,7 +140,8 @@ def follow(
     """
     (portion, method), (model, q, v, t, rows, passive, threads) = kernel, start
     hold = int(rows is not None and rows.shape[-2] == len(t))
-    rows = _padded(rows, len(t))
+    if rows is not None:
+        rows = padded(rows, len(t))
     steps = max(1, EFFORT // max(1, math.prod(start.lead) * model.nv))
     plan = np.array((*allowed, t[-1], steps, passive))
     progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0))
@@ -155,6 +172,30 @@ def follow(
     return done.q, done.v, least(done.due)
 
 
+def fixed_steps(
+    model: Model,
+    q: Array,
+    v: Array,
+    rows: Array,
+    t: Array,
+    order: int,
+    hold: int,
+    threads: int,
+) -> tuple[Array, Array, Array]:
+    """Take Taylor steps from each time to the next, however long these are.
+
+    Returns:
+        Coordinates (..., T, nq) and rates (..., T, nv) at the times, and the first time that each
+        state has not reached.
+    """
+    plan = np.array((ANY, ANY, t[-1], len(t), 0.0))
+    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0))
+    to_q, to_v, _, _, progress = _taylor(
+        model, q, v, progress, plan, t, order, hold, rows, threads=threads
+    )
+    return to_q, to_v, progress[..., DUE]
+
+
 def least(due: Integers | Array) -> int:
     """Return the least of some whole numbers; where there are none, more than there are times."""
     if due.ndim == 0:
@@ -182,8 +223,8 @@ def _keep(done: Followed, q: Array, v: Array, window: slice, now: Integers) -> N
     done.due[...] = now
 
 
-def _padded(rows: Array | None, count: int) -> Array | None:
+def padded(rows: Array, count: int) -> Array:
     """Return forces with a row for every time; after the last one of an interval none is read."""
-    if rows is None or rows.shape[-2] == count:
+    if rows.shape[-2] == count:
         return rows
     return np.concatenate([rows, rows[..., -1:, :]], axis=-2)

@@ -17,6 +17,7 @@ from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
+from jounce.simulation.compiled import ANY
 from jounce.simulation.free_joints import free_joints
 
 __all__ = [
@@ -40,9 +41,6 @@ TAYLOR = "taylor"
 LEAST_ORDER, MOST_CHOSEN, MOST_ORDER = 2, 22, 30
 
 _FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
-
-ANY = 1e300
-"""A tolerance that allows every step."""
 
 _step = _core.raw("taylor_step", "step")
 

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 
 from jounce._core.arrays import reals
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
 from jounce.model import Model
 from jounce.model.model import require_model
+from jounce.simulation.compiled import EFFORT, fixed_steps, padded
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.series_path import kept
 from jounce.simulation.taylor import ANY, constant_step
 
 __all__ = ["taylor_rollout"]
+
+MOST_STEPS = 64
+"""In a portion."""
 
 
 def taylor_rollout(
@@ -77,6 +81,7 @@ class _Walk:
 
     wrenches: Array | None = None
     manifold: Manifold | None = None
+    lead: tuple[int, ...] = ()
 
     def __init__(
         self, model: Model, order: int, hold: int, dt: Array, tau: Array, threads: int
@@ -88,32 +93,82 @@ class _Walk:
         self, q: Array, v: Array, stored: int, every: int, marks: bool, lead: tuple[int, ...]
     ) -> tuple[Array, Array, Array]:
         """All steps."""
-        n = len(q)
+        n, total, self.lead = len(q), stored * every, lead
         to_q = np.full((n, stored + 1, self.model.nq), np.nan)
         to_v = np.full((n, stored + 1, self.model.nv), np.nan)
         to_q[:, 0], to_v[:, 0] = q, v
         failed = np.full(n, -1.0)
-        for k in range(stored * every):
-            alive = np.flatnonzero(failed < 0)
-            try:
-                q[alive], v[alive] = self.step(k, alive, q, v)
-            except Error:
-                for i in alive:
-                    try:
-                        q[i : i + 1], v[i : i + 1] = self.step(k, np.array([i]), q, v)
-                    except SingularError:
-                        if not marks:
-                            raise
-                        failed[i] = k
-                    except Error:
-                        if not marks:
-                            raise self.diverged(k, int(i), lead) from None
-                        failed[i] = k
-            if (k + 1) % every == 0:
-                good = failed < 0
-                row = (k + 1) // every
-                to_q[good, row], to_v[good, row] = q[good], v[good]
+        for k in range(0, total, self.portion):
+            alive, stop = np.flatnonzero(failed < 0), min(k + self.portion, total)
+            path = self.compiled_steps(slice(k, stop), alive, q, v)
+            rows = np.arange(k // every + 1, stop // every + 1)
+            if path is not None:
+                for to, x in ((to_q, path[0]), (to_v, path[1])):
+                    to[alive[:, None], rows] = x[:, rows * every - k]
+                q[alive], v[alive] = path[0][:, -1], path[1][:, -1]
+                continue
+            for j in range(k, stop):
+                self.single_step(j, q, v, failed, marks)
+                if (j + 1) % every == 0:
+                    good = failed < 0
+                    to_q[good, (j + 1) // every], to_v[good, (j + 1) // every] = q[good], v[good]
         return to_q, to_v, failed
+
+    def single_step(self, k: int, q: Array, v: Array, failed: Array, marks: bool) -> None:
+        """Step k of the states that have not failed, in place."""
+        alive = np.flatnonzero(failed < 0)
+        try:
+            q[alive], v[alive] = self.step(k, alive, q, v)
+            return
+        except Error:
+            pass
+        for i in alive:
+            try:
+                q[i : i + 1], v[i : i + 1] = self.step(k, np.array([i]), q, v)
+            except SingularError:
+                if not marks:
+                    raise
+                failed[i] = k
+            except Error:
+                if not marks:
+                    raise self.diverged(k, int(i)) from None
+                failed[i] = k
+
+    @property
+    def portion(self) -> int:
+        """How many steps the core takes at once: some hundredths of a second.
+
+        Few enough that the sums of steps are exact multiples of them but for the last bits.
+        """
+        return min(MOST_STEPS, max(1, EFFORT // max(1, len(self.tau) * self.model.nv)))
+
+    def compiled_steps(
+        self, steps: slice, some: Integers, q: Array, v: Array
+    ) -> tuple[Array, Array] | None:
+        """Coordinates and rates before and after each of these steps, or None.
+
+        None where the core does not take them at once: under constraints or external wrenches,
+        steps of several lengths, or if a state fails on the way.
+        """
+        if self.manifold is not None or self.wrenches is not None or not len(some):
+            return None
+        dt = self.dt[some]
+        count = steps.stop - steps.start
+        if dt[0] <= 0 or (dt != dt[0]).any() or count == 1:
+            return None
+        t = dt[0] * np.arange(count + 1)
+        rows = self.tau[some, steps.start : steps.stop + self.hold]
+        given = q[some], v[some], padded(rows, count + 1)
+        first, rates, forces = given if self.lead else (x[0] for x in given)
+        options = self.order, self.hold, self.threads
+        try:
+            to_q, to_v, due = fixed_steps(self.model, first, rates, forces, t, *options)
+        except Error:  # a step by itself says more
+            return None
+        if not (due > count).all():
+            return None
+        shape = len(some), count + 1
+        return to_q.reshape(*shape, -1), to_v.reshape(*shape, -1)
 
     def step(self, k: int, some: Any, q: Array, v: Array) -> tuple[Array, Array]:
         """One step of some states, under constant forces or linear ones."""
@@ -147,7 +202,8 @@ class _Walk:
     def forces(self) -> list[Array]:
         return [self.tau] if self.wrenches is None else [self.tau, self.wrenches]
 
-    def diverged(self, k: int, state: int, lead: tuple[int, ...]) -> DivergenceError:
+    def diverged(self, k: int, state: int) -> DivergenceError:
+        lead = self.lead
         at = ", ".join(map(str, np.unravel_index(state, lead))) if lead else ""
         where = f" in state [{at}] of the batch" if lead else ""
         return DivergenceError(
