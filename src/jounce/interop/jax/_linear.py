@@ -115,7 +115,10 @@ class Maps:
     def _push_transposed(self, weights: Sequence[Any], *arrays: Any) -> list[Any]:
         inputs, tangents = self._split(arrays)
         found = self.pull.bind(*inputs, weights[0])
-        gradients = (_summed(x, t.aval.shape) for x, t in zip(found, tangents, strict=True))
+        gradients = (
+            _summed(x, t.aval.shape) if ad.is_undefined_primal(t) else None
+            for x, t in zip(found, tangents, strict=True)
+        )
         return [*(None for _ in inputs), *gradients]
 
     def _pull_transposed(self, changes: Sequence[Any], *arrays: Any) -> list[Any]:
