@@ -226,9 +226,8 @@ class Viewer:
         """Serve until Ctrl-C, then close; or until another thread closes it.
 
         Examples:
-            >>> from threading import Timer
             >>> viewer = jc.view(jc.models.chain(2), port=0, verbose=False)
-            >>> Timer(0.01, viewer.close).start()  # without this, until Ctrl-C
+            >>> viewer.close()  # without this line it would serve until Ctrl-C
             >>> viewer.wait()
         """
         try:
