@@ -57,6 +57,38 @@ CASES = [
 ]
 
 
+WITHOUT = {
+    "Constraints.linearization": "`jounce.linearize` calls it",
+    "Coupling.renamed": "editing of models calls it",
+    "Coupling.with_locked": "editing of models calls it",
+    "Joint.named": "the builder calls it",
+    "Joint.with_checked": "the builder calls it",
+    "Parameters.model_tangent": "`jounce.parameter_derivatives` calls it",
+    "Parameters.require_model": "`jounce.parameter_derivatives` calls it",
+    "SimulatedMotion.to_pandas": "needs pandas; its example is not run",
+    "SimulatedMotion.to_xarray": "needs xarray; its example is not run",
+    "_Between.renamed": "editing of models calls it",
+    "_Between.with_locked": "editing of models calls it",
+}
+"""Methods that need no example that runs, and why."""
+
+
+def methods(cls: type) -> dict[str, Any]:
+    """Its public methods by their full names, those of the package that it inherits included."""
+    members = [getattr(cls, name) for name in dir(cls) if not name.startswith("_")]
+    made = [getattr(member, "__func__", member) for member in members]
+    own = [x for x in made if inspect.isfunction(x) and x.__module__.startswith("jounce.")]
+    return {x.__qualname__: x for x in own if not x.__name__.startswith("_")}
+
+
+METHODS = {
+    name: method
+    for value in FOUND.values()
+    if inspect.isclass(value)
+    for name, method in methods(value).items()
+}
+
+
 def assert_examples_hold(value: Any) -> None:
     names = {"jc": jc, "np": np, value.__name__: value}
     parser = doctest.DocTestParser()
@@ -84,14 +116,26 @@ def test_examples_of_bridges_run(room: str) -> None:
     made = {name: x for name, x in public(module).items() if x.__module__ == module.__name__}
     own = {name: x for name, x in made.items() if not hasattr(jc, name)}
     assert own
+    inside = [methods(x) for x in own.values() if inspect.isclass(x)]
+    shown = [(n, x) for each in inside for n, x in each.items() if x.__module__ == module.__name__]
+    assert lacking_examples(dict(shown)) == set()
     for name, value in own.items():
         assert ">>>" in value.__doc__, name
         assert_examples_hold(value)
 
 
+def lacking_examples(values: dict[str, Any]) -> set[str]:
+    return {name for name, value in values.items() if ">>>" not in (value.__doc__ or "")}
+
+
 def test_every_public_name_has_an_example() -> None:
-    lacking = {name for name, value in FOUND.items() if ">>>" not in (value.__doc__ or "")}
-    assert lacking == set()
+    assert lacking_examples(FOUND) == set()
+
+
+def test_every_public_method_has_an_example() -> None:
+    """`test_architecture.py` runs them, with those of all modules."""
+    assert len(METHODS) > 80
+    assert lacking_examples(METHODS) == set(WITHOUT)
 
 
 @pytest.mark.parametrize("value", CASES)

@@ -142,7 +142,14 @@ class Constraints:
         return _restored, (self.model, self.items, self.stabilization)
 
     def rows(self, item: int) -> slice:
-        """Where the rows of a constraint are: those of the force, for example."""
+        """Where the rows of a constraint are: those of the force, for example.
+
+        Examples:
+            >>> feet = [jc.Weld("left_sole"), jc.Point("right_sole")]
+            >>> c = jc.Constraints(jc.models.humanoid(), feet)
+            >>> c.rows(1)
+            slice(6, 9, None)
+        """
         starts: Integers = self._starts  # type: ignore[attr-defined]
         count = len(self.items)
         if not -count <= integer("item", item, -math.inf) < count:
@@ -155,27 +162,70 @@ class Constraints:
 
         Turns in rad, along the axes of the first frame, shifts in m: of poses along the axes of the
         first frame, of points along those of the world.
+
+        Examples:
+            >>> gear = jc.Coupling({"joint0": 1.0, "joint1": -2.0})
+            >>> jc.Constraints(jc.models.chain(2), [gear]).residual([[0.4, 0.2], [0.5, 0.2]])
+            array([[0. ],
+                   [0.1]])
         """
         return self._evaluate(0, q, threads=threads)
 
     def velocity(self, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
-        """Rates of the rows, J v, (..., m)."""
+        """Rates of the rows, J v, (..., m).
+
+        Examples:
+            >>> gear = jc.Coupling({"joint0": 1.0, "joint1": -2.0})
+            >>> c = jc.Constraints(jc.models.chain(2), [gear])
+            >>> c.velocity([0.4, 0.2], [[2.0, 1.0], [1.0, 1.0]])
+            array([[ 0.],
+                   [-1.]])
+        """
         return self._evaluate(1, q, v, threads=threads)
 
     def acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1) -> Array:
-        """Accelerations of the rows, J a + J' v, (..., m)."""
+        """Accelerations of the rows, J a + J' v, (..., m).
+
+        Examples:
+            >>> robot = jc.models.quadruped()
+            >>> q, v, tau = robot.poses["standing"], np.zeros(robot.nv), np.zeros(robot.nv)
+            >>> feet = [jc.Point("front_left_foot"), jc.Point("rear_right_foot")]
+            >>> c = jc.Constraints(robot, feet)
+            >>> a = jc.constrained_dynamics(robot, q, v, tau, c).a
+            >>> bool(np.allclose(c.acceleration(q, v, a), 0.0))  # the feet stay
+            True
+        """
         return self._evaluate(2, q, v, a, threads=threads)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
-        """Accelerations of the rows that come from the rates alone, J' v, (..., m)."""
+        """Accelerations of the rows that come from the rates alone, J' v, (..., m).
+
+        Examples:
+            >>> arm = jc.models.chain(1).with_frame("tip", "body0", [0.5, 0, 0])
+            >>> jc.Constraints(arm, [jc.Point("tip")]).bias([0.0], [2.0])  # toward the axis: -v^2 r
+            array([-2.,  0.,  0.])
+        """
         return self._evaluate(2, q, v, threads=threads)
 
     def jacobian(self, q: ArrayLike, *, threads: int = 1) -> Array:
-        """Map J from rates of the robot to those of the rows, (..., m, nv)."""
+        """Map J from rates of the robot to those of the rows, (..., m, nv).
+
+        Examples:
+            >>> gear = jc.Coupling({"joint0": 1.0, "joint1": -2.0})
+            >>> jc.Constraints(jc.models.chain(2), [gear]).jacobian([0.0, 0.0])
+            array([[ 1., -2.]])
+        """
         return self._evaluate(3, q, threads=threads)
 
     def rank(self, q: ArrayLike, *, threads: int = 1) -> Integers:
-        """How many rows are independent, (...)."""
+        """How many rows are independent, (...).
+
+        Examples:
+            >>> robot = jc.models.humanoid()
+            >>> c = jc.Constraints(robot, [jc.Weld("left_sole"), jc.Point("left_sole")])
+            >>> c.size, int(c.rank(robot.poses["standing"]))  # the weld holds the point already
+            (9, 6)
+        """
         q = reals("q", q, (self.model.nq,))
         if not self.size:
             return np.zeros(q.shape[:-1], np.int64)[()]
@@ -189,6 +239,12 @@ class Constraints:
         That is so where it is the rank that the rows have almost everywhere. Elsewhere, at a
         singular configuration or where rows depend on each other on the manifold only, as those of
         three parallel cranks do, derivatives by q exist along the manifold alone.
+
+        Examples:
+            >>> arm = jc.models.chain(3)
+            >>> c = jc.Constraints(arm, [jc.Distance("body2", "body0")])
+            >>> c.regular([[0.1, 0.5, 0.3], [0.1, 0.0, 0.3]])  # not where the arm is stretched
+            array([ True, False])
         """
         regular: Mask = np.asarray(self.rank(q, threads=threads) == self._usual_rank())[()]
         return regular
@@ -230,6 +286,14 @@ class Constraints:
         """Inverse operational-space inertia of the rows, J M^-1 J^T, (..., m, m).
 
         It maps forces to accelerations of the rows. By the articulated inertias, without M.
+
+        Examples:
+            >>> robot = jc.models.quadruped()
+            >>> q = robot.poses["standing"]
+            >>> c = jc.Constraints(robot, [jc.Point("front_left_foot")])
+            >>> J = c.jacobian(q)
+            >>> bool(np.allclose(c.inverse_inertia(q), J @ jc.inverse_mass_matrix(robot, q) @ J.T))
+            True
         """
         if not self.size:
             return np.zeros((*self._leading_axes(q), 0, 0))
@@ -237,7 +301,16 @@ class Constraints:
         return matrix
 
     def at(self, q: ArrayLike) -> Constraints:
-        """The same constraints, those without a target holding what they hold at q, (nq,)."""
+        """The same constraints, those without a target holding what they hold at q, (nq,).
+
+        Examples:
+            >>> robot = jc.models.quadruped()
+            >>> q = robot.poses["standing"]
+            >>> c = jc.Constraints(robot, [jc.Point("front_left_foot")]).at(q)
+            >>> ahead = jc.integrate(robot, q, 0.1 * np.eye(robot.nv)[3])  # all of it, by 0.1 m
+            >>> c.residual(ahead).round(12) + 0.0
+            array([0.1, 0. , 0. ])
+        """
         q = numbers("q", q, (self.model.nq,))
         items = [_targeted_at(self.model, x, q, self) for x in self.items]
         return Constraints(self.model, items, stabilization=self.stabilization)
@@ -259,12 +332,27 @@ class Constraints:
         Args:
             alpha: 1/s, not negative.
             beta: 1/s, not negative; by default alpha, for which errors vanish fastest.
+
+        Examples:
+            >>> arm, gear = jc.models.chain(2), jc.Coupling({"joint0": 1.0, "joint1": -2.0})
+            >>> c = jc.Constraints(arm, [gear]).stabilized(10.0)
+            >>> q, v = np.array([0.1, 0.0]), np.zeros(2)  # 0.1 rad beside the target
+            >>> a = jc.constrained_dynamics(arm, q, v, np.zeros(2), c).a
+            >>> c.acceleration(q, v, a).round(9)  # back, by -beta^2 e
+            array([-10.])
         """
         gains = (alpha, alpha if beta is None else beta)
         return Constraints(self.model, self.items, stabilization=gains)
 
     def wanted_accelerations(self, orders: int) -> Array:
-        """W' + 2 alpha w and its time derivatives, (orders, m)."""
+        """W' + 2 alpha w and its time derivatives, (orders, m).
+
+        Examples:
+            >>> drive = jc.Coupling({"joint0": 1.0}, offset=None, motion=[0.5, 0.1])  # w and w'
+            >>> c = jc.Constraints(jc.models.chain(2), [drive])
+            >>> c.wanted_accelerations(1), c.stabilized(2.0).wanted_accelerations(1)
+            (array([[0.1]]), array([[2.1]]))
+        """
         orders = integer("orders", orders, 0, MOST_ORDERS)
         w = np.zeros((max(orders + 1, len(self.motion)), self.size))
         w[: len(self.motion)] = self.motion

@@ -92,13 +92,27 @@ class RightHandSide:
         self._constant = constant
 
     def pack(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """The state y of coordinates and rates."""
+        """The state y of coordinates and rates.
+
+        Examples:
+            >>> robot = jc.models.quadruped()
+            >>> motion = RightHandSide(robot)
+            >>> y = motion.pack(robot.poses["standing"], np.zeros(robot.nv))
+            >>> float(motion(0.0, y)[-robot.nv :][5].round(9))  # nothing holds its trunk up
+            -9.81
+        """
         return np.concatenate([np.asarray(q, float), np.asarray(v, float)], axis=-1)
 
     def unpack(self, y: ArrayLike) -> tuple[Array, Array]:
         """Coordinates, with unit quaternions, and rates of y, (nq + nv,) or (nq + nv, k).
 
         Of the columns of a solution, the states come first: (k, nq) and (k, nv).
+
+        Examples:
+            >>> ball = jc.ModelBuilder().add_body("ball", joint="spherical", mass=1.0).build()
+            >>> q, v = RightHandSide(ball).unpack([0.0, 0.0, 0.6, 0.9, 1.0, 2.0, 3.0])
+            >>> float(np.linalg.norm(q).round(12)), v  # the quaternion has unit length again
+            (1.0, array([1., 2., 3.]))
         """
         states = np.asarray(y, float).T
         return normalize(self.model, states[..., : self.model.nq]), states[..., self.model.nq :]
@@ -115,6 +129,13 @@ class RightHandSide:
         """The exact Jacobian of dy/dt by y; forces that depend on the state count as constant.
 
         By the components of q, as `jounce.interop.jax` has it.
+
+        Examples:
+            >>> motion = RightHandSide(jc.models.chain(2))
+            >>> y, step = np.array([0.3, 0.5, 0.1, 0.2]), 1e-6 * np.eye(4)
+            >>> columns = [(motion(0.0, y + h) - motion(0.0, y - h)) / 2e-6 for h in step]
+            >>> bool(np.allclose(motion.jac(0.0, y), np.transpose(columns), atol=1e-6))
+            True
         """
         model, (q, v) = self.model, self.unpack(y)
         by = forward_dynamics_derivatives(model, q, v, self._forces(t, q, v))
@@ -258,7 +279,17 @@ class Residuals:
         self.start = np.zeros(model.nv) if self._moves else value.ravel()
 
     def solution(self, x: ArrayLike) -> Array:
-        """The argument that x stands for."""
+        """The argument that x stands for.
+
+        Examples:
+            >>> from scipy.optimize import least_squares
+            >>> arm = jc.models.chain(4)
+            >>> goal = jc.body_pose(arm, np.full(4, 0.3), 3)
+            >>> reach = Residuals(jc.body_pose, arm, {"q": np.full(4, 0.1), "body": 3}, "q", goal)
+            >>> q = reach.solution(least_squares(reach, reach.start, jac=reach.jac).x)
+            >>> bool(np.allclose(jc.body_pose(arm, q, 3), goal, atol=1e-6))
+            True
+        """
         x = np.asarray(x, float)
         if self._moves:
             return integrate(self.model, self._value, x)
@@ -272,7 +303,16 @@ class Residuals:
     fun = __call__
 
     def jac(self, x: Array) -> Array:
-        """Their exact Jacobian, (residuals, entries of x)."""
+        """Their exact Jacobian, (residuals, entries of x).
+
+        Examples:
+            >>> arm = jc.models.chain(4)
+            >>> known = {"q": np.full(4, 0.3), "v": np.zeros(4), "a": np.zeros(4)}
+            >>> hold = Residuals(jc.inverse_dynamics, arm, known, "q")  # of torques at rest
+            >>> exact = jc.inverse_dynamics_derivatives(arm, **known).dq
+            >>> bool(np.allclose(hold.jac(hold.start), exact))
+            True
+        """
         here = self.solution(x)
         axes = np.eye(self.start.size)
         if self._moves:

@@ -61,6 +61,14 @@ class Edits:
         Raises:
             UnknownNameError: there is no such body or frame.
             ModelError: the name is taken, or the pose is none.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> probe = arm.with_frame("probe", "tool", [0.0, 0.0, 0.2])
+            >>> q = arm.poses["home"]
+            >>> change = jc.body_pose(probe, q, "probe") - jc.body_pose(arm, q, "tool")
+            >>> float(np.linalg.norm(change[:3, 3]).round(12))
+            0.2
         """
         from jounce.model import editing
 
@@ -88,6 +96,15 @@ class Edits:
 
         Warns:
             ModelWarning: no rigid body has such an inertia.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> loaded = arm.with_payload("tool", mass=2.0)
+            >>> q = arm.poses["home"]
+            >>> more = jc.gravity_forces(loaded, q) - jc.gravity_forces(arm, q)
+            >>> lift = jc.jacobian(arm, q, "tool", twist="hybrid")[5]  # dz/dt of the tool
+            >>> bool(np.allclose(more, 2.0 * 9.81 * lift))
+            True
         """
         from jounce.model import editing
 
@@ -110,6 +127,12 @@ class Edits:
         Raises:
             UnknownNameError: there is no such body or frame.
             ModelError: both have a body, frame or joint of the same name; the message says which.
+
+        Examples:
+            >>> finger = jc.ModelBuilder().add_body("finger", joint="prismatic", mass=0.1).build()
+            >>> arm = jc.models.panda_like().attach(finger, at="tool", prefix="left_")
+            >>> arm.nv, arm.joint_names[-1]
+            (8, 'left_finger_joint')
         """
         from jounce.model import editing
 
@@ -158,6 +181,10 @@ class Edits:
         Raises:
             UnknownNameError: there is no such body.
             ModelError: it is a frame of another body.
+
+        Examples:
+            >>> jc.models.quadruped().subtree("front_left_hip").joint_names
+            ('front_left_flexion', 'front_left_knee')
         """
         from jounce.model import editing
 
@@ -175,6 +202,11 @@ class Edits:
             UnknownNameError: there is no such joint.
             ArgumentError: a joint is missing or comes twice, or no depth-first numbering has this
                 order; the message says where.
+
+        Examples:
+            >>> robot = jc.models.tree(3, 2)
+            >>> robot.joint_names, robot.reorder(["joint0", "joint2", "joint1"]).joint_names
+            (('joint0', 'joint1', 'joint2'), ('joint0', 'joint2', 'joint1'))
         """
         from jounce.model import editing
 

@@ -149,6 +149,12 @@ class ModelBuilder:
             The builder itself, so that calls can be chained.
 
         Inertias that no body can have are taken with a `ModelWarning` when the model is built.
+
+        Examples:
+            >>> hinge, builder = jc.Joint("revolute", axis=(0, 1, 0)), jc.ModelBuilder()
+            >>> pendulum = builder.add_body("rod", joint=hinge, mass=2.0, com=(0, 0, -0.5)).build()
+            >>> jc.mass_matrix(pendulum, [0.0])  # of a point mass: m l^2
+            array([[0.5]])
         """
         self._check_name("body", name)
         _check_carrier("body", name, "parent", parent)
@@ -165,7 +171,15 @@ class ModelBuilder:
     def add_frame(
         self, name: str, body: str | None, placement: ArrayLike | None = None
     ) -> ModelBuilder:
-        """Add a named frame fixed to a body (None: to the world), with its pose in it."""
+        """Add a named frame fixed to a body (None: to the world), with its pose in it.
+
+        Examples:
+            >>> hinge = jc.Joint("revolute", axis=(0, 1, 0))
+            >>> builder = jc.ModelBuilder().add_body("rod", joint=hinge, mass=2.0)
+            >>> pendulum = builder.add_frame("tip", "rod", (0, 0, -1)).build()
+            >>> jc.body_pose(pendulum, [np.pi / 2], "tip")[:3, 3].round(12) + 0.0
+            array([-1.,  0.,  0.])
+        """
         self._check_name("frame", name)
         _check_carrier("frame", name, "body", body)
         pose = IDENTITY if placement is None else checked_pose("frame", name, placement)
@@ -173,7 +187,15 @@ class ModelBuilder:
         return self
 
     def add_visuals(self, visuals: Iterable[Any]) -> ModelBuilder:
-        """Keep shapes for the viewer; they play no part in the dynamics."""
+        """Keep shapes for the viewer; they play no part in the dynamics.
+
+        Examples:
+            >>> from jounce.io.geometry import Sphere, Visual
+            >>> builder = jc.ModelBuilder().add_body("ball", joint="free", mass=1.0)
+            >>> ball = builder.add_visuals([Visual("ball", Sphere(0.1), np.eye(4))]).build()
+            >>> ball.visuals[0].shape
+            Sphere(radius=0.1)
+        """
         if not isinstance(visuals, Iterable):
             raise ModelError(f"visuals must be a list of shapes, got {visuals!r}")
         self._visuals.extend(visuals)
@@ -184,6 +206,12 @@ class ModelBuilder:
 
         Args:
             warn: issue one `ModelWarning` that names bodies with inertias that no body has.
+
+        Examples:
+            >>> builder = jc.ModelBuilder(name="cart").add_body("cart", joint="prismatic", mass=3.0)
+            >>> cart = builder.add_body("box", "cart", mass=1.0).build()  # the box is fixed to it
+            >>> cart.body_names, float(cart.inertias[0, 0])
+            (('cart',), 4.0)
         """
         with collector_paused():
             return self._build(warn)

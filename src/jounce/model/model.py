@@ -228,15 +228,35 @@ class Model(_core.Tree, Edits):
         return self.nodes
 
     def q_slice(self, joint: str | int) -> slice:
-        """Where the coordinates of a joint sit in q."""
+        """Where the coordinates of a joint sit in q.
+
+        Examples:
+            >>> robot = jc.models.humanoid()
+            >>> robot.q_slice("root_joint"), robot.q_slice("left_hip_yaw")
+            (slice(0, 7, None), slice(7, 8, None))
+        """
         return self._slice(joint, 0)
 
     def v_slice(self, joint: str | int) -> slice:
-        """Where the rates of a joint sit in v, a and tau."""
+        """Where the rates of a joint sit in v, a and tau.
+
+        Examples:
+            >>> robot = jc.models.quadruped()
+            >>> tau = jc.gravity_forces(robot, robot.poses["standing"])
+            >>> force = tau[robot.v_slice("root_joint")][3:]  # what would hold it up at its trunk
+            >>> bool(np.allclose(force, [0, 0, 9.81 * robot.inertias[:, 0].sum()]))
+            True
+        """
         return self._slice(joint, 1)
 
     def q_indices(self, joint_names: Sequence[str | int]) -> Integers:
-        """Where the coordinates of several joints sit in q, in the order of the joints."""
+        """Where the coordinates of several joints sit in q, in the order of the joints.
+
+        Examples:
+            >>> robot = jc.models.humanoid()
+            >>> robot.q_indices(["root_joint", "left_knee"])
+            array([ 0,  1,  2,  3,  4,  5,  6, 10])
+        """
         return self._indices(joint_names, 0)
 
     def v_indices(self, joint_names: Sequence[str | int]) -> Integers:
@@ -257,7 +277,13 @@ class Model(_core.Tree, Edits):
         return slice(int(self._offsets[k, column]), int(self._offsets[k + 1, column]))
 
     def joint_index(self, joint: str | int) -> int:
-        """Index of a joint by name (an index is checked and returned)."""
+        """Index of a joint by name (an index is checked and returned).
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> arm.joints[arm.joint_index("joint4")].lower
+            -3.0
+        """
         unknown = isinstance(joint, str) and joint not in self._joint_index
         if unknown and joint == "root_joint" and self._has_free_root():
             return 0
@@ -268,11 +294,24 @@ class Model(_core.Tree, Edits):
         return bool(self.joints) and self.joints[0].type == "free" and self.parents[0] < 0
 
     def body_index(self, body: str | int) -> int:
-        """Index of a body by name (an index is checked and returned)."""
+        """Index of a body by name (an index is checked and returned).
+
+        Examples:
+            >>> robot = jc.models.humanoid()
+            >>> robot.body_names[robot.parents[robot.body_index("head")]]
+            'neck'
+        """
         return find_index("body", body, self._body_index, self.body_names)
 
     def frame(self, body: str | int) -> Frame:
-        """The frame of a body (name or index) or a named frame fixed to one."""
+        """The frame of a body (name or index) or a named frame fixed to one.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> tool = arm.frame("tool")
+            >>> arm.body_names[tool.body], tool.placement[:3, 3]
+            ('link7', array([ 0.  ,  0.  , -0.21]))
+        """
         if isinstance(body, str):
             try:
                 return self.frames[body]
@@ -326,6 +365,13 @@ class Model(_core.Tree, Edits):
 
         Warns:
             ModelWarning: an inertia is one that no rigid body has.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> q = arm.poses["home"]
+            >>> on_the_moon = jc.gravity_forces(arm.replace(gravity=(0, 0, -1.62)), q)
+            >>> bool(np.allclose(on_the_moon, 1.62 / 9.81 * jc.gravity_forces(arm, q)))
+            True
         """
         given = {
             "armature": armature,

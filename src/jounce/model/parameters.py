@@ -126,7 +126,16 @@ class Parameters:
         return all(p.kind in _INERTIAL or p.kind == "log_cholesky" for p in self.items)
 
     def inertial_directions(self) -> Array:
-        """How the inertial parameters of the bodies change with each, (number, 10 n_bodies)."""
+        """How the inertial parameters of the bodies change with each, (number, 10 n_bodies).
+
+        Examples:
+            >>> arm = jc.models.chain(3)
+            >>> p, state = jc.parameters(arm, "log_cholesky"), tuple(np.ones((3, 3)))
+            >>> by_p = jc.torque_regressor(arm, *state) @ p.inertial_directions().T
+            >>> exact = jc.parameter_derivatives(jc.inverse_dynamics, arm, state, p)
+            >>> bool(np.allclose(by_p, exact))
+            True
+        """
         return self._inertial
 
     @functools.cached_property
@@ -176,6 +185,12 @@ class Parameters:
             ArgumentError: the step has a wrong shape or is not finite.
             ModelError: no robot has such numbers: a body of this inertia cannot exist, or an
                 armature is negative.
+
+        Examples:
+            >>> arm = jc.models.chain(3)
+            >>> heavier = jc.parameters(arm, "mass", ["body2"]).moved([0.5])
+            >>> (heavier.inertias - arm.inertias)[:, 0]
+            array([0. , 0. , 0.5])
         """
         x = reals("step", step)
         if x.shape != (len(self),) or not np.isfinite(x).all():

@@ -113,7 +113,15 @@ class SimulatedMotion:
         return momentum(self.model, self.q, self.v)
 
     def frame(self, name: str | int) -> Array:
-        """Poses (..., T, 4, 4) of a body or frame in the world."""
+        """Poses (..., T, 4, 4) of a body or frame in the world.
+
+        Examples:
+            >>> builder = jc.ModelBuilder()
+            >>> ball = builder.add_body("ball", joint="free", mass=1.0, inertia=(1, 1, 1)).build()
+            >>> fall = jc.simulate(ball, jc.neutral(ball), np.zeros(6), [0.0, 1.0, 2.0])
+            >>> fall.frame("ball")[:, 2, 3].round(6) + 0.0  # heights: -g t^2 / 2
+            array([  0.   ,  -4.905, -19.62 ])
+        """
         return body_pose(self.model, self.q, name)
 
     def at(self, t: ArrayLike) -> Step:
@@ -124,6 +132,14 @@ class SimulatedMotion:
 
         Raises:
             ArgumentError: times outside of the motion, or no numbers.
+
+        Examples:
+            >>> builder = jc.ModelBuilder()
+            >>> ball = builder.add_body("ball", joint="free", mass=1.0, inertia=(1, 1, 1)).build()
+            >>> fall = jc.simulate(ball, jc.neutral(ball), np.zeros(6), [0.0, 1.0, 2.0])
+            >>> q, v = fall.at([0.5])
+            >>> float(q[0, 6].round(6)), float(v[0, 5].round(6))  # -g t^2 / 2 and -g t
+            (-1.22625, -4.905)
         """
         try:
             times = np.asarray(t, float)
@@ -165,6 +181,13 @@ class SimulatedMotion:
 
         Raises:
             ArgumentError: the control is something else.
+
+        Examples:
+            >>> arm = jc.models.chain(2)
+            >>> motion = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 1, 101))
+            >>> found = motion.check()
+            >>> bool(found.energy < 1e-6), bool(found.defect < 1e-2)
+            (True, True)
         """
         energy, p = self.energy, self.momentum
         moved = p - p[..., :1, :]
@@ -186,6 +209,11 @@ class SimulatedMotion:
         Raises:
             MissingExtraError: pandas is not installed.
             ArgumentError: the motion is a batch.
+
+        Example::
+
+            table = jc.simulate(arm, q, v, np.linspace(0, 1, 101)).to_pandas()
+            table["v"].abs().max()  # the fastest that each joint was
         """
         if self.q.ndim > 2:
             raise ArgumentError("a table holds the motion of one state, this is a batch of them")
@@ -201,6 +229,11 @@ class SimulatedMotion:
 
         Raises:
             MissingExtraError: xarray is not installed.
+
+        Example::
+
+            data = jc.simulate(arm, q, v, np.linspace(0, 1, 101)).to_xarray()
+            data.q.sel(coordinate="elbow.0").plot()
         """
         xarray = _extra("xarray")
         batch = [f"batch_{k}" for k in range(self.q.ndim - 2)]
@@ -225,6 +258,15 @@ class SimulatedMotion:
 
         Raises:
             MissingFileError: there is no such folder.
+
+        Examples:
+            >>> from tempfile import TemporaryDirectory
+            >>> arm = jc.models.chain(2)
+            >>> motion = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 1, 11))
+            >>> with TemporaryDirectory() as folder:
+            ...     motion.save(f"{folder}/motion.npz")
+            ...     sorted(np.load(f"{folder}/motion.npz"))
+            ['interrupted', 'method', 'q', 't', 'v']
         """
         words = {"method": np.array(self.method), "interrupted": np.array(self.interrupted)}
         parts: dict[str, Any] = {"t": self.t, "q": self.q, "v": self.v, **words}
@@ -240,6 +282,16 @@ class SimulatedMotion:
         Raises:
             MissingFileError: there is no such file.
             ArgumentError: it holds something else, or the motion of another robot.
+
+        Examples:
+            >>> from tempfile import TemporaryDirectory
+            >>> arm = jc.models.chain(2)
+            >>> motion = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 1, 11))
+            >>> with TemporaryDirectory() as folder:
+            ...     motion.save(f"{folder}/motion.npz")
+            ...     again = jc.SimulatedMotion.load(f"{folder}/motion.npz", arm)
+            >>> bool((again.q == motion.q).all())
+            True
         """
         require_model(model)
         if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):

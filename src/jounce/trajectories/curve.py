@@ -74,7 +74,17 @@ class Curve(Immutable, ABC):
 
     @abstractmethod
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, n, N), see `series` for users."""
+        """Taylor coefficients at flat times t (N,): (orders, n, N), see `series` for users.
+
+        Examples:
+            >>> class Exponential(jc.trajectories.Curve):
+            ...     size = 1
+            ...
+            ...     def taylor(self, t, orders):
+            ...         return np.exp(t) / np.cumprod([1, *range(1, orders)])[:, None, None]
+            >>> Exponential().series(0.0, order=3).ravel()
+            array([1., 1., 1., 1.])
+        """
 
     def series(self, t: ArrayLike, order: int) -> Array:
         """The curve and its time derivatives of order 1 to `order`.
@@ -88,6 +98,11 @@ class Curve(Immutable, ABC):
 
         Raises:
             ArgumentError: times that are not finite or that the curve does not cover, a bad order.
+
+        Examples:
+            >>> swing = jc.trajectories.Sinusoid(0.5, 2.0)
+            >>> swing.series(0.0, order=3).ravel() + 0.0  # position, velocity, acceleration, jerk
+            array([ 0.,  1.,  0., -4.])
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
         return _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
@@ -104,6 +119,12 @@ class Curve(Immutable, ABC):
 
         Args:
             law: curve of size 1 whose values are times of this curve.
+
+        Examples:
+            >>> circle = jc.trajectories.Circle(radius=1.0, rate=1.0)
+            >>> twice_as_fast = circle.retimed(jc.trajectories.Polynomial([0.0, 2.0]))
+            >>> float(np.linalg.norm(twice_as_fast.series(0.3, order=1)[1]).round(12))
+            2.0
         """
         return _Retimed(self, law)
 
@@ -152,7 +173,14 @@ class Segment(Curve):
     extend: str
 
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, n, N)."""
+        """Taylor coefficients at flat times t (N,): (orders, n, N).
+
+        Examples:
+            >>> held = jc.trajectories.HalfCosine(0.0, 1.0, 2.0, extend="hold")
+            >>> held.taylor(np.array([-1.0, 3.0]), 2)[:, 0]  # at rest before and after
+            array([[0., 1.],
+                   [0., 0.]])
+        """
         if self.extend == "formula":
             return self._formula(t, orders)
         start, end = self.interval
@@ -195,7 +223,12 @@ class Constant(Curve):
         return self.value.size
 
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, n, N)."""
+        """Taylor coefficients at flat times t (N,): (orders, n, N).
+
+        Examples:
+            >>> jc.trajectories.Constant(2.0).taylor(np.zeros(1), 3).ravel()
+            array([2., 0., 0.])
+        """
         out = np.zeros((orders, self.size, t.size))
         out[:1] = self.value[:, None]
         return out
@@ -247,7 +280,15 @@ class Piecewise(Curve):
         return self.pieces[0].size
 
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, n, N)."""
+        """Taylor coefficients at flat times t (N,): (orders, n, N).
+
+        Examples:
+            >>> up = jc.trajectories.PolynomialSegment([0.0], [1.0], 1.0)
+            >>> down = jc.trajectories.PolynomialSegment([1.0], [0.0], 1.0, start=1.0)
+            >>> both = jc.trajectories.Piecewise([up, down])
+            >>> both.taylor(np.array([0.5, 1.0]), 2)[1]  # slopes, before the join and at it
+            array([[ 1., -1.]])
+        """
         out = np.empty((orders, self.size, t.size))
         turn = np.searchsorted(self._joins, t, side="right")
         for i in np.unique(turn):

@@ -60,7 +60,14 @@ class PiecewisePolynomial(Segment):
         return int(self.coefficients.shape[2])
 
     def mapped(self, matrix: Array, offset: Array) -> PiecewisePolynomial:
-        """The curve ``offset + matrix @ self``, for a matrix of shape (new size, size)."""
+        """The curve ``offset + matrix @ self``, for a matrix of shape (new size, size).
+
+        Examples:
+            >>> law = jc.trajectories.s_curve(0.0, 1.0, velocity=1.0, acceleration=2.0)
+            >>> line = law.mapped(np.array([[0.3], [-0.4]]), np.array([1.0, 2.0]))
+            >>> line(line.interval[1]).round(12)  # from (1, 2), by (0.3, -0.4)
+            array([1.3, 1.6])
+        """
         coefficients = self.coefficients @ matrix.T
         coefficients[:, 0] += offset
         return PiecewisePolynomial(self.breaks, coefficients, self.extend)

@@ -46,13 +46,33 @@ class PathDynamics(NamedTuple):
     dg: Array
 
     def forces(self, speed: ArrayLike, acceleration: ArrayLike) -> Array:
-        """Generalized forces (..., nv) at speeds and accelerations (...) of s."""
+        """Generalized forces (..., nv) at speeds and accelerations (...) of s.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> points = [arm.lower / 2, arm.upper / 2]
+            >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], points)
+            >>> q, (v, a) = path.evaluate(0.3)
+            >>> tau = jc.path_dynamics(arm, path, 0.3).forces(2.0, 0.0)  # run twice as fast
+            >>> bool(np.allclose(tau, jc.inverse_dynamics(arm, q, 2 * v, 4 * a)))
+            True
+        """
         v, a = _checks.numbers("speed", speed), _checks.numbers("acceleration", acceleration)
         tau: Array = self.m * a[..., None] + self.c * v[..., None] ** 2 + self.g
         return tau
 
     def force_rates(self, speed: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike) -> Array:
-        """Rates of the forces (..., nv) at speeds, accelerations and jerks (...) of s."""
+        """Rates of the forces (..., nv) at speeds, accelerations and jerks (...) of s.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> points = [arm.lower / 2, arm.upper / 2]
+            >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1], points)
+            >>> tau = jc.inverse_dynamics_series(arm, *path.evaluate(0.3, order=1))
+            >>> rates = jc.path_dynamics(arm, path, 0.3).force_rates(1.0, 0.0, 0.0)
+            >>> bool(np.allclose(rates, tau[1]))
+            True
+        """
         v, a = _checks.numbers("speed", speed), _checks.numbers("acceleration", acceleration)
         j, v, a = _checks.numbers("jerk", jerk)[..., None], v[..., None], a[..., None]
         mixed = self.dm + 2 * self.c

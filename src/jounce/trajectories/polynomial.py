@@ -102,6 +102,11 @@ class PolynomialSegment(Segment):
             degree: an odd number.
             start: time of departure, s.
             extend: "error" (default), "hold" or "formula".
+
+        Examples:
+            >>> move = jc.trajectories.PolynomialSegment.rest_to_rest(0.0, 1.0, 2.0, degree=7)
+            >>> move.series(2.0, order=3).ravel() + 0.0  # at rest, also its jerk
+            array([1., 0., 0., 0.])
         """
         if _checks.integer("degree", degree, 1) % 2 == 0:
             raise ArgumentError(f"degree: expected an odd number, got {degree}")

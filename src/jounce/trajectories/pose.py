@@ -63,10 +63,25 @@ class PoseCurve(Immutable, ABC):
 
     @abstractmethod
     def motion(self, t: Array, orders: int) -> Motion:
-        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
+        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,).
+
+        Examples:
+            >>> height = jc.trajectories.Polynomial([[0, 0, 1], [0, 0, 0.5]])
+            >>> rise = jc.trajectories.Translation(height)
+            >>> turn = jc.trajectories.axis_angle([0, 0, 1], jc.trajectories.Polynomial([0.0, 2.0]))
+            >>> (rise @ turn).motion(np.zeros(1), 1).twist.ravel()
+            array([0. , 0. , 2. , 0. , 0. , 0.5])
+        """
 
     def pose(self, t: ArrayLike) -> Array:
-        """The pose at times t (...), of shape (..., 4, 4)."""
+        """The pose at times t (...), of shape (..., 4, 4).
+
+        Examples:
+            >>> orbit = jc.trajectories.Translation(jc.trajectories.Circle(radius=2.0, rate=1.0))
+            >>> orbit.pose([0.0, np.pi / 2])[:, :3, 3].round(12)
+            array([[2., 0., 0.],
+                   [0., 2., 0.]])
+        """
         t = _checks.numbers("t", t)
         return _matrix(self.motion(t.ravel(), 0)).reshape(*t.shape, 4, 4)
 
@@ -74,6 +89,11 @@ class PoseCurve(Immutable, ABC):
         """Quaternion (x, y, z, w) and position, (..., 7): the coordinates of a free joint.
 
         The quaternion is continuous along the curve (it does not jump to the one with w >= 0).
+
+        Examples:
+            >>> turn = jc.trajectories.axis_angle([0, 0, 1], jc.trajectories.Polynomial([0.0, 1.0]))
+            >>> turn.coordinates(2 * np.pi).round(12) + 0.0  # one full turn later
+            array([ 0.,  0.,  0., -1.,  0.,  0.,  0.])
         """
         t = _checks.numbers("t", t)
         motion = self.motion(t.ravel(), 0)
@@ -93,6 +113,13 @@ class PoseCurve(Immutable, ABC):
 
         Identity: ``twists.pose_series(curve.pose(t), curve.twist_series(t, r))`` are the
         derivatives of the pose up to order r + 1.
+
+        Examples:
+            >>> orbit = jc.trajectories.Translation(jc.trajectories.Circle(radius=2.0, rate=1.0))
+            >>> turn = jc.trajectories.axis_angle([0, 0, 1], jc.trajectories.Polynomial([0.0, 1.0]))
+            >>> (orbit @ turn).twist_series(0.7, order=1).round(12) + 0.0  # in its own axes
+            array([[0., 0., 1., 0., 2., 0.],
+                   [0., 0., 0., 0., 0., 0.]])
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
         require_representation(twist)  # refuses unknown ones
@@ -107,6 +134,12 @@ class PoseCurve(Immutable, ABC):
 
         Args:
             law: curve of size 1 whose values are times of this curve.
+
+        Examples:
+            >>> turn = jc.trajectories.axis_angle([0, 0, 1], jc.trajectories.Polynomial([0.0, 1.0]))
+            >>> faster = turn.retimed(jc.trajectories.Polynomial([0.0, 0.0, 0.5]))
+            >>> faster.twist_series(3.0, order=1)[:, 2]  # rate and acceleration of t^2 / 2
+            array([3., 1.])
         """
         return _Retimed(self, law)
 
@@ -160,7 +193,14 @@ class ProductOfExponentials(PoseCurve):
         )
 
     def motion(self, t: Array, orders: int) -> Motion:
-        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
+        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,).
+
+        Examples:
+            >>> screws, angle = [[0, 0, 1, 0, 0, 0.1]], jc.trajectories.Polynomial([0.0, 2.0])
+            >>> screw = jc.trajectories.ProductOfExponentials(np.eye(4), screws, angle)
+            >>> screw.motion(np.array([5.0]), 1).position  # ten radians at 0.1 m each
+            array([[0., 0., 1.]])
+        """
         series = self.scalars.taylor(t, orders + 1)
         factors = (_exponential(X, series[:, i : i + 1]) for i, X in enumerate(self.screws))
         return reduce(_multiply, factors, _still(self.origin, t.size, orders))
@@ -187,7 +227,13 @@ class Translation(PoseCurve):
         super().__init__(position=require_size("position", curve, 3), interval=curve.interval)
 
     def motion(self, t: Array, orders: int) -> Motion:
-        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,)."""
+        """Poses and `orders` Taylor coefficients of the body twist at flat times t (N,).
+
+        Examples:
+            >>> line = jc.trajectories.Polynomial([[0.0, 0, 1], [1.0, 0, 0]])
+            >>> jc.trajectories.Translation(line).motion(np.array([2.0]), 1).position
+            array([[2., 0., 1.]])
+        """
         series = self.position.taylor(t, orders + 1)
         still = _still(np.eye(4), t.size, orders)
         still.twist[:, 3:] = _taylor.slope(series)

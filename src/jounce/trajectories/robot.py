@@ -151,6 +151,14 @@ class RobotTrajectory(Immutable):
             q0: (nq,) coordinates at s = 0.
             q1: (nq,) coordinates at s = 1.
             law: scalar curve s(t), or the duration in s of a quintic from rest to rest.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> ends = np.array([arm.poses["home"], jc.neutral(arm)])
+            >>> move = jc.trajectories.RobotTrajectory.between(arm, *ends, 2.0)
+            >>> sample = move.evaluate([0.0, 2.0])
+            >>> bool(np.allclose(sample.q, ends)), bool(np.allclose(sample.motion, 0.0))  # at rest
+            (True, True)
         """
         start, goal = _configurations(model, "q0", q0, 1), _configurations(model, "q1", q1, 1)
         if not isinstance(law, Curve):
@@ -182,6 +190,13 @@ class RobotTrajectory(Immutable):
             degree: of the splines.
             ends: "rest" or "free", see `BSpline.through`.
             extend: "error" (default), "hold" or "formula", see `Segment`.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> q = arm.poses["home"] + np.array([[0.0], [0.2], [0.1]])
+            >>> path = jc.trajectories.RobotTrajectory.through(arm, [0, 1, 2], q)
+            >>> bool(np.allclose(path.evaluate(1.0).q, q[1]))
+            True
         """
         rows = _configurations(model, "q", q, 2)
         joints, index = _vector_joints(model)
@@ -214,6 +229,14 @@ class RobotTrajectory(Immutable):
                 there is no fit, always do.
             degree: of the splines.
             extend: "error" (default), "hold" or "formula", see `Segment`.
+
+        Examples:
+            >>> arm = jc.models.chain(2)
+            >>> fall = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 0.5, 51))
+            >>> path = jc.trajectories.RobotTrajectory.from_samples(arm, fall.t, fall.q)
+            >>> now = path.evaluate(0.25)
+            >>> bool(np.allclose(jc.inverse_dynamics(arm, now.q, now.v, now.a), 0.0, atol=1e-3))
+            True
         """
         through = cls.through(model, times, q, degree, "free", extend)
         joints, index = _vector_joints(model)
@@ -252,6 +275,14 @@ class RobotTrajectory(Immutable):
             jounce: likewise, of the third.
             blend: whether to round the corners instead of stopping.
             extend: "error" (default), "hold" or "formula", see `Segment`.
+
+        Examples:
+            >>> arm = jc.models.panda_like()
+            >>> q = [arm.poses["home"], jc.neutral(arm)]
+            >>> move = jc.trajectories.RobotTrajectory.with_limits(arm, q, acceleration=5, jerk=50)
+            >>> v = move.evaluate(np.linspace(*move.interval, 200)).v
+            >>> float((np.abs(v) / arm.velocity_limit).max().round(9))  # as fast as it may
+            1.0
         """
         rows = _configurations(model, "q", q, 2)
         if len(rows) < 2:
@@ -279,6 +310,14 @@ class RobotTrajectory(Immutable):
         Returns:
             ``q, motion`` with q (..., nq) and motion (..., order+2, nv) = v, dv/dt, ...,
             d^(order+1)v/dt^(order+1).
+
+        Examples:
+            >>> curves = {"joint0": jc.trajectories.Sinusoid(0.5, 2.0)}
+            >>> swing = jc.trajectories.RobotTrajectory(jc.models.chain(2), curves)
+            >>> swing.evaluate(0.0, order=1).motion + 0.0  # velocity, acceleration, jerk
+            array([[ 1.,  0.],
+                   [ 0.,  0.],
+                   [-4.,  0.]])
         """
         one_time = type(t) in (float, int, np.float64) and math.isfinite(t)  # type: ignore[arg-type]
         if one_time and type(order) is int and 0 <= order <= _MOST_ORDERS - 2:

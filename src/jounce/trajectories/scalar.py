@@ -48,7 +48,13 @@ class Polynomial(Curve):
         return int(self.coefficients.shape[1])
 
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, n, N)."""
+        """Taylor coefficients at flat times t (N,): (orders, n, N).
+
+        Examples:
+            >>> square = jc.trajectories.Polynomial([0.0, 0.0, 1.0])
+            >>> square.taylor(np.array([3.0]), 3).ravel()  # (3 + h)^2 = 9 + 6 h + h^2
+            array([9., 6., 1.])
+        """
         powers = (t - self.start) ** np.arange(len(self.coefficients))[:, None]
         out = np.zeros((orders, self.size, t.size))
         filled = self._shifts[:orders]
@@ -113,7 +119,13 @@ class Sinusoid(Curve):
         return self.amplitude.size
 
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, n, N)."""
+        """Taylor coefficients at flat times t (N,): (orders, n, N).
+
+        Examples:
+            >>> wave = jc.trajectories.Sinusoid(6.0, 1.0)
+            >>> wave.taylor(np.zeros(1), 4).ravel() + 0.0  # 6 sin t = 6 t - t^3 + ...
+            array([ 0.,  6.,  0., -1.])
+        """
         angle = self.angular_frequency[:, None] * t + self.phase[:, None]
         out = self.amplitude[:, None] * _sine(angle, self.angular_frequency, orders)
         out[:1] += self.offset[:, None]
@@ -219,7 +231,13 @@ class Circle(Curve):
         return 3
 
     def taylor(self, t: Array, orders: int) -> Array:
-        """Taylor coefficients at flat times t (N,): (orders, 3, N)."""
+        """Taylor coefficients at flat times t (N,): (orders, 3, N).
+
+        Examples:
+            >>> circle = jc.trajectories.Circle(radius=2.0, rate=1.0)
+            >>> circle.taylor(np.zeros(1), 3)[:, 0, 0] + 0.0  # x = 2 cos t = 2 - t^2 + ...
+            array([ 2.,  0., -1.])
+        """
         angle, rate = (self.rate * t + self.phase)[None], np.array([self.rate])
         out = np.zeros((orders, 3, t.size))
         out[:, 0:1] = self.radius * _sine(angle, rate, orders, quarters=1)

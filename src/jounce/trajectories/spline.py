@@ -90,6 +90,12 @@ class BSpline(Segment):
             degree: of the polynomials.
             start: s.
             extend: "error" (default), "hold" or "formula".
+
+        Examples:
+            >>> spline = jc.trajectories.BSpline.clamped([0.0, 0.0, 0.4, 1.0, 1.0], 2.0, degree=3)
+            >>> values = spline(np.linspace(0, 2, 50))
+            >>> float(values[0, 0]), float(values[-1, 0]), bool((values <= 1.0).all())
+            (0.0, 1.0, True)
         """
         points = _checks.rows("control_points", control_points)
         knots = clamped_knots(len(points), duration, degree, start)
@@ -113,6 +119,14 @@ class BSpline(Segment):
             ends: "rest": derivatives 1 to (degree - 1)/2 are zero at both ends, m >= 2;
                 "free": no condition (not-a-knot), m > degree.
             extend: "error" (default), "hold" or "formula".
+
+        Examples:
+            >>> points = [[0.0, 1.0], [0.5, 0.0], [0.2, 0.3]]
+            >>> spline = jc.trajectories.BSpline.through([0, 1, 3], points)
+            >>> spline(1.0).round(12) + 0.0
+            array([0.5, 0. ])
+            >>> bool(np.allclose(spline.series([0, 3], order=2)[:, 1:], 0.0))  # from rest to rest
+            True
         """
         instants, rows = _checks.vector("times", times), _checks.rows("points", points, 2)
         if len(rows) != instants.size:
@@ -140,6 +154,14 @@ class BSpline(Segment):
                 in every piece.
             degree: of the polynomials.
             extend: "error" (default), "hold" or "formula".
+
+        Examples:
+            >>> t = np.linspace(0, 2, 200)
+            >>> noise = 1e-3 * np.random.default_rng(0).standard_normal(200)
+            >>> spline = jc.trajectories.BSpline.fit(t, np.sin(t) + noise, pieces=2)
+            >>> value, rate = spline.series(1.0, order=1).ravel()
+            >>> bool(abs(value - np.sin(1)) < 1e-3), bool(abs(rate - np.cos(1)) < 1e-2)
+            (True, True)
         """
         instants, rows = _checks.vector("times", times), _checks.rows("points", points, 2)
         if len(rows) != instants.size:

@@ -114,11 +114,21 @@ class Viewer:
 
         Raises:
             ArgumentError: there is no such layer.
+
+        Examples:
+            >>> with jc.view(jc.models.chain(2), port=0, verbose=False) as viewer:
+            ...     _ = viewer.show("see-through", "screw axes")
         """
         return self._show(layers, True)
 
     def hide(self, *layers: str) -> Viewer:
-        """Hide layers by their names."""
+        """Hide layers by their names.
+
+        Examples:
+            >>> layers = ["frames", "names"]
+            >>> with jc.view(jc.models.chain(2), show=layers, port=0, verbose=False) as viewer:
+            ...     _ = viewer.hide("names")
+        """
         return self._show(layers, False)
 
     def _show(self, layers: Iterable[str], visible: bool) -> Viewer:
@@ -137,6 +147,10 @@ class Viewer:
         Args:
             q: (nq,) coordinates.
             color: red, green, blue, alpha between 0 and 1.
+
+        Examples:
+            >>> with jc.view(jc.models.chain(2), port=0, verbose=False) as viewer:
+            ...     _ = viewer.add_ghost([0.5, 0.5], color=(1.0, 0.5, 0.0, 0.4))
         """
         coordinates = normalize(self.model, numbers("q", q, (self.model.nq,)))
         name = f"/ghost{len(self._ghosts)}"
@@ -147,7 +161,13 @@ class Viewer:
         return self
 
     def clear_ghosts(self) -> None:
-        """Take the ghosts away."""
+        """Take the ghosts away.
+
+        Examples:
+            >>> arm, ghost = jc.models.chain(2), [0.5, 0.5]
+            >>> with jc.view(arm, ghosts=ghost, port=0, verbose=False) as viewer:
+            ...     viewer.clear_ghosts()
+        """
         with self._lock:
             for ghost in self._ghosts:
                 ghost.remove()
@@ -165,6 +185,13 @@ class Viewer:
 
         Raises:
             MissingFileError: there is no such folder.
+
+        Examples:
+            >>> from tempfile import TemporaryDirectory
+            >>> with TemporaryDirectory() as folder:
+            ...     with jc.view(jc.models.chain(2), port=0, verbose=False) as viewer:
+            ...         viewer.save(f"{folder}/arm.html").stat().st_size > 100_000
+            True
         """
         target = Path(path)
         if not target.parent.is_dir():
@@ -196,14 +223,25 @@ class Viewer:
             self.motion = everything
 
     def wait(self) -> None:
-        """Serve until Ctrl-C, then close; or until another thread closes it."""
+        """Serve until Ctrl-C, then close; or until another thread closes it.
+
+        Examples:
+            >>> viewer = jc.view(jc.models.chain(2), port=0, verbose=False)
+            >>> viewer.close()  # without this line it would serve until Ctrl-C
+            >>> viewer.wait()
+        """
         try:
             self._closed.wait()
         except KeyboardInterrupt:
             self.close()
 
     def close(self) -> None:
-        """Stop serving; the page stays as it is in browsers that have it."""
+        """Stop serving; the page stays as it is in browsers that have it.
+
+        Examples:
+            >>> viewer = jc.view(jc.models.chain(2), port=0, verbose=False)
+            >>> viewer.close()  # as the end of a with-block does
+        """
         if self._closed.is_set():
             return
         self._closed.set()
