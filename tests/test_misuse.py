@@ -149,3 +149,44 @@ def test_errors_of_flat_batches_name_the_state_of_the_call():
     v[1, 0] = 1e200
     with pytest.raises(jc.ArgumentError, match=r"state \[1, 0\] of the batch"):
         jc.linearize_step(MODEL, Q, v, Q, 0.1, passive=True)
+
+
+def test_no_states_and_no_rows_are_no_mistake():
+    arm = jc.models.chain(3)
+    none, point = jc.Constraints(arm, []), jc.Constraints(arm, [jc.Point("body2")])
+    q, motion = np.zeros((0, 3)), np.zeros((0, 3, 3))
+    for c in (none, point):
+        assert jc.constrained_inverse_dynamics_series(arm, q, motion, c).tau.shape == (0, 2, 3)
+        found = jc.constrained_inverse_dynamics_series_derivatives(arm, q, motion, c)
+        assert found.tau_dq.shape == (0, 2, 3, 3)
+        assert found.force_dmotion.shape == (0, 2, c.size, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda m: jc.parameter_derivatives(
+                jc.inverse_dynamics, m, ([0, 0],), jc.parameters(m, "mass")
+            ),
+            "needs v",
+        ),
+        (lambda m: jc.inertia.from_com(1e300, [1e200, 0, 0], np.eye(3)), "not finite"),
+        (lambda m: jc.inertia.pseudo_inertia([1, 0, 0, 0, *[1.7e308] * 6]), "not finite"),
+        (
+            lambda m: jc.rollout_vjp(
+                m, [0, 0], [0, 0], [[0, 0]], 0.1, (np.zeros((2, 2)),) * 2, parameters=3
+            ),
+            "parameters must be those of",
+        ),
+        (
+            lambda m: jc.constrained_dynamics_hessian(
+                m, *np.zeros((3, 2)), jc.Constraints(m, [jc.Point("body1")]), ["x"]
+            ),
+            "weights must be numbers",
+        ),
+    ],
+)
+def test_mistakes_that_mutated_calls_found(call, message):
+    with pytest.raises(jc.Error, match=message):
+        call(jc.models.chain(2))

@@ -141,7 +141,7 @@ def constrained_dynamics(
     if not (c.__class__ is Constraints and c.model is model):
         c = constraints_on(model, constraints)
     few = c._few  # type: ignore[attr-defined]
-    if few is not None and out is None and threads == 1:
+    if few is not None and out is None and isinstance(threads, int) and threads == 1:
         w, table = few
         found: ConstrainedDynamics = _forward(model, q, v, tau, w, table, f_ext)
         return found

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import reals
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.constraints.constraints import Constraints, constraints_on
@@ -119,7 +120,7 @@ def constrained_dynamics_hessian(
         if not c.size:
             h = forward_dynamics_hessian(model, q, v, tau, weights, f_ext, threads=threads)
             return ConstrainedDynamicsHessian(*h)
-        return _hessian(c, (q, v, tau, f_ext), np.asarray(weights, float), threads)
+        return _hessian(c, (q, v, tau, f_ext), reals("weights", weights, (model.nv,)), threads)
 
     return deliver_all(compute, out, ((model.nv, model.nv),) * 4, given)
 

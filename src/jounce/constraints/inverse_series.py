@@ -192,8 +192,8 @@ def constrained_inverse_dynamics_series_derivatives(
     q = np.broadcast_to(np.asarray(q, float), (*lead, model.nq)).reshape(-1, model.nq)
     motion = np.broadcast_to(np.asarray(motion, float), (*lead, orders + 1, n))
     flat = motion.reshape(-1, orders + 1, n)
-    columns = [d.dq, d.dmotion.reshape(*lead, orders, n, -1)]
-    d_needed = np.concatenate(columns, -1).reshape(len(q), orders, n, -1)
+    columns = [d.dq, d.dmotion.reshape(*lead, orders, n, (orders + 1) * n)]
+    d_needed = np.concatenate(columns, -1).reshape(len(q), orders, n, (orders + 2) * n)
     needed = needed.reshape(len(q), orders, n)
     found = np.zeros((len(q), orders, n + c.size, d_needed.shape[-1]))
     for k in range(len(q)):

@@ -80,6 +80,9 @@ def parameter_derivatives(
     if linear is None or not parameters.are_inertial:
         parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
         return _along_each(function, model, given, parameters, threads)
+    missing = [name for name in plan.names if name not in given and name != "f_ext"]
+    if missing:
+        raise ArgumentTypeError(f"arguments: {plan.name}() needs {missing[0]}")
     return parameters.inertial_changes.times(linear(model, **given, threads=threads))
 
 

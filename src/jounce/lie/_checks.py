@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
+
 import numpy as np
 
 from jounce._core.arrays import refuse_masked
@@ -12,6 +16,7 @@ __all__ = [
     "ALGEBRA",
     "GROUP",
     "array",
+    "finite_result",
     "group_element",
     "require_nonzero_quat",
     "require_real_finite",
@@ -64,3 +69,20 @@ def require_real_finite(name: str, array: AnyArray) -> None:
 def require_nonzero_quat(q: AnyArray) -> None:
     if (q.real == 0).all(axis=-1).any():
         raise ArgumentError("q must be a quaternion (x, y, z, w) that is not zero, but it is not")
+
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def finite_result(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, AnyArray]:
+    """Make numbers that no double can hold an error, as in the core."""
+
+    @functools.wraps(function)
+    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AnyArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = function(*args, **kwargs)
+        if not np.isfinite(result).all():
+            raise ArgumentError("the result is not finite: an input or its order is too large")
+        return result
+
+    return checked

@@ -48,16 +48,12 @@ All arrays may have leading batch axes, which broadcast. Real and complex number
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import ParamSpec
-
 import numpy as np
 
 from jounce._core import elementwise
 from jounce._types import AnyArray, ArrayLike
 from jounce.errors import REPRESENTATIONS, ArgumentError
-from jounce.lie._checks import array
+from jounce.lie._checks import array, finite_result
 from jounce.lie._taylor import (
     ANGULAR,
     LINEAR,
@@ -83,23 +79,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-_Arguments = ParamSpec("_Arguments")
-
-
-def _finite(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, AnyArray]:
-    """Make numbers that no double can hold an error, as in the core."""
-
-    @functools.wraps(function)
-    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AnyArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = function(*args, **kwargs)
-        if not np.isfinite(result).all():
-            raise ArgumentError("the result is not finite: an input or its order is too large")
-        return result
-
-    return checked
 
 
 def _convert(x: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
@@ -258,7 +237,7 @@ def matrix(
     """
 
 
-@_finite
+@finite_result
 def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
     """Convert a twist and its component-wise time derivatives of any order.
 
@@ -294,7 +273,7 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
     return derivatives(change(twists, R, p, old, new, shifted=LINEAR), batch)
 
 
-@_finite
+@finite_result
 def convert_wrench_series(
     wrenches: ArrayLike, twists: ArrayLike, T: ArrayLike, source: str, target: str
 ) -> AnyArray:
@@ -336,7 +315,7 @@ def convert_wrench_series(
     return derivatives(change(loads, R, p, old, new, shifted=ANGULAR), batch)
 
 
-@_finite
+@finite_result
 def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArray:
     """The time derivatives of a pose matrix from those of the twist (Ali 2026, Remark 1).
 

@@ -80,6 +80,7 @@ def _require_leads(**arrays: tuple[Array, int]) -> None:
         raise ArgumentError(f"leading axes do not broadcast: {shapes}") from None
 
 
+@_checks.finite_result
 def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
     """Build the ten parameters from mass (kg), center of mass (m) and inertia about it (3x3).
 

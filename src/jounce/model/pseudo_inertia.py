@@ -68,6 +68,7 @@ def rotational(parameters: ArrayLike) -> Array:
     return out
 
 
+@_checks.finite_result
 def pseudo_inertia(parameters: ArrayLike) -> Array:
     """Return the 4x4 pseudo inertia, positive semidefinite exactly for bodies that can exist.
 
@@ -89,6 +90,7 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
     return out
 
 
+@_checks.finite_result
 def from_pseudo_inertia(pseudo: ArrayLike) -> Array:
     """Return the ten parameters, (..., 10), of a pseudo inertia, undoing `pseudo_inertia`.
 
