@@ -82,7 +82,7 @@ def finite_result(function: Callable[_Arguments, AnyArray]) -> Callable[_Argumen
         with np.errstate(over="ignore", invalid="ignore"):
             result = function(*args, **kwargs)
         if not np.isfinite(result).all():
-            raise ArgumentError("the result is not finite: an input or its order is too large")
+            raise ArgumentError("the result is not finite: an input is too large, or its order")
         return result
 
     return checked
