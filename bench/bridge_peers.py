@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,16 @@ def ours(model: jc.Model) -> Dynamics:
     return lambda q, v, tau: jjax.forward_dynamics(model, q, v, tau)
 
 
-def contenders(robot: Robot, effort: Effort) -> Iterator[tuple[str, jc.Model, Dynamics]]:
+def contenders(robot: Robot, effort: Effort) -> list[tuple[str, jc.Model, Dynamics]]:
     """Name, model and forward dynamics of one state, of each peer in JAX that is installed."""
+    found: list[tuple[str, jc.Model, Dynamics]] = []
     if effort.tiny:  # they take a minute to compile
-        return
+        return found
     if importlib.util.find_spec("mujoco.mjx"):
-        yield "MJX", robot.model, _mjx(robot.model)
+        found.append(("MJX", robot.model, _mjx(robot.model)))
     if importlib.util.find_spec("frax"):
-        yield "frax", *_frax()
+        found.append(("frax", *_frax()))
+    return found
 
 
 def _mjx(model: jc.Model) -> Dynamics:

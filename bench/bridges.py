@@ -104,13 +104,16 @@ def _single_in_jax(
 ) -> None:
     step("JAX, one by one")
     _overhead_in_jax(report, robot.model, effort, kernel)
+    peers = bridge_peers.contenders(robot, effort)
+    if not peers:
+        return
     table = report.table(
         "Forward dynamics of the Panda inside a compiled loop of JAX, one state at a time",
         *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
         note="States are vectors (q, v, tau), gradients too. Loops include reading the states and "
         f"writing the results. {ODD_VALUES}",
     )
-    for name, model, theirs in bridge_peers.contenders(robot, effort):
+    for name, model, theirs in peers:
         step(f"JAX, one by one: {name}")
         calls = _single_beside_peer(name, model, theirs)
         times = measure(calls, effort)
@@ -179,12 +182,15 @@ def _batch_in_jax(report: Report, robot: Robot, effort: Effort, step: Steps) -> 
     size = effort.pick(BATCH, BATCH, 8)
     step("JAX, batches beside native ones")
     _batch_beside_native(report, robot.model, size, effort)
+    peers = bridge_peers.contenders(robot, effort)
+    if not peers:
+        return
     table = report.table(
         f"Batches of {size} in a loop over stacked ones, time per state",
         *("who", "value, us", "gradient, us", "times ours, value", "times ours, gradient"),
         note=f"Ours runs {TURNS} batches in a loop, peers one. {ODD_VALUES}",
     )
-    for name, model, theirs in bridge_peers.contenders(robot, effort):
+    for name, model, theirs in peers:
         step(f"JAX, batches: {name}")
         _batch_beside_peer(report, table, name, model, theirs, size, effort)
 
