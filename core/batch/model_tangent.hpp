@@ -124,4 +124,8 @@ Options<Dual<S>> seeded(const Options<>& from, const Tree<double>& tree, const S
   return to;
 }
 
+// Compiled once, in model_tangent.cpp.
+extern template struct ModelTangent<Wide>;
+extern template Options<Dual<Wide>> seeded(const Options<>&, const Tree<double>&, const Wide*);
+
 }  // namespace jounce

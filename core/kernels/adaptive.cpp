@@ -5,6 +5,7 @@
 // none of a batch); `progress` (time, next step, first row that is due, status) goes in and comes out.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/simulation/embedded_step.hpp"
 #include "jounce/simulation/taylor.hpp"
 
