@@ -178,4 +178,8 @@ JOUNCE_SHARED Options<Dual<S>> seeded(const Options<>& from, const Tree<double>&
   return to;
 }
 
+// Compiled once, in model_tangent.cpp.
+extern template struct ModelTangent<Wide>;
+extern template Options<Dual<Wide>> seeded(const Options<>&, const Tree<double>&, const Wide*);
+
 }  // namespace jounce

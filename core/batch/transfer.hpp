@@ -282,5 +282,10 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
   return Failure::none;
 }
 
+// Compiled once, in transfer.cpp.
+extern template void load(const double*, std::ptrdiff_t, int, std::ptrdiff_t, Wide*);
+extern template void store(const Wide*, int, std::ptrdiff_t, double*, std::ptrdiff_t);
+extern template void store_symmetric(const Wide*, int, const Tree<double>&, Given, double*, std::ptrdiff_t);
+
 }  // namespace batch
 }  // namespace jounce

@@ -5,6 +5,7 @@
 // is due, status, what the stepper keeps of the last step) goes in and comes out.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/simulation/embedded_step.hpp"
 #include "jounce/simulation/taylor.hpp"
 

@@ -8,6 +8,7 @@
 #include "jounce/kernels/constraint_branches.hpp"
 #include "jounce/kernels/constraint_table.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 
 namespace jounce {
 namespace {

@@ -4,6 +4,7 @@
 #include "jounce/dynamics/articulated.hpp"
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/partials/directions.hpp"
 
 namespace jounce {

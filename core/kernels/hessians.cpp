@@ -1,6 +1,7 @@
 // Gradients of weighted results of inverse and forward dynamics, in O(n), and their second derivatives.
 #include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/partials/forward_hessian.hpp"
 #include "jounce/partials/inverse_hessian.hpp"
 #include "jounce/partials/second_partials.hpp"

@@ -3,6 +3,7 @@
 
 #include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 
 namespace jounce {
 namespace {

@@ -4,6 +4,7 @@
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 
 namespace jounce {
 namespace {

@@ -1,6 +1,7 @@
 // Partial derivatives of inverse, forward and hybrid dynamics; the Coriolis matrix.
 #include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/partials/forward_partials.hpp"
 #include "jounce/partials/hybrid_partials.hpp"
 #include "jounce/partials/inverse_partials.hpp"

@@ -5,6 +5,7 @@
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/torque_regressor.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 
 namespace jounce {
 namespace {

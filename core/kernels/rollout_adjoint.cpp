@@ -1,6 +1,7 @@
 // The adjoint of a rollout.
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/simulation/rollout_adjoint.hpp"
 
 namespace jounce {

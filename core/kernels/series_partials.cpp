@@ -3,6 +3,7 @@
 
 #include "jounce/batch/jvp.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/partials/forward_series_partials.hpp"
 
 namespace jounce {

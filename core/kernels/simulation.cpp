@@ -1,6 +1,7 @@
 // Steps and rollouts.
 #include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/kernels/rollouts.hpp"
 #include "jounce/simulation/momentum_form.hpp"
 #include "jounce/simulation/variational.hpp"

@@ -2,6 +2,7 @@
 #include "jounce/batch/second.hpp"
 #include "jounce/dynamics/joint_wrenches.hpp"
 #include "jounce/kernels/list.hpp"
+#include "jounce/kernels/once.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 
 namespace jounce {

@@ -1,0 +1,2 @@
+#define JOUNCE_ONCE template
+#include "jounce/kernels/once.hpp"
