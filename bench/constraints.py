@@ -15,6 +15,7 @@ import jounce as jc
 from bench import robots
 from bench.report import Report, Steps
 from bench.timing import Call, Effort, measure
+from jounce.constraints.dynamics import _forward, _local
 
 FEET = {
     "Talos": ("left_sole_link", "right_sole_link"),
@@ -120,6 +121,7 @@ def run(effort: Effort, step: Steps) -> Report:
             promise = ">= 6" if what == "batch" else ">= 2"
             report.target(f"{label}, {what}", promise, best / each["jounce"])
     _loops(report, effort, step)
+    _ways(report, effort, step)
     _series(report, effort, step)
     _rollouts(report, effort, step)
     return report
@@ -142,6 +144,41 @@ def _loops(report: Report, effort: Effort, step: Steps) -> None:
         table.add(count, c.size, each[count] * count, each[count])
     first, last = min(each), max(each)
     report.target("loops in a row, growth per loop", "<= 1.5", each[last] / each[first])
+
+
+def _ways(report: Report, effort: Effort, step: Steps) -> None:
+    """Ways to the same accelerations, by the number of rows: what chooses between them."""
+    table = report.table(
+        "Loops in a row by three ways, one state, us", "rows", "together", "loop by loop", "dense"
+    )
+    for count in effort.pick((1, 3, 5, 6, 8, 12, 25), (3, 6, 12), (2,)):
+        step(f"{count} loops by three ways")
+        points = chain_of_loops(count)
+        model, still = points.model, np.zeros(points.model.nv)
+        plane = ("rx", "ry", "rz", "y")  # rows in the plane alone are independent
+        c = jc.Constraints(model, [jc.Loop(*x.frame_names, free=plane) for x in points.items])
+        state = model, np.zeros(model.nq), still, still
+        kernel = (*state, np.zeros(c.size), c.table)
+        calls = {
+            "together": Call(_forward, kernel),
+            "loop by loop": Call(_local, kernel),
+            "dense": Call(dense, (*state, c)),
+        }
+        a = dense(*state, c)
+        for name in ("together", "loop by loop"):
+            robots.check(f"{count} loops, {name}", calls[name]()[0], a, 1e-9)
+        measured = measure(calls, effort)
+        report.keep(f"constraints/ways/{count}", measured)
+        table.add(c.size, *(1e6 * timing.best for timing in measured.values()))
+
+
+def dense(model: jc.Model, q: Any, v: Any, tau: Any, c: jc.Constraints) -> Any:
+    """Accelerations by one system of nv + m equations, as a user writes it with NumPy."""
+    n, J = model.nv, c.jacobian(q)
+    K = np.zeros((n + c.size, n + c.size))
+    K[:n, :n], K[:n, n:], K[n:, :n] = jc.mass_matrix(model, q), -J.T, J
+    right = np.concatenate([tau - jc.bias_forces(model, q, v), -c.bias(q, v)])
+    return np.linalg.solve(K, right)[:n]
 
 
 def _series(report: Report, effort: Effort, step: Steps) -> None:

@@ -123,6 +123,24 @@ def test_planned_motions_of_such_a_mechanism_have_rates_of_forces_but_no_derivat
         assert np.abs(series[1] - slope).max() < 1e-9 * np.abs(slope).max()
     with pytest.raises(jc.ArgumentError, match="3 are independent at this q, and 4 nearby"):
         jc.constrained_inverse_dynamics_series_derivatives(*at, **every)
-    tau = np.zeros((2, model.nv))
-    with pytest.raises(jc.ArgumentError, match="3 are independent"):
-        jc.constrained_dynamics_series_derivatives(model, at[1], motion[0], tau, cranks)
+
+
+def test_series_of_such_a_mechanism_have_derivatives_along_it(cranks):
+    model, angle, h = cranks.model, 0.7, 1e-3
+    along = np.ones(model.nv)
+    along[model.v_slice("bar_joint")] = -1.0
+    tau = np.array([[0.3, -0.2, 0.5, 0.1], [1.0, 0.2, -0.3, 0.4], [0.0, 0.1, 0.2, 0.3]])
+    q, v = turned(cranks, angle), 1.3 * along
+    d = jc.constrained_dynamics_series_derivatives(model, q, v, tau, cranks)
+    first = jc.constrained_dynamics_derivatives(model, q, v, tau[0], cranks)
+    assert np.abs(d.a_dq[0] - first.a_dq).max() < 1e-11 * np.abs(first.a_dq).max()
+
+    def moved(s):
+        at = turned(cranks, angle + s * h)
+        return jc.constrained_dynamics_series(model, at, v, tau, cranks)
+
+    for k, by in ((0, d.a_dq), (1, d.force_dq)):
+        slope = sum(w * (moved(s)[k] - moved(-s)[k]) for s, w in SLOPE.items()) / h
+        for order in range(3):
+            wrong = np.abs(by[order] @ along - slope[order]).max()
+            assert wrong < 1e-8 * np.abs(slope[order]).max()

@@ -145,17 +145,6 @@ def test_a_planar_loop():
     )
 
 
-def test_rows_that_depend_in_another_way_everywhere_are_refused():
-    model = robot("free_root")
-    model = model.with_frame("heel", "tool", jc.lie.exp([0, 0, 0, 0.3, 0.1, 0.0]))
-    model = model.with_frame("toe", "tool", jc.lie.exp([0, 0, 0, -0.3, 0.2, 0.1]))
-    c = jc.Constraints(model, [jc.Point("tool"), jc.Point("heel"), jc.Point("toe")])
-    q = jc.random_configuration(model, np.random.default_rng(0))
-    zero = np.zeros((2, model.nv))
-    with pytest.raises(jc.errors.ArgumentError, match="of the 9 rows 6 are independent"):
-        jc.constrained_dynamics_series_derivatives(model, q, zero[0], zero, c)
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_jacobians_along_directions(name):
     model = robot("free_root")

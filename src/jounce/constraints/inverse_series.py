@@ -21,8 +21,11 @@ from jounce.series import inverse_dynamics_series
 __all__ = [
     "ConstrainedInverseDynamicsSeries",
     "ConstrainedInverseDynamicsSeriesDerivatives",
+    "combinations",
     "constrained_inverse_dynamics_series",
     "constrained_inverse_dynamics_series_derivatives",
+    "factorials",
+    "inverse_saddle",
 ]
 
 _WELL_CONDITIONED = 1e-13
@@ -130,7 +133,7 @@ def constrained_inverse_dynamics_series(
     system = _system(c, H, np.asarray(q, float), J)
     x = system.solved(needed)
     force = system.forces(x[..., model.nv :])
-    return ConstrainedInverseDynamicsSeries(x[..., : model.nv] @ H, force @ _combinations(c).T)
+    return ConstrainedInverseDynamicsSeries(x[..., : model.nv] @ H, force @ combinations(c).T)
 
 
 def constrained_inverse_dynamics_series_derivatives(
@@ -220,9 +223,9 @@ def _differentiated(
     J = _row_derivatives_in_time(c, *at, orders)
     dJ = np.zeros((directions, *J.shape))
     if c.size:
-        B = _combinations(c)
+        B = combinations(c)
         known = at[1][:orders], dq, d_motion[:, :orders]
-        dJ = B.T @ (jacobian_tangents(c, at[0], *known) * _factorials(orders + 1))[:, :orders]
+        dJ = B.T @ (jacobian_tangents(c, at[0], *known) * factorials(orders + 1))[:, :orders]
     system = _system(c, H, at[0], J)
     A, dA = system.A, dJ
     if system.dependent:
@@ -245,7 +248,7 @@ def _differentiated(
     if system.dependent:
         along = _product(dJ, np.broadcast_to(x[:, n:, None], (directions, orders, n, 1)))
         d_force = _product(J, d_force) + np.moveaxis(along[..., 0], 0, -1)
-    return np.concatenate([H @ dx[:, :n], _combinations(c) @ d_force], -2)
+    return np.concatenate([H @ dx[:, :n], combinations(c) @ d_force], -2)
 
 
 def _actuator_metric(
@@ -261,13 +264,14 @@ def _actuator_metric(
     return H
 
 
-def _combinations(c: Constraints) -> Array:
+def combinations(c: Constraints) -> Array:
     """Combinations of rows without those that always vanish, (m, k)."""
     basis = c._lasting_rows()
     return np.eye(c.size) if basis.shape[1] == c.size else basis
 
 
-def _factorials(count: int) -> Array:
+def factorials(count: int) -> Array:
+    """K! as a factor of matrices."""
     return np.array([factorial(i) for i in range(count)], float)[:, None, None]
 
 
@@ -275,8 +279,8 @@ def _row_derivatives_in_time(c: Constraints, q: Array, motion: Array, orders: in
     """J of the combinations of rows and its time derivatives, (..., orders, k, nv)."""
     if not c.size:
         return np.zeros((*motion.shape[:-2], orders, 0, c.model.nv))
-    found = jacobian_coefficients(c, q, motion[..., :orders, :]) * _factorials(orders + 1)
-    J: Array = _combinations(c).T @ found[..., :orders, :, :]
+    found = jacobian_coefficients(c, q, motion[..., :orders, :]) * factorials(orders + 1)
+    J: Array = combinations(c).T @ found[..., :orders, :, :]
     return J
 
 
@@ -324,9 +328,9 @@ def _system(c: Constraints, H: Array, q: Array, J: Array) -> _System:
     """The equations at q, with rows J and their time derivatives."""
     k, rank = J.shape[-2], c.rank(q)
     if np.all(rank == k):
-        return _System(J, J, _inverse_saddle(H, J[..., 0, :, :], k), False)
+        return _System(J, J, inverse_saddle(H, J[..., 0, :, :], k), False)
     A = _product(J.swapaxes(-1, -2), J)
-    return _System(J, A, _inverse_saddle(H, A[..., 0, :, :], rank), True)
+    return _System(J, A, inverse_saddle(H, A[..., 0, :, :], rank), True)
 
 
 def _product(X: Array, Y: Array) -> Array:
@@ -347,7 +351,7 @@ def _require_regular(c: Constraints, q: Array) -> None:
         )
 
 
-def _inverse_saddle(H: Array, A: Array, rank: ArrayLike) -> Array:
+def inverse_saddle(H: Array, A: Array, rank: ArrayLike) -> Array:
     """Inverse of [[H, A^T], [A, 0]], or its pseudoinverse if A has a smaller rank."""
     *lead, m, n = A.shape
     K = np.zeros((*lead, n + m, n + m))

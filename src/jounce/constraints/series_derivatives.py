@@ -10,8 +10,9 @@ import numpy as np
 from jounce import _core
 from jounce._types import Array, ArrayLike
 from jounce.constraints.constraints import Constraints, constraints_on
+from jounce.constraints.dependent_series import along_the_manifold
+from jounce.constraints.series import constrained_dynamics_series
 from jounce.derivatives import forward_dynamics_series_derivatives
-from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.series import forward_dynamics_series
 
@@ -64,13 +65,18 @@ def constrained_dynamics_series_derivatives(
     Derivatives by q are taken in the tangent space, also in directions that the constraints do not
     allow: there the accelerations are those of the rows, ``J a + J' v = w'``, wherever (q, v) is.
 
+    Where rows depend on each other in a way that changes with q, as those of four points of a foot,
+    they have solutions on the manifold of the constraints only: there the derivatives are those of
+    the rates projected on it (`project_velocity`) and, where the rank is another one nearby
+    (``constraints.regular(q)`` is False), of the coordinates projected on it, too. Forces are of
+    the least norm at every instant.
+
     Args:
         model: the robot.
         q: (..., nq) coordinates, which fulfill the constraints.
         v: (..., nv) rates, likewise.
         tau: (..., r+1, nv) generalized forces and their time derivatives.
-        constraints: the constraints; rows may depend on each other if they do so in the same way
-            at all coordinates, as those of planar loops do.
+        constraints: the constraints; where rows depend on each other, without stabilization.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives, held
             constant.
         threads: number of threads for a batch; 0 uses all cores.
@@ -79,12 +85,12 @@ def constrained_dynamics_series_derivatives(
         Named tuple (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau).
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or rows that
-            depend on each other in a way that changes with q.
+        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
         SingularError: a joint moves no inertia; it is named.
 
-    Identity: order 0 is `constrained_dynamics_derivatives`; ``a_dtau[..., k, :, k, :]`` is the same
-    for every k, and ``a_dtau[..., k, :, l, :]`` is zero for l > k.
+    Identity: order 0 is `constrained_dynamics_derivatives`, along the manifold;
+    ``a_dtau[..., k, :, k, :]`` is the same for every k, and ``a_dtau[..., k, :, l, :]`` is zero for
+    l > k.
 
     Examples:
         >>> dog = jc.models.quadruped()
@@ -134,10 +140,33 @@ def _along_all(
     )
     rank, (d_a, _, d_force, _) = found[3], found[4:]
     if np.any(np.asarray(rank) != kept.shape[1]):
-        raise ArgumentError(
-            f"of the {c.size} rows {int(np.min(rank))} are independent here, and the others depend "
-            "on them in a way that changes with q, so that these derivatives are not there"
-        )
+        return _along_the_manifold(c, state, orders, threads)
     if kept.shape[1] < c.size:
         d_force = d_force @ kept @ kept.T  # those of the least norm
     return np.moveaxis(d_a, -3, -1), np.moveaxis(d_force, -3, -1)
+
+
+def _along_the_manifold(
+    c: Constraints, state: tuple[Any, Any, Any, Any], orders: int, threads: int
+) -> tuple[Array, Array]:
+    """The same, state by state, where rows depend on each other in a way that changes with q."""
+    n, (q, v, tau, f_ext) = c.model.nv, state
+    a, force = constrained_dynamics_series(c.model, q, v, tau, c, f_ext, threads=threads)
+    lead = a.shape[:-2]
+
+    def flat(x: Any, *own: int) -> Array:
+        return np.broadcast_to(np.asarray(x, float), (*lead, *own)).reshape(-1, *own)
+
+    motion = np.concatenate([flat(v, n)[:, None], flat(a, orders, n)], axis=1)
+    forces, coordinates = flat(force, orders, c.size), flat(q, c.model.nq)
+    wrenches = [None] * len(forces)
+    if f_ext is not None:
+        wrenches = list(flat(f_ext, orders, c.model.n_bodies, 6))
+    each = [
+        along_the_manifold(c, *x) for x in zip(coordinates, motion, forces, wrenches, strict=True)
+    ]
+    directions = (orders + 2) * n
+    return (
+        np.array([x[0] for x in each]).reshape(*lead, orders, n, directions),
+        np.array([x[1] for x in each]).reshape(*lead, orders, c.size, directions),
+    )

@@ -1,4 +1,4 @@
-"""Actuation of planned motions where rows depend on each other: four points hold a body."""
+"""Series where rows depend on each other, and derivatives of them: four points hold a body."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from constraints_cases import close
 
 import jounce as jc
+from jounce.constraints.derivatives import row_derivatives
 
 CORNERS = np.array([(0.1, 0.05, 0.0), (0.1, -0.05, 0.02), (-0.1, 0.05, 0.0), (-0.1, -0.05, 0.0)])
 ORDERS = 4
@@ -75,3 +76,34 @@ def test_derivatives_are_those_of_the_weld_and_of_least_norms():
     expected = four.force_dq @ dq + np.einsum("kmlj,lj->km", four.force_dmotion, dm)
     for k in range(len(expected)):
         close(expected[k], ((16 * second - first) / 15)[k], 8)
+
+
+def test_derivatives_of_forward_series_hold_along_the_manifold():
+    model, q, motion, weld, points = held()
+    v, rng = motion[0], np.random.default_rng(5)
+    tau, (dq, dv) = rng.standard_normal((3, model.nv)), rng.standard_normal((2, model.nv))
+    one, four = (
+        jc.constrained_dynamics_series_derivatives(model, q, v, tau, x) for x in (weld, points)
+    )
+    J, still = weld.jacobian(q), np.zeros(model.nv)
+    by_q = row_derivatives(weld, q, v, still, np.zeros(6)).velocity_dq
+    dv -= np.linalg.pinv(J) @ (J @ dv + by_q @ dq)
+    close(four.a_dtau, one.a_dtau, 10)
+    close(four.a_dq @ dq + four.a_dv @ dv, one.a_dq @ dq + one.a_dv @ dv, 10)
+    first = jc.constrained_dynamics_derivatives(model, q, v, tau[0], points)
+    close(
+        (four.force_dq @ dq + four.force_dv @ dv)[0], first.force_dq @ dq + first.force_dv @ dv, 9
+    )
+    close(four.force_dtau[0, :, 0], first.force_dtau, 10)
+    # in the body's axes the shares of the weld's wrench are constant
+    to_wrench = np.vstack([np.hstack([_hat(p) for p in CORNERS]), np.hstack([np.eye(3)] * 4)])
+    shares = np.linalg.pinv(to_wrench)
+    wrench = jc.constrained_dynamics_series(model, q, v, tau, weld).force
+    d_wrench = one.force_dq @ dq + one.force_dv @ dv
+    expected = np.zeros((3, 12))
+    R = jc.body_pose(model, q, "B4")[:3, :3]  # which is at rest: it does not turn with time
+    turned = R @ _hat((jc.jacobian(model, q, "B4") @ dq)[:3])
+    for k in range(3):
+        own, changed = (shares @ wrench[k]).reshape(4, 3), (shares @ d_wrench[k]).reshape(4, 3)
+        expected[k] = (own @ turned.T + changed @ R.T).ravel()
+    close(four.force_dq @ dq + four.force_dv @ dv, expected, 9)

@@ -1,0 +1,94 @@
+"""Derivatives of series where rows depend on each other in a way that changes with q.
+
+With force = J mu, the equations of order k, derivatives of M a + b = tau + J^T J mu and of J v = w,
+are differentiated along each direction. They have solutions along the manifold of the constraints
+only, so that directions are projected on it first: rates always, coordinates where the rank is
+another one nearby.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from jounce._types import Array
+from jounce.constraints.constraints import Constraints
+from jounce.constraints.derivatives import row_derivatives, row_system
+from jounce.constraints.inverse_series import (
+    combinations,
+    factorials,
+    inverse_saddle,
+)
+from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents
+from jounce.derivatives import inverse_dynamics_series_derivatives
+from jounce.dynamics import mass_matrix
+
+__all__ = ["along_the_manifold"]
+
+_DEPENDENT = 1e-9
+
+
+def along_the_manifold(
+    c: Constraints, q: Array, motion: Array, force: Array, f_ext: Array | None
+) -> tuple[Array, Array]:
+    """Derivatives of a and force of one state by q, v and tau, (orders, nv or m, K).
+
+    Args:
+        c: the constraints.
+        q: (nq,) coordinates.
+        motion: (orders + 1, nv) rates with their time derivatives.
+        force: (orders, m) forces of the least norm, likewise.
+        f_ext: (orders, n_bodies, 6) wrenches, held constant.
+    """
+    orders, n = len(force), motion.shape[1]
+    dq, dv, d_tau = _directions(c, q, motion[0], orders)
+    d = inverse_dynamics_series_derivatives(c.model, q, motion, f_ext)
+    B, scale = combinations(c), factorials(orders + 1)
+    J = B.T @ (jacobian_coefficients(c, q, motion[:orders]) * scale)
+    f = force @ B
+    mu = _multipliers(J, f)
+    G = J[0].T @ J[0]
+    inverse = inverse_saddle(mass_matrix(c.model, q), G, c.rank(q))
+    d_motion = np.zeros((len(dq), orders + 1, n))
+    d_motion[:, 0] = dv
+    df, d_mu = np.zeros((orders, len(dq), J.shape[1])), np.zeros((orders, len(dq), n))
+    for k in range(orders):
+        known = motion[:orders], dq, d_motion[:, :orders]
+        dJ = B.T @ (jacobian_tangents(c, q, *known) * scale)
+        below = range(1, k + 1)
+        df[k] = sum(comb(k, i) * dJ[:, i] @ mu[k - i] for i in range(k + 1))
+        df[k] += sum(comb(k, i) * d_mu[k - i] @ J[i].T for i in below)
+        right = d_tau[:, k] - dq @ d.dq[k].T + df[k] @ J[0]
+        right -= np.einsum("ilj,klj->ki", d.dmotion[k][:, : k + 1], d_motion[:, : k + 1])
+        right += sum(comb(k, i) * f[k - i] @ dJ[:, i] for i in range(k + 1))
+        right += sum(comb(k, i) * df[k - i] @ J[i] for i in below)
+        rows = sum(comb(k + 1, i) * dJ[:, i] @ motion[k + 1 - i] for i in range(k + 2))
+        rows = rows + sum(comb(k + 1, i) * d_motion[:, k + 1 - i] @ J[i].T for i in range(1, k + 2))
+        x = np.concatenate([right, -rows @ J[0]], axis=-1) @ inverse
+        d_motion[:, k + 1], d_mu[k] = x[:, :n], -x[:, n:]
+        df[k] += d_mu[k] @ J[0].T
+    return np.moveaxis(d_motion[:, 1:], 0, -1), np.moveaxis(df @ B.T, 1, -1)
+
+
+def _multipliers(J: Array, f: Array) -> Array:
+    """Series of mu with f = J mu, (orders, nv)."""
+    back, mu = np.linalg.pinv(J[0], rcond=_DEPENDENT), np.zeros((len(f), J.shape[-1]))
+    for k in range(len(f)):
+        known = sum((comb(k, i) * J[i] @ mu[k - i] for i in range(1, k + 1)), np.zeros(J.shape[1]))
+        mu[k] = back @ (f[k] - known)
+    return mu
+
+
+def _directions(c: Constraints, q: Array, v: Array, orders: int) -> tuple[Array, Array, Array]:
+    """Unit directions of q, v and tau, brought to the manifold: (K, nv) twice, (K, orders, nv)."""
+    n, unit = c.model.nv, np.eye((orders + 2) * c.model.nv)
+    dq, dv, d_tau = unit[:, :n], unit[:, n : 2 * n], unit[:, 2 * n :].reshape(-1, orders, n)
+    system = row_system(c, q, np.asarray(c.rank(q), float), 1)
+    if not c.regular(q):
+        J = system.J[c.holonomic]
+        to_rates = system.inverse_mass @ J.T
+        dq = dq - dq @ (to_rates @ np.linalg.pinv(J @ to_rates, rcond=_DEPENDENT) @ J).T
+    by_q = row_derivatives(c, q, v, np.zeros(n), np.zeros(c.size)).velocity_dq
+    wrong = dv @ system.J.T + dq @ by_q.T
+    return dq, dv - wrong @ (system.to_rates @ system.inverse).T, d_tau
