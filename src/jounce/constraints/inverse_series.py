@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, factorial
+from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,10 @@ __all__ = [
 _WELL_CONDITIONED = 1e-13
 _MET = 1e-6
 """How well dependent rows must be met, of the forces."""
+
+
+_LARGEST = 1e150
+"""Beyond it squares of numbers overflow."""
 
 
 class ConstrainedInverseDynamicsSeries(NamedTuple):
@@ -192,9 +196,10 @@ def constrained_inverse_dynamics_series_derivatives(
     needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
     d = inverse_dynamics_series_derivatives(model, q, motion, f_ext, threads=threads)
     lead, (orders, n) = needed.shape[:-2], needed.shape[-2:]
-    q = np.broadcast_to(np.asarray(q, float), (*lead, model.nq)).reshape(-1, model.nq)
+    count = prod(lead)
+    q = np.broadcast_to(np.asarray(q, float), (*lead, model.nq)).reshape(count, model.nq)
     motion = np.broadcast_to(np.asarray(motion, float), (*lead, orders + 1, n))
-    flat = motion.reshape(-1, orders + 1, n)
+    flat = motion.reshape(count, orders + 1, n)
     columns = [d.dq, d.dmotion.reshape(*lead, orders, n, (orders + 1) * n)]
     d_needed = np.concatenate(columns, -1).reshape(len(q), orders, n, (orders + 2) * n)
     needed = needed.reshape(len(q), orders, n)
@@ -219,7 +224,7 @@ def _differentiated(
     dq = np.zeros((directions, n))
     dq[:n] = np.eye(n)
     d_motion = np.zeros((directions, orders + 1, n))
-    d_motion[n:] = np.eye((orders + 1) * n).reshape(-1, orders + 1, n)
+    d_motion[n:] = np.eye((orders + 1) * n).reshape((orders + 1) * n, orders + 1, n)
     J = _row_derivatives_in_time(c, *at, orders)
     dJ = np.zeros((directions, *J.shape))
     if c.size:
@@ -260,7 +265,10 @@ def _actuator_metric(
     if not (W > 0).all():
         raise ArgumentError(f"weights must be positive, got {weights!r}")
     S = inputs.columns(np.eye(model.nv))
-    H: Array = (S / W) @ S.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        H: Array = (S / W) @ S.T
+    if not (np.abs(H) < _LARGEST).all():
+        raise ArgumentError("actuation or weights are so large or small that products overflow")
     return H
 
 

@@ -126,9 +126,14 @@ def about_com(parameters: ArrayLike) -> MassProperties:
     """
     p = real("parameters", parameters, 10)
     m = p[..., 0]
-    c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
-    h = lie.hat(c)
-    return MassProperties(m, c, rotational(p) + m[..., None, None] * (h @ h))
+    with np.errstate(over="ignore"):
+        c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        h = lie.hat(c)
+        own = rotational(p) + m[..., None, None] * (h @ h)
+    if not (np.isfinite(c).all() and np.isfinite(own).all()):
+        raise ArgumentError("parameters: the center of mass or the inertia about it is not finite")
+    return MassProperties(m, c, own)
 
 
 def matrix(parameters: ArrayLike) -> Array:

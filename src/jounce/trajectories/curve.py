@@ -97,7 +97,8 @@ class Curve(Immutable, ABC):
             (..., order+1, n).
 
         Raises:
-            ArgumentError: times that are not finite or that the curve does not cover, a bad order.
+            ArgumentError: times that are not finite or that the curve does not cover, a bad order,
+                values that no double can hold.
 
         Examples:
             >>> swing = jc.trajectories.Sinusoid(0.5, 2.0)
@@ -105,7 +106,11 @@ class Curve(Immutable, ABC):
             array([ 0.,  1.,  0., -4.])
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
-        return _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
+        if not np.isfinite(found).all():
+            raise ArgumentError("the curve or a derivative of it is not finite at some time")
+        return found
 
     def __call__(self, t: ArrayLike) -> Array:
         """The value at times t (...), of shape (..., n)."""
