@@ -207,7 +207,7 @@ class Constraints:
         """
         if self._basis is None:
             some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
-            J = self.jacobian(some).swapaxes(0, 1).reshape(self.size, -1)
+            J = self.jacobian(some).swapaxes(0, 1).reshape(self.size, _SAMPLES * self.model.nv)
             vectors, lengths, _ = np.linalg.svd(J, full_matrices=False)
             kept = lengths > _VANISHES * lengths.max(initial=0.0)
             self._set("_basis", frozen(vectors[:, kept]))

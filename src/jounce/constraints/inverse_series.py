@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, factorial
+from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -186,12 +186,13 @@ def constrained_inverse_dynamics_series_derivatives(
     needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
     d = inverse_dynamics_series_derivatives(model, q, motion, f_ext, threads=threads)
     lead, (orders, n) = needed.shape[:-2], needed.shape[-2:]
-    q = np.broadcast_to(np.asarray(q, float), (*lead, model.nq)).reshape(-1, model.nq)
+    states, directions = prod(lead), (orders + 2) * n
+    q = np.broadcast_to(np.asarray(q, float), (*lead, model.nq)).reshape(states, model.nq)
     motion = np.broadcast_to(np.asarray(motion, float), (*lead, orders + 1, n))
-    flat = motion.reshape(-1, orders + 1, n)
-    columns = [d.dq, d.dmotion.reshape(*lead, orders, n, -1)]
-    d_needed = np.concatenate(columns, -1).reshape(len(q), orders, n, -1)
-    needed = needed.reshape(len(q), orders, n)
+    flat = motion.reshape(states, orders + 1, n)
+    columns = [d.dq, d.dmotion.reshape(*lead, orders, n, directions - n)]
+    d_needed = np.concatenate(columns, -1).reshape(states, orders, n, directions)
+    needed = needed.reshape(states, orders, n)
     found = np.zeros((len(q), orders, n + c.size, d_needed.shape[-1]))
     for k in range(len(q)):
         found[k] = _differentiated(c, H, (q[k], flat[k]), needed[k], d_needed[k])
@@ -213,7 +214,7 @@ def _differentiated(
     dq = np.zeros((directions, n))
     dq[:n] = np.eye(n)
     d_motion = np.zeros((directions, orders + 1, n))
-    d_motion[n:] = np.eye((orders + 1) * n).reshape(-1, orders + 1, n)
+    d_motion[n:] = np.eye((orders + 1) * n).reshape(directions - n, orders + 1, n)
     J = _row_derivatives_in_time(c, *at, orders)
     dJ = np.zeros((directions, *J.shape))
     if c.size:
