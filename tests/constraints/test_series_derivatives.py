@@ -212,3 +212,22 @@ def test_inverse_dynamics_of_a_planar_loop():
     )
     assert d.tau_dq.shape == (3, 3, 3)
     assert np.isfinite(d.force_dmotion).all()
+
+
+def test_inverse_series_take_empty_batches_and_no_constraints():
+    model = jc.models.chain(3)
+    nothing = jc.Constraints(model, [])
+    q, motion = np.zeros((0, model.nq)), np.zeros((0, 3, model.nv))
+    found = jc.constrained_inverse_dynamics_series(model, q, motion, nothing)
+    assert (found.tau.shape, found.force.shape) == ((0, 2, 3), (0, 2, 0))
+    d = jc.constrained_inverse_dynamics_series_derivatives(model, q, motion, nothing)
+    assert d.tau_dq.shape == (0, 2, 3, 3)
+    assert d.force_dmotion.shape == (0, 2, 0, 3, 3)
+
+
+def test_inverse_series_without_constraints_are_those_of_the_robot():
+    model, rng = jc.models.chain(3), np.random.default_rng(0)
+    q, motion = jc.random_configuration(model, rng), rng.standard_normal((3, model.nv))
+    found = jc.constrained_inverse_dynamics_series(model, q, motion, jc.Constraints(model, []))
+    expected = jc.inverse_dynamics_series(model, q, motion)
+    assert np.allclose(found.tau, expected, rtol=1e-13, atol=1e-13)
