@@ -185,6 +185,22 @@ def test_no_states_and_no_rows_are_no_mistake():
             ),
             "weights must be numbers",
         ),
+        (
+            lambda m: jc.constrained_dynamics_hessian(
+                m, *np.zeros((3, 4, 2)), jc.Constraints(m, [jc.Point("body1")]), np.ones((3, 2))
+            ),
+            "leading axes do not broadcast",
+        ),
+        (lambda m: jc.inertia.rotational([np.nan] * 10), "must be finite"),
+        (
+            lambda m: jc.project_velocity(NOTHING, np.zeros(0), None, jc.Constraints(NOTHING, [])),
+            "v must",
+        ),
+        (
+            lambda m: jc.trajectories.through_waypoints([[0], [1]], 1, 2, blend=np.eye(3)),
+            "blend must be",
+        ),
+        (lambda m: jc.inertia.matrix([*[1] * 9, np.inf]), "must be finite"),
     ],
 )
 def test_mistakes_that_mutated_calls_found(call, message):

@@ -30,7 +30,7 @@ SDF = """<sdf version="1.9">
 <joint name="elbow" type="universal"><parent>upper</parent><child>lower</child>
 <axis><xyz expressed_in="__model__">1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
 </model></sdf>"""
-SAMPLES = Path(__file__).parent.parent / "tests" / "io" / "models"
+SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "io" / "models"
 NUMBERS = ("nan", "inf", "-1", "0", "1e308", "1e-320", "1e999", "", "x", "1,5", "1e40", "-0.1", "7")
 NUMBERS += ("1 2", "${m}", "1e9", "1000000000", "0.3", "2.5kg", "3.14159")
 NUMBER = re.compile(r"(?<=[\s\">])-?\d+\.?\d*(?:e-?\d+)?(?=[\s\"<])")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import reals
 from jounce._core.out import Given, deliver, deliver_all
 from jounce._types import AnyArray, Array, ArrayLike
 from jounce.constraints.constraints import Constraints, constraints_on
@@ -339,7 +340,8 @@ def impulse(
     def compute(q: ArrayLike, v: ArrayLike) -> Impulse:
         if not c.size:
             given.check()
-            lead = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1])
+            v = reals("v", v, (model.nv,))
+            lead = np.broadcast_shapes(np.shape(q)[:-1], v.shape[:-1])
             return Impulse(np.broadcast_to(v, (*lead, model.nv)).copy(), np.zeros((*lead, 0)))
         jump = -(1.0 + e) * (c.velocity(q, v, threads=threads) - rates_wanted(c))
         dv, push, _ = _jump(model, q, jump, c.table, threads=threads)

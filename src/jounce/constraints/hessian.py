@@ -15,6 +15,7 @@ from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.derivatives import constrained_dynamics_derivatives, row_derivatives
 from jounce.constraints.dynamics import constrained_dynamics, times
 from jounce.derivatives import forward_dynamics_hessian, inverse_dynamics_hessian
+from jounce.errors import ArgumentError
 from jounce.model import Model
 
 __all__ = ["ConstrainedDynamicsHessian", "constrained_dynamics_hessian", "row_hessian"]
@@ -120,7 +121,8 @@ def constrained_dynamics_hessian(
         if not c.size:
             h = forward_dynamics_hessian(model, q, v, tau, weights, f_ext, threads=threads)
             return ConstrainedDynamicsHessian(*h)
-        return _hessian(c, (q, v, tau, f_ext), reals("weights", weights, (model.nv,)), threads)
+        along = reals("weights", weights, (model.nv,))
+        return _hessian(c, (q, v, tau, f_ext), along, threads)
 
     return deliver_all(compute, out, ((model.nv, model.nv),) * 4, given)
 
@@ -131,6 +133,13 @@ def _hessian(
     model, (q, v, tau, f_ext) = c.model, state
     a, force = constrained_dynamics(model, q, v, tau, c, f_ext, threads=threads)
     d = constrained_dynamics_derivatives(model, q, v, tau, c, f_ext, threads=threads)
+    lead = d.a_dtau.shape[:-2]
+    try:
+        np.broadcast_shapes(lead, weights.shape[:-1])
+    except ValueError:
+        raise ArgumentError(
+            f"leading axes do not broadcast: {lead} of the states, {weights.shape[:-1]} of weights"
+        ) from None
     mu, nu = times(d.a_dtau, weights), -times(d.force_dtau, weights)
     h = inverse_dynamics_hessian(model, q, v, a, mu, f_ext, threads=threads)
     zero = np.zeros(model.nv)

@@ -153,4 +153,4 @@ def _broadcast(leads: list[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 def _with_axis(x: Array, rank: int) -> Array:
     """With an axis for the directions before the last `rank` ones."""
-    return np.expand_dims(x, x.ndim - rank)
+    return x if x.ndim < rank else np.expand_dims(x, x.ndim - rank)  # the call will say

@@ -148,8 +148,8 @@ def matrix(parameters: ArrayLike) -> Array:
     """
     p = _checks.array("parameters", parameters, (10,))
     out = np.zeros((*p.shape[:-1], 6, 6), p.dtype)
+    out[..., :3, :3] = rotational(p)  # which refuses what is not finite
     h = lie.hat(p[..., 1:4])
-    out[..., :3, :3] = rotational(p)
     out[..., :3, 3:] = h
     out[..., 3:, :3] = -h
     out[..., (3, 4, 5), (3, 4, 5)] = p[..., :1]

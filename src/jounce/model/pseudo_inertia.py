@@ -61,6 +61,8 @@ def rotational(parameters: ArrayLike) -> Array:
         array([1.  , 2.02, 2.52])
     """
     p = _checks.array("parameters", parameters, (10,))
+    if not np.isfinite(p).all():
+        raise ArgumentError("parameters must be finite")
     out = np.empty((*p.shape[:-1], 3, 3), p.dtype)
     for k, (i, j) in enumerate(zip(ROWS, COLUMNS, strict=True)):
         out[..., i, j] = p[..., 4 + k]

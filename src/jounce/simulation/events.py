@@ -51,7 +51,8 @@ class Event:
 
     Args:
         function: of (t, q, v) of one state; returns a number.
-        terminal: whether the motion ends there.
+        terminal: whether the motion ends there; in a batch, where others go on, what follows of its
+            state is NaN.
         direction: 1: rising zeros only, -1: falling ones, 0: all.
         map: of (t, q, v); returns the state (q, v) after the event, for example of an impact.
         name: for records and messages.

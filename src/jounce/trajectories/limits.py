@@ -17,6 +17,7 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
+from jounce.model._checks import check_flag
 from jounce.trajectories import _checks
 from jounce.trajectories.curve import Segment
 
@@ -214,6 +215,7 @@ def leg_laws(
 ) -> PiecewisePolynomial:
     """A law from 0 to 1 for each leg, (legs, n) changes, one after the other."""
     changes = np.asarray(changes, float)
+    check_flag("blend", blend)
     if not np.abs(changes).max(axis=1).all():
         raise ArgumentError("points: expected each to differ from the one before")
     legs = _blended(changes, limits) if blend else [_durations(limits.along(d)) for d in changes]
