@@ -79,11 +79,9 @@ class Start(NamedTuple):
         Raises:
             ArgumentError: those of the forces do not fit.
         """
-        shapes = np.shape(self.q)[:-1], np.shape(self.v)[:-1]
         states: tuple[int, ...] = ()
-        if any(shapes):
-            with suppress(ValueError):
-                states = np.broadcast_shapes(*shapes)
+        with suppress(ValueError):  # rows of different lengths, or axes that do not fit
+            states = np.broadcast_shapes(np.shape(self.q)[:-1], np.shape(self.v)[:-1])
         return states if self.rows is None else merged_axes(states, self.rows.shape[:-2])
 
     def first(self) -> tuple[Array, Array]:
