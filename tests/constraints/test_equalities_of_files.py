@@ -104,3 +104,36 @@ def test_a_mimic_joint_is_a_coupling():
     close(c.residual([0.5, -2 * 0.5 + 0.3]), 0.0, 15, 1.0)
     found = jc.constrained_dynamics(model, [0.5, -0.7], [1.0, -2.0], [1.0, 0.0], c)
     close(found.a[1], -2 * found.a[0], 14)
+
+
+TURNS = """<mujoco><worldbody>
+  <body name="arm" pos="0 0 1"><joint axis="0 1 0"/><geom size="0.1"/>
+    <site name="here" pos="0.1 0.2 0.3"/></body>
+  <body name="hand" pos="0.3 0.1 1.2" euler="0 30 40"><freejoint/><geom size="0.1"/>
+    <site name="there" pos="0.05 0.02 0.1"/></body>
+  </worldbody><equality><weld {} {}/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        'body1="arm" body2="hand" anchor="0.1 0.2 0.3"',
+        'body1="hand" anchor="0.1 0.2 0.3"',
+        'site1="here" site2="there"',
+    ],
+)
+def test_a_weld_without_torque_holds_a_point(ends):
+    """Which MuJoCo lets turn about it: of its six rows three are zero."""
+    text = TURNS.format(ends, 'torquescale="0"')
+    ours, theirs = jc.load_mjcf(text), mujoco.MjModel.from_xml_string(text)
+    assert isinstance(ours.constraints[0], jc.Point)
+    whole = jc.load_mjcf(TURNS.format(ends, ""))
+    assert isinstance(whole.constraints[0], jc.Weld)
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = [0.3, 0.2, 0.1, 1.0, *np.array([0.5, -0.1, 0.7, 0.5])]
+    data.qpos[4:] /= np.linalg.norm(data.qpos[4:])
+    mujoco.mj_forward(theirs, data)
+    q = jc.interop.mujoco.Converter(ours, theirs).from_q(data.qpos)
+    lengths = np.linalg.norm(jc.Constraints(ours).residual(q)), np.linalg.norm(data.efc_pos[:3])
+    close(np.array(lengths[0]), np.array(lengths[1]), 13)
+    assert np.abs(data.efc_pos[3:6]).max() == 0

@@ -17,6 +17,7 @@ __all__ = ["LAST_EQUALITY_READ", "with_equalities", "with_mimic_couplings"]
 _CONNECT, _WELD, _JOINT = range(3)  # mjtEq
 LAST_EQUALITY_READ = _JOINT
 _SITE = 6  # mjtObj
+_TORQUE_SCALE = 10  # of a weld, in eq_data
 
 
 def with_mimic_couplings(model: Model) -> Model:
@@ -82,6 +83,8 @@ def _between(model: Model, compiled: Any, k: int, bodies: Sequence[str]) -> tupl
     """A point or a weld, and the model with a frame at the point."""
     ids = [int(compiled.eq_obj1id[k]), int(compiled.eq_obj2id[k])]
     data, is_weld = np.array(compiled.eq_data[k]), int(compiled.eq_type[k]) == _WELD
+    if is_weld and data[_TORQUE_SCALE] == 0:  # it holds a point and lets the bodies turn
+        data[:6], is_weld = data[[3, 4, 5, 0, 1, 2]], False
     if int(compiled.eq_objtype[k]) == _SITE:
         first, second = (str(compiled.site(i).name) for i in ids)
         if is_weld:
