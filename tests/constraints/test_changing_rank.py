@@ -144,3 +144,9 @@ def test_series_of_such_a_mechanism_have_derivatives_along_it(cranks):
         for order in range(3):
             wrong = np.abs(by[order] @ along - slope[order]).max()
             assert wrong < 1e-8 * np.abs(slope[order]).max()
+
+
+def test_second_derivatives_are_refused_where_the_rank_changes(cranks):
+    v = np.zeros(4)
+    with pytest.raises(jc.ArgumentError, match="another number is independent"):
+        jc.constrained_dynamics_hessian(cranks.model, turned(cranks, 0.7), v, v, cranks, v + 1)

@@ -122,6 +122,11 @@ def constrained_dynamics_hessian(
             h = forward_dynamics_hessian(model, q, v, tau, weights, f_ext, threads=threads)
             return ConstrainedDynamicsHessian(*h)
         along = reals("weights", weights, (model.nv,))
+        if not np.all(c.regular(q, threads=threads)):
+            raise ArgumentError(
+                f"of the {c.size} rows another number is independent near this q than at it: "
+                "second derivatives by q do not exist there"
+            )
         return _hessian(c, (q, v, tau, f_ext), along, threads)
 
     return deliver_all(compute, out, ((model.nv, model.nv),) * 4, given)
