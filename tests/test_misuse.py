@@ -194,6 +194,12 @@ def test_no_states_and_no_rows_are_no_mistake():
         (lambda m: jc.inertia.rotational([np.nan] * 10), "must be finite"),
         (lambda m: jc.simulate(m, [0, 0], RAGGED, [0, 1]), "v0 must"),
         (
+            lambda m: jc.rollout(
+                m, np.zeros((2, 2)), np.zeros(2), np.zeros((1, 2)), np.ones(3), method="taylor"
+            ),
+            "does not broadcast",
+        ),
+        (
             lambda m: jc.project_velocity(NOTHING, np.zeros(0), None, jc.Constraints(NOTHING, [])),
             "v must",
         ),

@@ -57,7 +57,12 @@ def taylor_rollout(
     first = (rows[..., :1, :], None if wrenches is None else wrenches[..., :1, :, :])
     q, v = reals("q0", state[0], (model.nq,)), reals("v0", state[1], (model.nv,))
     some = forward_dynamics(model, q[..., None, :], v[..., None, :], *first, threads=threads)
-    lead = np.broadcast_shapes(some.shape[:-2], dt.shape)
+    try:
+        lead = np.broadcast_shapes(some.shape[:-2], dt.shape)
+    except ValueError:
+        raise ArgumentError(
+            f"dt of shape {dt.shape} does not broadcast with the leading axes {some.shape[:-2]}"
+        ) from None
     n = math.prod(lead)
 
     def flat(x: Array, axes: int) -> Array:

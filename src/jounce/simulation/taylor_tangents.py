@@ -7,6 +7,7 @@ is exact: no differences are taken.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def linearized_taylor(
     after = taken(path_of(model, start, turned), start, np.repeat(h, m))
     dq = _body_tangent(model, np.repeat(end.q, m, 0), after)
     dv = after.rates(model).imag / TINY
-    by = [np.moveaxis(x.reshape(n, m, -1), 1, 2) for x in (dq, dv)]
+    by = [np.moveaxis(x.reshape(n, m, model.nv), 1, 2) for x in (dq, dv)]
     return end.q, end.rates(model), by[0], by[1]
 
 
@@ -112,7 +113,7 @@ def _moved(model: Model, q: Array, m: int) -> AnyArray:
     for joint in free_joints(model):
         R = joint.rotation(q)
         out[:, joint.linear, joint.position] += 1j * TINY * np.swapaxes(R, 1, 2)
-    return out.reshape(-1, model.nq)
+    return out.reshape(math.prod(out.shape[:-1]), model.nq)
 
 
 def _body_tangent(model: Model, q: Array, moved: Kept) -> Array:
