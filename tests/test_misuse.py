@@ -194,6 +194,10 @@ def test_no_states_and_no_rows_are_no_mistake():
         (lambda m: jc.inertia.rotational([np.nan] * 10), "must be finite"),
         (lambda m: jc.simulate(m, [0, 0], RAGGED, [0, 1]), "v0 must"),
         (
+            lambda m: jc.inverse_kinematics(m, {"body1": np.eye(4)}, [0, 0], restarts=2**70),
+            "restarts must be an integer from 0 to 1000000",
+        ),
+        (
             lambda m: jc.rollout(
                 m, np.zeros((2, 2)), np.zeros(2), np.zeros((1, 2)), np.ones(3), method="taylor"
             ),

@@ -99,7 +99,7 @@ def inverse_kinematics(
         tolerance: length of the residual at which the search ends, in rad and m.
         iterations: how many steps each search may try.
         restarts: how often to search again from a random configuration where the search did not
-            converge; the best result is kept.
+            converge, at most a million times; the best result is kept.
         rng: generator, or seed, of the random configurations.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -290,7 +290,11 @@ def _positive(name: str, value: float) -> float:
     raise ArgumentError(f"{name} must be a positive number, got {value!r}")
 
 
+_MOST = 1_000_000
+"""Steps or searches; more would not end."""
+
+
 def _count(name: str, value: int) -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value <= _MOST:
         return int(value)
-    raise ArgumentError(f"{name} must be an integer that is not negative, got {value!r}")
+    raise ArgumentError(f"{name} must be an integer from 0 to {_MOST}, got {value!r}")
