@@ -302,10 +302,6 @@ def _tell_found(robot: str, found: Sequence[tuple[str, str]]) -> None:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    if options.target.suffix.lower() not in (".urdf", ".xml"):
-        raise ArgumentError(
-            f"expected a file that ends in .urdf or .xml (MJCF), got {str(options.target)!r}"
-        )
     model = load_robot(options.robot, options.base)
     locked = dict(_assigned("--lock", text) for text in options.lock)
     if locked:

@@ -14,7 +14,7 @@ from jounce import _core
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
-from jounce.model.parameters import Parameters
+from jounce.model.parameters import Parameters, require_parameters
 
 __all__ = ["Jvp", "Plan", "jvp", "let_differentiate", "plan_of"]
 
@@ -226,11 +226,7 @@ def _model_tangent(model: Model, parameters: Any, body: Any) -> Array:
             "parameters must be a pair: those of jounce.parameters, a direction"
         )
     which, direction = parameters
-    if not isinstance(which, Parameters):
-        raise ArgumentTypeError(
-            f"parameters must be those of jounce.parameters, got {type(which).__name__}"
-        )
-    return which.model_tangent(model, direction, body)
+    return require_parameters(which).model_tangent(model, direction, body)
 
 
 def _flat_out(out: Any) -> tuple[Any, ...]:

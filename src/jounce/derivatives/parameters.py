@@ -21,7 +21,7 @@ from jounce.dynamics import (
 )
 from jounce.errors import ArgumentTypeError
 from jounce.model import Model
-from jounce.model.parameters import Parameters
+from jounce.model.parameters import Parameters, require_parameters
 
 __all__ = ["parameter_derivatives"]
 
@@ -69,10 +69,7 @@ def parameter_derivatives(
         >>> jc.parameter_derivatives(jc.forward_dynamics, arm, (q, v, tau), p).shape
         (3, 9)
     """
-    if not isinstance(parameters, Parameters):
-        raise ArgumentTypeError(
-            f"parameters must be those of jounce.parameters, got {type(parameters).__name__}"
-        )
+    require_parameters(parameters)
     plan = plan_of(function)
     given = plan.by_name("arguments", arguments)
     parameters.require_model(model)

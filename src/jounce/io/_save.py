@@ -103,8 +103,8 @@ def _format(target: Any, format: str | None) -> str:
     suffix = os.path.splitext(str(name))[1].lower()
     if suffix not in _FORMATS:
         raise ArgumentError(
-            f"expected a file that ends in .urdf or .xml (MJCF), or format='urdf' or 'mjcf', "
-            f"got {str(name)!r}"
+            f"expected a file that ends in .urdf or .xml (MJCF), got {str(name)!r}; `save` takes "
+            "format='urdf' or 'mjcf' for others"
         )
     return _FORMATS[suffix]
 

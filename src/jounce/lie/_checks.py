@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -72,16 +72,19 @@ def require_nonzero_quat(q: AnyArray) -> None:
 
 
 _Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result", bound=AnyArray | tuple[AnyArray, ...])
 
 
-def finite_result(function: Callable[_Arguments, AnyArray]) -> Callable[_Arguments, AnyArray]:
+def finite_result(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Make numbers that no double can hold an error, as in the core."""
 
     @functools.wraps(function)
-    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AnyArray:
+    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         with np.errstate(over="ignore", invalid="ignore"):
             result = function(*args, **kwargs)
-        if not np.isfinite(result).all():
+        if not all(
+            np.isfinite(x).all() for x in (result if isinstance(result, tuple) else [result])
+        ):
             raise ArgumentError("the result is not finite: an input is too large, or its order")
         return result
 

@@ -114,6 +114,7 @@ class MassProperties(NamedTuple):
     """(..., 3, 3) rotational inertia about the center of mass, kg m^2."""
 
 
+@_checks.finite_result
 def about_com(parameters: ArrayLike) -> MassProperties:
     """Return mass, center of mass and 3x3 inertia about the center of mass, undoing `from_com`.
 
@@ -126,14 +127,9 @@ def about_com(parameters: ArrayLike) -> MassProperties:
     """
     p = real("parameters", parameters, 10)
     m = p[..., 0]
-    with np.errstate(over="ignore"):
-        c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        h = lie.hat(c)
-        own = rotational(p) + m[..., None, None] * (h @ h)
-    if not (np.isfinite(c).all() and np.isfinite(own).all()):
-        raise ArgumentError("parameters: the center of mass or the inertia about it is not finite")
-    return MassProperties(m, c, own)
+    c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
+    h = lie.hat(c)
+    return MassProperties(m, c, rotational(p) + m[..., None, None] * (h @ h))
 
 
 def matrix(parameters: ArrayLike) -> Array:

@@ -27,7 +27,7 @@ from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import Frame
 
-__all__ = ["KINDS", "Parameter", "Parameters", "parameters"]
+__all__ = ["KINDS", "Parameter", "Parameters", "parameters", "require_parameters"]
 
 KINDS = (
     "mass",
@@ -489,3 +489,12 @@ def _other_joint(joint: Joint, new: dict[str, dict[str, Array]]) -> Joint:
             turn = np.cross(axis, frames_along([axis], [(0.0, 0.0, 0.0)])[0, :3, :2] @ step)
             changes[field] = lie.exp(turn) @ axis
     return replace(joint, **changes) if changes else joint
+
+
+def require_parameters(value: object) -> Parameters:
+    """The value, which must be what `parameters` returns."""
+    if not isinstance(value, Parameters):
+        raise ArgumentTypeError(
+            f"parameters must be those of jounce.parameters, got {type(value).__name__}"
+        )
+    return value

@@ -14,10 +14,10 @@ from jounce._core.arrays import reals
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.parameters import parameter_derivatives
-from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model.model import require_model
-from jounce.model.parameters import Parameters
+from jounce.model.parameters import Parameters, require_parameters
 from jounce.simulation.control import Control
 from jounce.simulation.methods import Method, find_method
 from jounce.simulation.rollout_call import RolloutCall, rollout_call
@@ -197,10 +197,7 @@ def rollout_vjp(
     both = _weights(model, weights, stored + 1)
     lead = _lead(model, call, both)
     if parameters is not None:
-        if not isinstance(parameters, Parameters):
-            raise ArgumentTypeError(
-                f"parameters must be those of jounce.parameters, got {type(parameters).__name__}"
-            )
+        require_parameters(parameters)
         _require_plain(call, out)
         return _with_parameters(model, call, both, lead, every, parameters, threads)
     if out is None:

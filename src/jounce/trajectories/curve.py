@@ -12,6 +12,7 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError
+from jounce.lie._checks import finite_result
 from jounce.trajectories import _checks, _taylor
 
 __all__ = ["Constant", "Curve", "Piecewise", "Segment", "stack"]
@@ -86,6 +87,7 @@ class Curve(Immutable, ABC):
             array([1., 1., 1., 1.])
         """
 
+    @finite_result
     def series(self, t: ArrayLike, order: int) -> Array:
         """The curve and its time derivatives of order 1 to `order`.
 
@@ -106,11 +108,7 @@ class Curve(Immutable, ABC):
             array([ 0.,  1.,  0., -4.])
         """
         t, order = _checks.numbers("t", t), _checks.order(order)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
-        if not np.isfinite(found).all():
-            raise ArgumentError("the curve or a derivative of it is not finite at some time")
-        return found
+        return _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
 
     def __call__(self, t: ArrayLike) -> Array:
         """The value at times t (...), of shape (..., n)."""
