@@ -21,7 +21,6 @@ from jounce.simulation.compiled import ANY
 from jounce.simulation.free_joints import free_joints
 
 __all__ = [
-    "ANY",
     "MOST_ORDER",
     "TAYLOR",
     "Polynomials",
