@@ -18,6 +18,22 @@ bool missing(const Bound& bound, int slot) {
   return false;
 }
 
+// How many of the outputs are fields of the named tuple, and what the one beyond them is called.
+bool finds_fields(Bound& bound) {
+  const auto& outputs = bound.kernel->signature->outputs;
+  bound.fields = outputs.count;
+  if (!bound.result || outputs.count == 1) return true;
+  PyObject* names = PyObject_GetAttrString(reinterpret_cast<PyObject*>(bound.result), "_fields");
+  if (!names) return false;
+  if (PyTuple_GET_SIZE(names) + 1 == outputs.count) {
+    bound.fields = outputs.count - 1;
+    bound.beyond = PyUnicode_FromFormat("_%s", outputs[bound.fields].name);
+    PyUnicode_InternInPlace(&bound.beyond);
+  }
+  Py_DECREF(names);
+  return bound.fields == outputs.count || bound.beyond;
+}
+
 }  // namespace
 
 bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
@@ -25,6 +41,7 @@ bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
   kernel = &own;
   function = s.name;
   result = type;
+  if (!finds_fields(*this)) return false;
   const auto add = [&](int slot, const char* name) {
     names[slot] = PyUnicode_InternFromString(name);
     return names[slot] != nullptr;

@@ -16,6 +16,8 @@ struct Bound {
   const Kernel* kernel = nullptr;
   const char* function = "";       // the name that messages give it: that of the function people call
   PyTypeObject* result = nullptr;  // the named tuple that it returns, or null
+  int fields = 0;                  // how many outputs that has; one beyond them is an attribute of it,
+  PyObject* beyond = nullptr;      // whose name begins with an underscore
   PyTypeObject* part = nullptr;    // of a derivative: the tuple that value and derivative are each, or null
   PyObject* names[kSlots] = {};    // interned; null where a slot is not in use
   int order[kSlots] = {};          // slots of positional arguments: model, required inputs, options,

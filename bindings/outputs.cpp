@@ -226,7 +226,12 @@ PyObject* Outputs::result(const Bound& bound) const { return result_of(bound, ar
 PyObject* result_of(const Bound& bound, PyObject* const* arrays, bool given) {
   const int count = bound.kernel->signature->outputs.count;
   if (count == 1) return one_result(arrays[0], given);
-  if (!bound.part) return tuple_of(bound.result ? bound.result : &PyTuple_Type, arrays, count, given || !bound.result);
+  if (!bound.part) {
+    PyTypeObject* type = bound.result ? bound.result : &PyTuple_Type;
+    PyObject* all = tuple_of(type, arrays, bound.fields, given || !bound.result);
+    if (all && bound.beyond && PyObject_GenericSetAttr(all, bound.beyond, arrays[bound.fields])) Py_CLEAR(all);
+    return all;
+  }
   PyObject* halves[] = {tuple_of(bound.part, arrays, count / 2, given),
                         tuple_of(bound.part, arrays + count / 2, count / 2, given)};
   PyObject* both = halves[0] && halves[1] ? tuple_of(bound.result, halves, 2, true) : nullptr;

@@ -74,6 +74,21 @@ class Result(NamedTuple):
     """Largest difference between change of the energy, work and losses, J."""
 
 
+def work_of_servos(model: jc.Model, motion: jc.SimulatedMotion) -> np.ndarray:
+    """(T,) by trapezoids that end where the rates jump."""
+    states = [(t, q, v, True) for t, q, v in zip(motion.t, motion.q, motion.v, strict=True)]
+    foot = jc.Constraints(model, [jc.Point("foot")])
+    for x in motion.events:
+        states.append((x.t, x.q, x.v, False))
+        if x.name.startswith("touch-down"):
+            states.append((x.t, x.q, jc.impulse(model, x.q, x.v, foot).v, False))
+    states.sort(key=lambda state: state[0])
+    t, kept = (np.array([state[k] for state in states]) for k in (0, 3))
+    power = np.array([thrust(*state[:3]) @ state[2] for state in states])
+    pieces = np.diff(t) * (power[1:] + power[:-1]) / 2
+    return np.concatenate([[0.0], np.cumsum(pieces)])[kept]
+
+
 def landing(model: jc.Model, event: jc.EventRecord) -> Landing:
     """What an impact does."""
     foot = jc.Constraints(model, [jc.Point("foot")])
@@ -103,8 +118,7 @@ def hop(model: jc.Model, seconds: float, rate: float) -> Result:
     tau = np.array([thrust(*x) for x in zip(motion.t, motion.q, motion.v, strict=True)])
     forces = jc.constrained_dynamics(model, motion.q, motion.v, tau, foot).force[:, 2]
     force = np.where(on_ground(motion), forces, 0.0)
-    power = (tau * motion.v).sum(-1)
-    work = np.concatenate([[0.0], np.cumsum(np.diff(times) * (power[1:] + power[:-1]) / 2)])
+    work = work_of_servos(model, motion)
     lost = sum(x.lost * (times > x.t) for x in landings)
     balance = np.abs(motion.energy - motion.energy[0] - work + lost).max()
     return Result(model, motion, landings, force, float(balance))

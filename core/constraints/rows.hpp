@@ -14,6 +14,8 @@
 // with the motions of A and B relative to C. The second frame gets the opposite wrench.
 #pragma once
 
+#include <limits>
+
 #include "jounce/constraints/table.hpp"
 #include "jounce/lie/group.hpp"
 
@@ -215,11 +217,20 @@ int point_rows(const Constraint& c, const Relative<S>& A, ConstraintRow<S>* row)
   return 3;
 }
 
+// The inverse of a length that gives a direction. Where it is too short for one (a rod whose ends coincide, a
+// wheel that lies flat) there is none: NaN, which Python tells by the constraint's name.
+constexpr double kShortest = 1e-12;
+template <class S>
+JOUNCE_INLINE S inverse_length(const S& length) {
+  const auto gives = value(length) > value(S(kShortest));
+  return select(gives, S(1.0) / length, S(std::numeric_limits<double>::quiet_NaN()));
+}
+
 template <class S>
 int distance_rows(const Constraint& c, const Relative<S>& A, ConstraintRow<S>* row) {
   const Mat3<S>& R = A.pose.R;
   const S length = sqrt(dot(A.pose.p, A.pose.p));
-  const Vec3<S> n = A.pose.p * (S(1.0) / length);
+  const Vec3<S> n = A.pose.p * inverse_length(length);
   const Vec3<S> u = R * A.twist.v;
   const S along = dot(n, u);
   const S bias = dot(n, R * cross(A.twist.w, A.twist.v)) + (dot(u, u) - along * along) / length;
@@ -237,10 +248,10 @@ void contact_point(const Constraint& c, const Mat3<S>& R, const Vec3<S>& w, Vec3
   const Vec3<S> s = R * c.axis, ds = cross(w, s);
   const Vec3<S> down = s * s.z - unit<S>(2);
   const Vec3<S> down_rate = ds * s.z + s * ds.z;
-  const S inverse_length = S(1.0) / sqrt(dot(down, down));
-  const Vec3<S> n = down * inverse_length;
+  const S scale = inverse_length(sqrt(dot(down, down)));
+  const Vec3<S> n = down * scale;
   d = n * S(c.length);
-  rate = (down_rate - n * dot(n, down_rate)) * (inverse_length * c.length);
+  rate = (down_rate - n * dot(n, down_rate)) * (scale * c.length);
 }
 
 template <class S>

@@ -158,7 +158,7 @@ void normalize_series(int k, X&& x, S* length, Vec3<S>* n) {
   for (int j = 0; j <= k; ++j) square += dot(x(j), x(k - j));
   if (k == 0) {
     length[0] = sqrt(square);
-    n[0] = x(0) * (S(1.0) / length[0]);
+    n[0] = x(0) * inverse_length(length[0]);
     return;
   }
   for (int j = 1; j < k; ++j) square -= length[j] * length[k - j];

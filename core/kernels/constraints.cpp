@@ -80,24 +80,23 @@ struct ConstrainedForward {
                  {"accelerations", kByRow},
                  {"table", kTable},
                  {"f_ext", shapes::six_vectors, optional}},
-      .outputs = {{"a", shapes::v}, {"force", kByRow}},
+      .outputs = {{"a", shapes::v}, {"force", kByRow}, {"rank", shapes::scalar}},
       .internal = true};
   template <class S>
   using Work = ConstrainedForwardWork<S>;
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
     const ConstraintTable table = table_of(x, typename X::InputName("table"));
-    S rank;
     if constexpr (std::is_same_v<S, double>) {
       // Of a batch, all states are computed alike.
       const bool alone = x.call.states == 1 && !x.call.is_batch && !x.in("f_ext");
       if (alone && held_in_branches(x.tree, table, x.in("q"), x.in("v"), x.in("tau"), x.in("accelerations"),
-                                    x.out("a"), x.out("force"), &rank, work)) {
+                                    x.out("a"), x.out("force"), x.out("rank"), work)) {
         return -1;
       }
     }
     return constrained_dynamics(x.tree, table, x.in("q"), x.in("v"), x.in("tau"), x.in("accelerations"),
-                                x.in("f_ext"), x.out("a"), x.out("force"), &rank, work);
+                                x.in("f_ext"), x.out("a"), x.out("force"), x.out("rank"), work);
   }
 };
 
@@ -105,7 +104,6 @@ struct ConstrainedLocal {
   static constexpr Signature signature = [] {
     Signature s = ConstrainedForward::signature;
     s.name = "constrained_forward_local";
-    s.outputs.add({"rank", shapes::scalar});
     s.packs = Packs::never;
     return s;
   }();

@@ -66,8 +66,10 @@ def test_derivatives_are_those_of_the_weld_and_of_least_norms():
     rng = np.random.default_rng(4)
     dq, dm = rng.standard_normal(model.nv), rng.standard_normal(motion.shape)
 
+    beside = jc.Constraints(model, points.items, tolerance=np.inf)  # the manifold
+
     def force(s):
-        at = jc.integrate(model, q, s * dq), motion + s * dm, points
+        at = jc.integrate(model, q, s * dq), motion + s * dm, beside
         return jc.constrained_inverse_dynamics_series(model, *at, **OPTIONS).force
 
     coarse, fine = ((force(h) - force(-h)) / (2 * h) for h in (2e-3, 1e-3))

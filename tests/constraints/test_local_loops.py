@@ -13,7 +13,8 @@ from jounce.constraints.dynamics import _forward, _local
 def both(c, q, v, tau, f_ext=None):
     given = (c.model, q, v, tau, c._accelerations, c.table, f_ext)
     local, whole = _local(*given), _forward(*given)
-    return (*whole, np.broadcast_to(c.rank(q), np.shape(local[2]))), local
+    assert np.array_equal(whole.rank, np.broadcast_to(c.rank(q), np.shape(whole.rank)))
+    return (*whole, whole.rank), (*local, local.rank)
 
 
 def chain_of_loops(count, plane=True):

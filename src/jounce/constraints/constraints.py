@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,10 +11,12 @@ import numpy as np
 from jounce import _core
 from jounce._core.arrays import integer, reals
 from jounce._types import Array, ArrayLike, Integers, Mask
-from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
+from jounce.constraints.checks import defined
+from jounce.constraints.kinds import AnyConstraint
 from jounce.constraints.table import NUMBERS, records_of, row_count
+from jounce.constraints.targets import require_defined, targeted_at
 from jounce.errors import ArgumentError, ArgumentTypeError
-from jounce.kinematics import body_pose, random_configuration
+from jounce.kinematics import random_configuration
 from jounce.model import Model
 from jounce.model._checks import numbers
 from jounce.model.model import require_model
@@ -32,6 +33,8 @@ MOST_ORDERS = 101
 """How many rows a series may have."""
 FEW_ROWS = 18
 """Up to so many rows all of them together are faster than loop by loop; measured."""
+TOLERANCE = 1e-6
+"""How far states may be from the constraints, if nothing else is said."""
 _SAMPLES = 8
 _VANISHES = 1e-11
 
@@ -54,6 +57,11 @@ class Constraints:
         constraints: list of `Weld`, `Point`, `Distance`, `Loop`, `Coupling`, `Rolling`; by default
             ``model.constraints``, those of the model's file.
         stabilization: gains (alpha, beta) of Baumgarte's method, see `stabilized`.
+        tolerance: how far a state or a motion may be from the constraints where it has to fulfill
+            them: `simulate`, `rollout`, `linearize`, `linearize_step`,
+            `constrained_inverse_dynamics` and its series refuse others. Residuals are in rad and m;
+            rates, accelerations and their derivatives count relative to 1 + their own size. With
+            ``float("inf")`` all are taken as they are.
 
     Attributes:
         model: the robot.
@@ -63,10 +71,11 @@ class Constraints:
         targeted: (m,) whether a row has a target, by which its violation is judged.
         motion: (k, m) rates w that the rows shall have, and their time derivatives.
         stabilization: (alpha, beta), zero without.
+        tolerance: as given.
 
     Raises:
-        ArgumentError: two frames of the same body, or a joint of more than one degree of freedom in
-            a coupling.
+        ArgumentError: two frames of the same body, a joint of more than one degree of freedom in
+            a coupling, or bad numbers.
         UnknownNameError: an unknown frame or joint.
 
     Examples:
@@ -87,6 +96,7 @@ class Constraints:
     motion: Array
     table: Array
     stabilization: tuple[float, float]
+    tolerance: float
     _most: int | None
     _basis: Array | None
     _apart: bool | None
@@ -97,6 +107,7 @@ class Constraints:
         constraints: Iterable[AnyConstraint] | None = None,
         *,
         stabilization: tuple[float, float] = (0.0, 0.0),
+        tolerance: float = TOLERANCE,
     ) -> None:
         require_model(model)
         items = _checked(model.constraints if constraints is None else constraints)
@@ -114,6 +125,7 @@ class Constraints:
         self._set("targeted", frozen(np.concatenate([none, *(r.targeted for r in records)])))
         self._set("motion", frozen(_stacked_motion(items, starts)))
         self._set("stabilization", (alpha, beta))
+        self._set("tolerance", _positive(tolerance))
         self._set("_accelerations", frozen(self.wanted_accelerations(1)[0]))
         self._set("_starts", starts)
         few = (self._accelerations, self.table)  # type: ignore[attr-defined]
@@ -139,7 +151,7 @@ class Constraints:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the set."""
-        return _restored, (self.model, self.items, self.stabilization)
+        return _restored, (self.model, self.items, self.stabilization, self.tolerance)
 
     def rows(self, item: int) -> slice:
         """Where the rows of a constraint are: those of the force, for example.
@@ -156,6 +168,10 @@ class Constraints:
             raise ArgumentError(f"there are {count} constraints, got index {item}")
         item %= count
         return slice(int(starts[item]), int(starts[item + 1]))
+
+    def _item_of_row(self, row: int) -> AnyConstraint:
+        starts: Integers = self._starts  # type: ignore[attr-defined]
+        return self.items[int(np.searchsorted(starts, row, "right")) - 1]
 
     def residual(self, q: ArrayLike, *, threads: int = 1) -> Array:
         """How far each row is from its target, (..., m); 0 for rows without one.
@@ -229,7 +245,8 @@ class Constraints:
         q = reals("q", q, (self.model.nq,))
         if not self.size:
             return np.zeros(q.shape[:-1], np.int64)[()]
-        rank = _jump(self.model, q, np.zeros(self.size), self.table, threads=threads)[2]
+        with defined(self, q):
+            rank = _jump(self.model, q, np.zeros(self.size), self.table, threads=threads)[2]
         integers: Integers = np.asarray(rank).astype(np.int64)[()]
         return integers
 
@@ -253,10 +270,17 @@ class Constraints:
         """The rank at almost all coordinates: J is analytic, so that any few of them tell."""
         if self._most is not None:
             return self._most
-        some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
+        some = self._samples()
         most = int(np.max(self.rank(some), initial=0))
         self._set("_most", most)
         return most
+
+    def _samples(self) -> Array:
+        """Some coordinates, (n, nq); a constraint that is defined nowhere is told."""
+        some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
+        for item in self.items:
+            require_defined(self.model, item, some[0])
+        return some
 
     def _lasting_rows(self) -> Array:
         """Orthonormal (m, k): k combinations of rows, beyond which rows vanish at all coordinates.
@@ -265,7 +289,7 @@ class Constraints:
         If k is the rank, forces of the least norm are those of k independent rows.
         """
         if self._basis is None:
-            some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
+            some = self._samples()
             J = self.jacobian(some).swapaxes(0, 1).reshape(self.size, len(some) * self.model.nv)
             vectors, lengths, _ = np.linalg.svd(J, full_matrices=False)
             kept = lengths > _VANISHES * lengths.max(initial=0.0)
@@ -297,7 +321,9 @@ class Constraints:
         """
         if not self.size:
             return np.zeros((*self._leading_axes(q), 0, 0))
-        matrix: Array = _inertia(self.model, q, np.zeros(self.size), self.table, threads=threads)
+        none = np.zeros(self.size)
+        with defined(self, q):
+            matrix: Array = _inertia(self.model, q, none, self.table, threads=threads)
         return matrix
 
     def at(self, q: ArrayLike) -> Constraints:
@@ -312,8 +338,9 @@ class Constraints:
             array([0.1, 0. , 0. ])
         """
         q = numbers("q", q, (self.model.nq,))
-        items = [_targeted_at(self.model, x, q, self) for x in self.items]
-        return Constraints(self.model, items, stabilization=self.stabilization)
+        lasting = [bool(self.holonomic[self.rows(k)].all()) for k in range(len(self.items))]
+        items = zip(self.items, lasting, strict=True)
+        return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
 
     def stabilized(self, alpha: float, beta: float | None = None) -> Constraints:
         """The same constraints with Baumgarte's stabilization: errors decay instead of growing.
@@ -342,7 +369,12 @@ class Constraints:
             array([-10.])
         """
         gains = (alpha, alpha if beta is None else beta)
-        return Constraints(self.model, self.items, stabilization=gains)
+        return Constraints(self.model, self.items, stabilization=gains, tolerance=self.tolerance)
+
+    def _changed(self, items: Iterable[AnyConstraint], model: Model | None = None) -> Constraints:
+        """Other constraints, or the same on another model, with these gains and tolerance."""
+        options = {"stabilization": self.stabilization, "tolerance": self.tolerance}
+        return Constraints(model or self.model, items, **options)  # type: ignore[arg-type]
 
     def wanted_accelerations(self, orders: int) -> Array:
         """W' + 2 alpha w and its time derivatives, (orders, m).
@@ -399,7 +431,9 @@ class Constraints:
             lead = self._leading_axes(q, v, a)
             return np.zeros((*lead, 0, model.nv) if which == 3 else (*lead, 0))
         v, a = (zero if x is None else x for x in (v, a))
-        out: Array = _rows(model, q, v, a, np.zeros(self.size), self.table, threads=threads)[which]
+        state = (q, v, a, np.zeros(self.size), self.table)
+        with defined(self, q):
+            out: Array = _rows(model, *state, threads=threads)[which]
         return out
 
 
@@ -412,11 +446,20 @@ def constraints_on(model: Model, constraints: object) -> Constraints:
     if constraints.model is model:
         return constraints
     require_model(model)
-    return Constraints(model, constraints.items, stabilization=constraints.stabilization)
+    return constraints._changed(constraints.items, model)
 
 
-def _restored(model: Model, items: tuple[AnyConstraint, ...], gains: Any) -> Constraints:
-    return Constraints(model, items, stabilization=gains)
+def _restored(
+    model: Model, items: tuple[AnyConstraint, ...], gains: Any, tolerance: float = TOLERANCE
+) -> Constraints:
+    return Constraints(model, items, stabilization=gains, tolerance=tolerance)
+
+
+def _positive(tolerance: float) -> float:
+    value = float(reals("tolerance", tolerance, ()))
+    if not value > 0:
+        raise ArgumentError(f"tolerance must be positive, got {tolerance!r}")
+    return value
 
 
 def _gains(stabilization: tuple[float, float]) -> tuple[float, float]:
@@ -450,51 +493,3 @@ def _stacked_motion(items: tuple[AnyConstraint, ...], starts: Integers) -> Array
             rows = np.array(motion)
             out[: len(rows), start : start + rows.shape[1]] = rows
     return out
-
-
-def _targeted_at(
-    model: Model, constraint: AnyConstraint, q: Array, among: Constraints
-) -> AnyConstraint:
-    """A constraint that holds what it holds at q, if it has no target."""
-    if isinstance(constraint, Coupling):
-        if constraint.offset is not None:
-            return constraint
-        terms = constraint.coefficients
-        x = [q[model.q_slice(joint)][0] for joint, _ in terms]
-        values = [np.polyval([*c[::-1], 0.0], y) for (_, c), y in zip(terms, x, strict=True)]
-        return replace(constraint, offset=float(sum(values)))
-    if isinstance(constraint, Rolling):
-        return constraint if constraint.point is not None else _touching(model, constraint, q)
-    rates_only = isinstance(constraint, Loop) and not all(
-        among.holonomic[among.rows(among.items.index(constraint))]
-    )
-    if constraint.target is not None or rates_only:
-        return constraint
-    X = _relative_pose(model, constraint, q)
-    if isinstance(constraint, Point):
-        return replace(constraint, target=X[:3, 3])
-    if isinstance(constraint, Distance):
-        return replace(constraint, target=float(np.linalg.norm(X[:3, 3] - constraint.anchor)))
-    return replace(constraint, target=X)
-
-
-def _relative_pose(
-    model: Model, constraint: Weld | Loop | Point | Distance | Rolling, q: Array
-) -> Array:
-    """Pose of the first frame in the second."""
-    pose = body_pose(model, q, constraint.first)
-    if constraint.second is None:
-        return pose
-    return np.asarray(np.linalg.solve(body_pose(model, q, constraint.second), pose))
-
-
-def _touching(model: Model, constraint: Rolling, q: Array) -> Rolling:
-    """With the plane where the wheel touches it."""
-    X = _relative_pose(model, constraint, q)
-    normal = np.array(constraint.normal)
-    down = -normal
-    if constraint.axis is not None:
-        axis = X[:3, :3] @ constraint.axis
-        down = axis * (axis @ normal) - normal
-        down /= np.linalg.norm(down)
-    return replace(constraint, point=X[:3, 3] + constraint.radius * down)

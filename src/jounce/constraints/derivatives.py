@@ -9,9 +9,11 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.out import Given, deliver_all
-from jounce._types import Array, ArrayLike, Mask
+from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce.constraints.checks import defined, rates_wanted
 from jounce.constraints.constraints import Constraints, constraints_on
-from jounce.constraints.dynamics import checked_restitution, lead_of, rates_wanted
+from jounce.constraints.dynamics import checked_restitution
+from jounce.constraints.results import deliver_ranked, rank_of, ranked, with_rank, with_room
 from jounce.derivatives import forward_dynamics_derivatives
 from jounce.dynamics import inverse_mass_matrix, mass_matrix
 from jounce.kinematics import jacobian
@@ -39,6 +41,7 @@ _row_derivatives: Callable[..., Any] = _core.raw(
 )
 
 
+@ranked
 class ConstrainedDynamicsDerivatives(NamedTuple):
     """Derivatives of the accelerations and forces of `constrained_dynamics`.
 
@@ -64,6 +67,11 @@ class ConstrainedDynamicsDerivatives(NamedTuple):
     force_dtau: Array
     """(..., m, nv)."""
 
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
+
 
 class ConstrainedDynamicsInputDerivatives(NamedTuple):
     """Derivatives of `constrained_dynamics` by what acts on the robot besides tau.
@@ -86,6 +94,7 @@ class ConstrainedDynamicsInputDerivatives(NamedTuple):
     """(..., m, m), symmetric: the inertia that the rows feel, the pseudoinverse of J M^-1 J^T."""
 
 
+@ranked
 class ImpulseDerivatives(NamedTuple):
     """Derivatives of the rates after an impulse, and of the impulse.
 
@@ -106,6 +115,11 @@ class ImpulseDerivatives(NamedTuple):
     """(..., m, nv)."""
     impulse_dv: Array
     """(..., m, nv)."""
+
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
 
 
 class RowDerivatives(NamedTuple):
@@ -188,7 +202,7 @@ def constrained_dynamics_derivatives(
     terms of the pseudoinverse's derivative. Where their rank is constant only along the manifold
     that the constraints leave (``constraints.regular(q)`` is False), derivatives by q exist along
     it alone: those of the state projected on it, as `project` does, are returned.
-    ``constraints.rank(q)`` says the rank.
+    The result's attribute ``rank`` says the rank.
 
     Derivatives with respect to wrenches on bodies and to the accelerations w' that the rows shall
     have are those of `constrained_dynamics_input_derivatives`.
@@ -204,7 +218,8 @@ def constrained_dynamics_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau).
+        Named tuple (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau), with the attribute
+        ``rank``.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
@@ -226,19 +241,17 @@ def constrained_dynamics_derivatives(
             "constrained_dynamics_derivatives", model, threads, q=q, v=v, tau=tau, f_ext=f_ext
         )
 
-        def unconstrained(*state: Any) -> ConstrainedDynamicsDerivatives:
+        def unconstrained(*state: Any) -> tuple[Array, ...]:
             d = forward_dynamics_derivatives(model, *state, threads=threads)
-            return ConstrainedDynamicsDerivatives(*d, *(x[..., :0, :] for x in d))
+            return *d, *(x[..., :0, :] for x in d), np.zeros(d.dq.shape[:-2])
 
-        sizes = (model.nv,) * 3 + (0,) * 3
-        return deliver_all(unconstrained, out, tuple((n, model.nv) for n in sizes), given)
+        sizes = tuple((n, model.nv) for n in (model.nv,) * 3 + (0,) * 3)
+        return deliver_ranked(ConstrainedDynamicsDerivatives, unconstrained, out, sizes, given)
     w, most = c._accelerations, c._usual_rank()  # type: ignore[attr-defined]
-    if out is None:
-        found = _forward(model, q, v, tau, w, most, c.table, f_ext, threads=threads)
-        return ConstrainedDynamicsDerivatives(*found[:6])
-    rank = np.empty(lead_of(out, 6, axes=2))
-    _forward(model, q, v, tau, w, most, c.table, f_ext, out=(*out, rank), threads=threads)
-    return ConstrainedDynamicsDerivatives(*out)
+    held = with_room(out, 6, 2)
+    with defined(c, q):
+        found = _forward(model, q, v, tau, w, most, c.table, f_ext, out=held, threads=threads)
+    return with_rank(ConstrainedDynamicsDerivatives, found[:6], found[6])
 
 
 def constrained_dynamics_input_derivatives(
@@ -331,7 +344,7 @@ def impulse_derivatives(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (v_dq, v_dv, impulse_dq, impulse_dv).
+        Named tuple (v_dq, v_dv, impulse_dq, impulse_dv), with the attribute ``rank``.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
@@ -351,17 +364,17 @@ def impulse_derivatives(
     given = Given("impulse_derivatives", model, threads, q=q, v=v)
     weightless = model.replace(gravity=np.zeros(3))
 
-    def compute(q: ArrayLike, v: ArrayLike) -> ImpulseDerivatives:
+    def compute(q: ArrayLike, v: ArrayLike) -> tuple[Array, ...]:
         if not c.size:
             given.check()
             lead = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1])
             nothing, unit = np.zeros((*lead, model.nv, model.nv)), np.eye(model.nv)
             empty = nothing[..., :0, :]
-            return ImpulseDerivatives(nothing, nothing + unit, empty, empty)
+            return nothing, nothing + unit, empty, empty, np.zeros(lead)
         jump = -(1.0 + e) * (c.velocity(q, v, threads=threads) - rates_wanted(c))
         most = c._usual_rank()
-        found = _jump(weightless, q, v, jump, e, most, c.table, threads=threads)
-        return ImpulseDerivatives(*found[:4])
+        found: tuple[Array, ...] = _jump(weightless, q, v, jump, e, most, c.table, threads=threads)
+        return found
 
-    sizes = (model.nv,) * 2 + (c.size,) * 2
-    return deliver_all(compute, out, tuple((n, model.nv) for n in sizes), given)
+    sizes = tuple((n, model.nv) for n in (model.nv,) * 2 + (c.size,) * 2)
+    return deliver_ranked(ImpulseDerivatives, compute, out, sizes, given)

@@ -9,9 +9,11 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import reals
-from jounce._core.out import Given, deliver, deliver_all
-from jounce._types import AnyArray, Array, ArrayLike
+from jounce._core.out import Given, deliver
+from jounce._types import AnyArray, Array, ArrayLike, Integers
+from jounce.constraints.checks import defined, explain, rates_wanted, require_motion
 from jounce.constraints.constraints import Constraints, constraints_on
+from jounce.constraints.results import deliver_ranked, rank_of, ranked, with_rank, with_room
 from jounce.dynamics import forward_dynamics, inverse_dynamics
 from jounce.errors import ArgumentError
 from jounce.kinematics import integrate
@@ -32,7 +34,6 @@ __all__ = [
     "times",
 ]
 
-_local: Callable[..., Any] = _core.raw("constrained_forward_local", "constrained_dynamics")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse")
 
 _MOST_STEPS = 50
@@ -40,6 +41,7 @@ _REACHED = 1e-12
 _UNREACHABLE = 1e-8
 
 
+@ranked
 class ConstrainedDynamics(NamedTuple):
     """What `constrained_dynamics` gives.
 
@@ -54,12 +56,21 @@ class ConstrainedDynamics(NamedTuple):
     force: Array
     """(..., m) forces of the rows on the robot; of several that do the same, the shortest."""
 
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
+
 
 _forward: Callable[..., Any] = _core.raw(
     "constrained_forward", "constrained_dynamics", ConstrainedDynamics
 )
+_local: Callable[..., Any] = _core.raw(
+    "constrained_forward_local", "constrained_dynamics", ConstrainedDynamics
+)
 
 
+@ranked
 class ConstrainedInverseDynamics(NamedTuple):
     """What `constrained_inverse_dynamics` gives.
 
@@ -74,7 +85,13 @@ class ConstrainedInverseDynamics(NamedTuple):
     force: Array
     """(..., m) forces of the rows on the robot."""
 
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
 
+
+@ranked
 class Impulse(NamedTuple):
     """What `impulse` gives.
 
@@ -88,6 +105,11 @@ class Impulse(NamedTuple):
     """(..., nv) rates after the impulse."""
     impulse: Array
     """(..., m) of the rows on the robot, the shortest of those that do the same."""
+
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
 
 
 def constrained_dynamics(
@@ -125,10 +147,12 @@ def constrained_dynamics(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (a, force); ``constraints.rows(k)`` says which forces are those of constraint k.
+        Named tuple (a, force); ``constraints.rows(k)`` says which forces are those of constraint k,
+        and the attribute ``rank`` how many rows are independent: forces are unique if all are.
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or a constraint
+            that is not defined at q: a rod without length, a wheel that lies flat.
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
@@ -144,41 +168,48 @@ def constrained_dynamics(
     few = c._few  # type: ignore[attr-defined]
     if few is not None and out is None and isinstance(threads, int) and threads == 1:
         w, table = few
-        found: ConstrainedDynamics = _forward(model, q, v, tau, w, table, f_ext)
+        try:
+            found: ConstrainedDynamics = _forward(model, q, v, tau, w, table, f_ext)
+        except ArgumentError as error:
+            explain(c, q, error)
+            raise
         return found
     if not c.size:
         return _unconstrained(model, (q, v, tau, f_ext), out, threads)
-    w = c._accelerations  # type: ignore[attr-defined]
-    given: tuple[Any, ...] = (model, q, v, tau, w, c.table, f_ext)
-    if few is None and c._loops_apart():
-        rank = np.empty(lead_of(out, 2))
+    with defined(c, q):
+        return _along_the_tree(c, (q, v, tau, f_ext), out, threads)
+
+
+def _along_the_tree(
+    c: Constraints,
+    state: tuple[Any, Any, Any, Any],
+    out: tuple[Array, Array] | None,
+    threads: int,
+) -> ConstrainedDynamics:
+    """Loop by loop where there are many that lie apart, else with all rows at once."""
+    *at, f_ext = state
+    given: tuple[Any, ...] = (c.model, *at, c._accelerations, c.table, f_ext)  # type: ignore[attr-defined]
+    held = with_room(out, 2, 1)
+    if c._few is None and c._loops_apart():  # type: ignore[attr-defined]
         if out is not None:
             given = tuple(np.array(x) if isinstance(x, np.ndarray) else x for x in given)
-        held = None if out is None else (*out, rank)
-        a, force, rank = _local(*given, out=held, threads=threads)
-        if np.all(np.asarray(rank) >= 0):
-            return ConstrainedDynamics(a, force)
-    return _forward(*given, out=out, threads=threads)  # type: ignore[no-any-return]
+        found: ConstrainedDynamics = _local(*given, out=held, threads=threads)
+        if np.all(found.rank >= 0):
+            return found
+    return _forward(*given, out=held, threads=threads)  # type: ignore[no-any-return]
 
 
 def _unconstrained(
     model: Model, arguments: tuple[Any, ...], out: tuple[Array, Array] | None, threads: int
 ) -> ConstrainedDynamics:
-    lead_of(out, 2)
+    with_room(out, 2, 1)
     q, v, tau, f_ext = arguments
     a = forward_dynamics(
         model, q, v, tau, f_ext, out=None if out is None else out[0], threads=threads
     )
-    return ConstrainedDynamics(a, np.zeros((*a.shape[:-1], 0)) if out is None else out[1])
-
-
-def lead_of(out: tuple[Array, ...] | None, count: int, axes: int = 1) -> tuple[int, ...]:
-    """Leading axes of the results, if out is a tuple of arrays; the first one has so many more."""
-    if out is None:
-        return ()
-    if not isinstance(out, tuple) or len(out) != count:
-        raise ArgumentError(f"out must be a tuple of {count} arrays")
-    return np.shape(out[0])[:-axes]  # of what is no array the core says so
+    lead = a.shape[:-1]
+    force = np.zeros((*lead, 0)) if out is None else out[1]
+    return with_rank(ConstrainedDynamics, (a, force), np.zeros(lead))
 
 
 def constrained_inverse_dynamics(
@@ -199,7 +230,7 @@ def constrained_inverse_dynamics(
 
     Of all that do it, u is the one that makes the sum of ``weights * u**2`` smallest, and of
     several forces for that u, the force of least norm is taken. The motion must be one that the
-    constraints allow.
+    constraints allow, within their ``tolerance``.
 
     Args:
         model: the robot.
@@ -217,10 +248,11 @@ def constrained_inverse_dynamics(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (tau, force), tau = S u.
+        Named tuple (tau, force), tau = S u, with the attribute ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, bad numbers, or a motion that no actuation gives.
+        ArgumentError: a wrong shape, bad numbers, a motion that violates the constraints (which
+            one and by how much is told), or one that no actuation gives.
 
     Examples:
         >>> robot = jc.models.aerial_manipulator()
@@ -241,16 +273,18 @@ def constrained_inverse_dynamics(
 
     def compute(
         q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None
-    ) -> ConstrainedInverseDynamics:
+    ) -> tuple[Array, ...]:
         needed = inverse_dynamics(model, q, v, a, f_ext, threads=threads)
-        return _actuation(needed, c.jacobian(q, threads=threads), inputs, weight)
+        require_motion(c, q, v, a, threads)
+        found = _actuation(needed, c.jacobian(q, threads=threads), inputs, weight)
+        rank = np.broadcast_to(c.rank(q, threads=threads), needed.shape[:-1])
+        return *found, np.array(rank, float)
 
-    return deliver_all(compute, out, ((model.nv,), (c.size,)), given)
+    own = ((model.nv,), (c.size,))
+    return deliver_ranked(ConstrainedInverseDynamics, compute, out, own, given)
 
 
-def _actuation(
-    needed: Array, J: Array, inputs: Inputs, weight: Array
-) -> ConstrainedInverseDynamics:
+def _actuation(needed: Array, J: Array, inputs: Inputs, weight: Array) -> tuple[Array, Array]:
     """The smallest inputs, and forces, that add up to the needed generalized forces."""
     S = inputs.columns(np.eye(needed.shape[-1]))
     lead = needed.shape[:-1]
@@ -272,7 +306,7 @@ def _actuation(
     left = times(np.sqrt(weight)[:, None] * to_inputs, needed - times(J_T, force))
     force += times(N, times(_pseudoinverse(B @ N, B), left))
     u = times(to_inputs, needed - times(J_T, force))
-    return ConstrainedInverseDynamics(times(S, u), force)
+    return times(S, u), force
 
 
 def _pseudoinverse(matrix: AnyArray, like: AnyArray) -> Array:
@@ -318,7 +352,8 @@ def impulse(
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (v, impulse): rates after, and the impulse of the least norm.
+        Named tuple (v, impulse): rates after, and the impulse of the least norm; with the attribute
+        ``rank``.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
@@ -337,17 +372,18 @@ def impulse(
     e = checked_restitution(restitution)
     given = Given("impulse", model, threads, q=q, v=v)
 
-    def compute(q: ArrayLike, v: ArrayLike) -> Impulse:
+    def compute(q: ArrayLike, v: ArrayLike) -> tuple[Array, ...]:
         if not c.size:
             given.check()
             v = reals("v", v, (model.nv,))
             lead = np.broadcast_shapes(np.shape(q)[:-1], v.shape[:-1])
-            return Impulse(np.broadcast_to(v, (*lead, model.nv)).copy(), np.zeros((*lead, 0)))
+            unchanged = np.broadcast_to(v, (*lead, model.nv)).copy()
+            return unchanged, np.zeros((*lead, 0)), np.zeros(lead)
         jump = -(1.0 + e) * (c.velocity(q, v, threads=threads) - rates_wanted(c))
-        dv, push, _ = _jump(model, q, jump, c.table, threads=threads)
-        return Impulse(np.asarray(v, float) + dv, push)
+        dv, push, rank = _jump(model, q, jump, c.table, threads=threads)
+        return np.asarray(v, float) + dv, push, rank
 
-    return deliver_all(compute, out, ((model.nv,), (c.size,)), given)
+    return deliver_ranked(Impulse, compute, out, ((model.nv,), (c.size,)), given)
 
 
 def checked_restitution(value: float) -> float:
@@ -356,11 +392,6 @@ def checked_restitution(value: float) -> float:
     if not 0 <= e <= 1:
         raise ArgumentError(f"restitution must be between 0 and 1, got {value!r}")
     return e
-
-
-def rates_wanted(c: Constraints) -> Array:
-    """The rates w that rows shall have."""
-    return c.motion[0] if len(c.motion) else np.zeros(c.size)
 
 
 def project_velocity(

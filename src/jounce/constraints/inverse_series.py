@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import comb, factorial, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Integers
+from jounce.constraints.checks import require_motion_series
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dynamics import times
+from jounce.constraints.results import SeriesGiven, deliver_ranked, orders_of, rank_of, ranked
 from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents
 from jounce.derivatives import inverse_dynamics_series_derivatives
 from jounce.errors import ArgumentError
@@ -37,6 +39,7 @@ _LARGEST = 1e150
 """Beyond it squares of numbers overflow."""
 
 
+@ranked
 class ConstrainedInverseDynamicsSeries(NamedTuple):
     """What `constrained_inverse_dynamics_series` gives.
 
@@ -55,7 +58,13 @@ class ConstrainedInverseDynamicsSeries(NamedTuple):
     force: Array
     """(..., r+1, m) constraint forces and their time derivatives."""
 
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
 
+
+@ranked
 class ConstrainedInverseDynamicsSeriesDerivatives(NamedTuple):
     """Derivatives of both results of `constrained_inverse_dynamics_series`.
 
@@ -78,6 +87,11 @@ class ConstrainedInverseDynamicsSeriesDerivatives(NamedTuple):
     force_dmotion: Array
     """(..., r+1, m, r+2, nv)."""
 
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
+
 
 def constrained_inverse_dynamics_series(
     model: Model,
@@ -89,6 +103,7 @@ def constrained_inverse_dynamics_series(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> ConstrainedInverseDynamicsSeries:
     """Actuation and constraint forces of a planned motion, with all time derivatives up to order r.
@@ -110,14 +125,16 @@ def constrained_inverse_dynamics_series(
         actuated: which rates have an actuator; by default ``model.actuated``.
         actuation: (nv, inputs) constant map S from inputs to generalized forces, instead.
         weights: (inputs,) positive; by default 1.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (tau, force), tau = S u.
+        Named tuple (tau, force), tau = S u, with the attribute ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, bad numbers, rows whose rank changes along the motion, or
-            rates that neither an actuator nor a constraint holds.
+        ArgumentError: a wrong shape, bad numbers, a motion that violates the constraints or whose
+            derivatives do (which one, and by how much, is told), rows whose rank changes along the
+            motion, or rates that neither an actuator nor a constraint holds.
 
     Examples:
         >>> dog = jc.models.quadruped()
@@ -130,14 +147,22 @@ def constrained_inverse_dynamics_series(
     """
     c = constraints_on(model, constraints)
     H = _actuator_metric(model, actuated, actuation, weights)
-    needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
-    lead, orders = needed.shape[:-2], needed.shape[-2]
-    J = _row_derivatives_in_time(c, np.asarray(q, float), np.asarray(motion, float), orders)
-    J = np.broadcast_to(J, (*lead, *J.shape[-3:]))
-    system = _system(c, H, np.asarray(q, float), J)
-    x = system.solved(needed)
-    force = system.forces(x[..., model.nv :])
-    return ConstrainedInverseDynamicsSeries(x[..., : model.nv] @ H, force @ combinations(c).T)
+    orders = orders_of(motion, 1)
+    arrays = {"q": q, "motion": motion, "f_ext": f_ext}
+    given = SeriesGiven("constrained_inverse_dynamics_series", model, threads, orders, **arrays)
+
+    def compute(q: ArrayLike, motion: ArrayLike, f_ext: ArrayLike | None) -> tuple[Array, ...]:
+        needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
+        lead, at = needed.shape[:-2], np.asarray(q, float)
+        J = _rows_in_time(c, at, np.asarray(motion, float), threads)
+        system = _system(c, H, at, np.broadcast_to(J, (*lead, *J.shape[-3:])))
+        x = system.solved(needed)
+        force = system.forces(x[..., model.nv :]) @ combinations(c).T
+        rank = np.broadcast_to(c.rank(q, threads=threads), lead)
+        return x[..., : model.nv] @ H, force, np.array(rank, float)
+
+    own = ((orders, model.nv), (orders, c.size))
+    return deliver_ranked(ConstrainedInverseDynamicsSeries, compute, out, own, given)
 
 
 def constrained_inverse_dynamics_series_derivatives(
@@ -150,6 +175,7 @@ def constrained_inverse_dynamics_series_derivatives(
     actuated: Actuated = None,
     actuation: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> ConstrainedInverseDynamicsSeriesDerivatives:
     """Derivatives of `constrained_inverse_dynamics_series` by q and the derivatives of v.
@@ -169,15 +195,16 @@ def constrained_inverse_dynamics_series_derivatives(
         actuated: which rates have an actuator; by default ``model.actuated``.
         actuation: (nv, inputs) constant map S from inputs to generalized forces, instead.
         weights: (inputs,) positive; by default 1.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (tau_dq, tau_dmotion, force_dq, force_dmotion).
+        Named tuple (tau_dq, tau_dmotion, force_dq, force_dmotion), with the attribute ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, bad numbers, rows whose rank is not the same nearby (it is
-            said, see `Constraints.regular`), or rates that neither an actuator nor a constraint
-            holds.
+        ArgumentError: a wrong shape, bad numbers, a motion that violates the constraints, rows
+            whose rank is not the same nearby (it is said, see `Constraints.regular`), or rates that
+            neither an actuator nor a constraint holds.
 
     Identity: ``tau_dmotion[..., k, :, l, :]`` is zero for l > k + 1.
 
@@ -193,6 +220,22 @@ def constrained_inverse_dynamics_series_derivatives(
     """
     c = constraints_on(model, constraints)
     H = _actuator_metric(model, actuated, actuation, weights)
+    n, orders = model.nv, orders_of(motion, 1)
+    arrays = {"q": q, "motion": motion, "f_ext": f_ext}
+    name = "constrained_inverse_dynamics_series_derivatives"
+    given = SeriesGiven(name, model, threads, orders, **arrays)
+
+    def compute(*state: Any) -> tuple[Array, ...]:
+        return _partials(c, H, state, threads)
+
+    by = ((n,), (orders + 1, n))
+    own = tuple((orders, rows, *last) for rows in (n, c.size) for last in by)
+    return deliver_ranked(ConstrainedInverseDynamicsSeriesDerivatives, compute, out, own, given)
+
+
+def _partials(c: Constraints, H: Array, state: tuple[Any, ...], threads: int) -> tuple[Array, ...]:
+    """The fields of the result and the rank."""
+    model, (q, motion, f_ext) = c.model, state
     needed = inverse_dynamics_series(model, q, motion, f_ext, threads=threads)
     d = inverse_dynamics_series_derivatives(model, q, motion, f_ext, threads=threads)
     lead, (orders, n) = needed.shape[:-2], needed.shape[-2:]
@@ -200,6 +243,7 @@ def constrained_inverse_dynamics_series_derivatives(
     q = np.broadcast_to(np.asarray(q, float), (*lead, model.nq)).reshape(count, model.nq)
     motion = np.broadcast_to(np.asarray(motion, float), (*lead, orders + 1, n))
     flat = motion.reshape(count, orders + 1, n)
+    _rows_in_time(c, q.reshape(*lead, model.nq), motion, threads)  # the constraints must allow it
     columns = [d.dq, d.dmotion.reshape(*lead, orders, n, (orders + 1) * n)]
     d_needed = np.concatenate(columns, -1).reshape(len(q), orders, n, (orders + 2) * n)
     needed = needed.reshape(len(q), orders, n)
@@ -208,11 +252,12 @@ def constrained_inverse_dynamics_series_derivatives(
         found[k] = _differentiated(c, H, (q[k], flat[k]), needed[k], d_needed[k])
     tau, force = found[..., :n, :], found[..., n:, :]
     by_motion = (orders + 1, n)
-    return ConstrainedInverseDynamicsSeriesDerivatives(
+    return (
         tau[..., :n].reshape(*lead, orders, n, n),
         tau[..., n:].reshape(*lead, orders, n, *by_motion),
         force[..., :n].reshape(*lead, orders, c.size, n),
         force[..., n:].reshape(*lead, orders, c.size, *by_motion),
+        np.array(c.rank(q, threads=threads), float).reshape(lead),
     )
 
 
@@ -225,7 +270,7 @@ def _differentiated(
     dq[:n] = np.eye(n)
     d_motion = np.zeros((directions, orders + 1, n))
     d_motion[n:] = np.eye((orders + 1) * n).reshape((orders + 1) * n, orders + 1, n)
-    J = _row_derivatives_in_time(c, *at, orders)
+    J = _rows_in_time(c, *at)
     dJ = np.zeros((directions, *J.shape))
     if c.size:
         B = combinations(c)
@@ -283,13 +328,19 @@ def factorials(count: int) -> Array:
     return np.array([factorial(i) for i in range(count)], float)[:, None, None]
 
 
-def _row_derivatives_in_time(c: Constraints, q: Array, motion: Array, orders: int) -> Array:
-    """J of the combinations of rows and its time derivatives, (..., orders, k, nv)."""
+def _rows_in_time(c: Constraints, q: Array, motion: Array, threads: int | None = None) -> Array:
+    """J of the combinations of rows and its time derivatives, (..., r+1, k, nv).
+
+    With a number of threads, the constraints must allow the motion.
+    """
+    count = motion.shape[-2]
     if not c.size:
-        return np.zeros((*motion.shape[:-2], orders, 0, c.model.nv))
-    found = jacobian_coefficients(c, q, motion[..., :orders, :]) * factorials(orders + 1)
-    J: Array = combinations(c).T @ found[..., :orders, :, :]
-    return J
+        return np.zeros((*motion.shape[:-2], count - 1, 0, c.model.nv))
+    J = jacobian_coefficients(c, q, motion[..., : count - 1, :]) * factorials(count)
+    if threads is not None:
+        require_motion_series(c, q, motion, J, threads)
+    kept: Array = combinations(c).T @ J[..., : count - 1, :, :]
+    return kept
 
 
 class _System(NamedTuple):

@@ -50,6 +50,11 @@ class _Between:
         """The frames that it holds."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
+    @property
+    def label(self) -> str:
+        """What messages call it: its kind and its frames."""
+        return f"{type(self).__name__}({', '.join(map(repr, self.frame_names))})"
+
     def renamed(
         self,
         frame: Callable[[Any], str],
@@ -249,6 +254,11 @@ class Coupling:
     def joint_names(self) -> tuple[str, ...]:
         """The joints that it couples."""
         return tuple(joint for joint, _ in self.coefficients)
+
+    @property
+    def label(self) -> str:
+        """What messages call it: its kind and its joints."""
+        return f"Coupling({', '.join(map(repr, self.joint_names))})"
 
     def renamed(
         self,

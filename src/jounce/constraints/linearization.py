@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array, ArrayLike
+from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.derivatives import constrained_dynamics_derivatives, row_derivatives
 from jounce.derivatives import ForwardDynamicsDerivatives
@@ -40,6 +41,7 @@ def linearize_constrained(
 ) -> ConstrainedLinearization:
     """The matrices of `linearize` under constraints, and those in minimal coordinates."""
     model, (q, v, _, _) = c.model, state
+    require_state(c, q, v, threads=threads)
     d = acceleration_derivatives(c, state, passive, threads)
     A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
     Z = tangent_basis(c, q, v, threads)

@@ -10,10 +10,20 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import reals
-from jounce._types import Array, ArrayLike
+from jounce._core.out import deliver_all
+from jounce._types import Array, ArrayLike, Integers
+from jounce.constraints.checks import defined, rates_wanted
 from jounce.constraints.constraints import MOST_ORDERS, Constraints, constraints_on
 from jounce.constraints.derivatives import row_system
 from jounce.constraints.dynamics import times
+from jounce.constraints.results import (
+    SeriesGiven,
+    deliver_ranked,
+    orders_of,
+    rank_of,
+    ranked,
+    with_rank,
+)
 from jounce.constraints.rows_series import jacobian_coefficients
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -35,6 +45,7 @@ _series: Callable[..., Any] = _core.raw("constrained_series", "constrained_dynam
 _hybrid: Callable[..., Any] = _core.raw("constrained_series", "constrained_hybrid_dynamics_series")
 
 
+@ranked
 class ConstrainedDynamicsSeries(NamedTuple):
     """What `constrained_dynamics_series` gives.
 
@@ -51,6 +62,11 @@ class ConstrainedDynamicsSeries(NamedTuple):
     """(..., r+1, nv) accelerations and their time derivatives."""
     force: Array
     """(..., r+1, m) constraint forces and their time derivatives."""
+
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
 
 
 class ConstrainedHybridDynamicsSeries(NamedTuple):
@@ -83,6 +99,7 @@ def constrained_dynamics_series(
     constraints: Constraints,
     f_ext: ArrayLike | None = None,
     *,
+    out: tuple[Array, Array] | None = None,
     threads: int = 1,
 ) -> ConstrainedDynamicsSeries:
     """Accelerations and constraint forces with all time derivatives up to order r.
@@ -103,13 +120,15 @@ def constrained_dynamics_series(
         tau: (..., r+1, nv) generalized forces and their time derivatives.
         constraints: the constraints.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (a, force).
+        Named tuple (a, force), with the attribute ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or a constraint
+            that is not defined at q.
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
@@ -122,18 +141,39 @@ def constrained_dynamics_series(
         ((4, 12), (4, 6))
     """
     c = constraints_on(model, constraints)
+    if out is None:
+        *found, rank = _accelerations(c, (q, v, tau, f_ext), threads)
+        return with_rank(ConstrainedDynamicsSeries, found, rank)
+    orders = orders_of(tau)
+    arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
+    given = SeriesGiven("constrained_dynamics_series", model, threads, orders, **arrays)
+
+    def compute(*state: Any) -> tuple[Array, ...]:
+        return _accelerations(c, state, threads)
+
+    own = ((orders, model.nv), (orders, c.size))
+    return deliver_ranked(ConstrainedDynamicsSeries, compute, out, own, given)
+
+
+def _accelerations(
+    c: Constraints, state: tuple[Any, ...], threads: int
+) -> tuple[Array, Array, Array]:
+    """Accelerations, forces and rank."""
+    model, (q, v, tau, f_ext) = c.model, state
     if not c.size:
         a = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
-        return ConstrainedDynamicsSeries(a, np.zeros((*a.shape[:-1], 0)))
+        return a, np.zeros((*a.shape[:-1], 0)), np.zeros(a.shape[:-2])
     shape = reals("tau", tau).shape
     if len(shape) > 1 and shape[-1] == model.nv and 0 < shape[-2] <= MOST_ORDERS:
         nothing, none = np.zeros((shape[-2], model.nv)), np.zeros(model.nv, bool)
         w = c.wanted_accelerations(shape[-2])
-        state = (q, v, nothing, tau, w, c.table, none)
-        a, _, force, rank = _series(model, *state, f_ext, threads=threads)
+        given = (q, v, nothing, tau, w, c.table, none)
+        with defined(c, q):
+            a, _, force, rank = _series(model, *given, f_ext, threads=threads)
         if np.all(np.asarray(rank) == c._lasting_rows().shape[1]):
-            return ConstrainedDynamicsSeries(a, force)
-    return _dependent_series(c, q, v, tau, f_ext, threads)
+            return a, force, rank
+    slow = _dependent_series(c, q, v, tau, f_ext, threads)
+    return slow.a, slow.force, np.asarray(slow.rank, float)
 
 
 def _dependent_series(
@@ -155,7 +195,8 @@ def _dependent_series(
     for k in range(orders):
         wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
         solver.advance(forces[..., k, :], wrenches)
-    return ConstrainedDynamicsSeries(solver.motion[..., 1:, :], solver.force)
+    found = solver.motion[..., 1:, :].copy(), solver.force
+    return with_rank(ConstrainedDynamicsSeries, found, np.broadcast_to(solver.rank, lead).copy())
 
 
 def _require_no_stabilization(c: Constraints) -> None:
@@ -175,6 +216,7 @@ def constrained_hybrid_dynamics_series(
     constraints: Constraints,
     f_ext: ArrayLike | None = None,
     *,
+    out: tuple[Array, Array, Array] | None = None,
     threads: int = 1,
 ) -> ConstrainedHybridDynamicsSeries:
     """Hybrid dynamics under constraints, with all time derivatives up to order r.
@@ -193,14 +235,16 @@ def constrained_hybrid_dynamics_series(
         constraints: the constraints; the rates that are not prescribed must be able to fulfill
             them, with independent rows.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
         Named tuple (a, tau, force).
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or rows that
-            depend on each other for the rates that are not prescribed.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, a constraint
+            that is not defined at q, or rows that depend on each other for the rates that are not
+            prescribed.
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
@@ -216,6 +260,23 @@ def constrained_hybrid_dynamics_series(
         ((3, 12), (3, 3))
     """
     c = constraints_on(model, constraints)
+    if out is None:
+        return _hybrid_series(c, (q, v, a, tau, f_ext), prescribed, threads)
+    orders = orders_of(tau)
+    arrays = {"q": q, "v": v, "a": a, "tau": tau, "f_ext": f_ext}
+    given = SeriesGiven("constrained_hybrid_dynamics_series", model, threads, orders, **arrays)
+
+    def compute(*state: Any) -> ConstrainedHybridDynamicsSeries:
+        return _hybrid_series(c, state, prescribed, threads)
+
+    own = ((orders, model.nv), (orders, model.nv), (orders, c.size))
+    return deliver_all(compute, out, own, given)
+
+
+def _hybrid_series(
+    c: Constraints, given: tuple[Any, ...], prescribed: ArrayLike, threads: int
+) -> ConstrainedHybridDynamicsSeries:
+    model, (q, v, a, tau, f_ext) = c.model, given
     if not c.size:
         both = hybrid_dynamics_series(model, q, v, a, tau, prescribed, f_ext, threads=threads)
         return ConstrainedHybridDynamicsSeries(*both, np.zeros((*both[0].shape[:-1], 0)))
@@ -227,7 +288,8 @@ def constrained_hybrid_dynamics_series(
         )
     w = c.wanted_accelerations(shape[-2])
     state = (q, v, a, tau, w, c.table, prescribed)
-    *found, rank = _hybrid(model, *state, f_ext, threads=threads)
+    with defined(c, q):
+        *found, rank = _hybrid(model, *state, f_ext, threads=threads)
     if np.any(np.asarray(rank) < c.size):
         raise ArgumentError(
             f"of the {c.size} rows only {int(np.min(rank))} are independent for the rates that are "
@@ -249,8 +311,8 @@ class _Orders:
         self.motion[..., 0, :] = v
         self.force = np.zeros((*lead, orders, c.size))
         self.mu = np.zeros((*lead, orders, c.model.nv))
-        rank = np.asarray(_jump(c.model, q, np.zeros(c.size), c.table, threads=threads)[2])
-        self.system = row_system(c, q, rank, threads)
+        self.rank = np.asarray(_jump(c.model, q, np.zeros(c.size), c.table, threads=threads)[2])
+        self.system = row_system(c, q, self.rank, threads)
         self.back = np.linalg.pinv(self.system.J, rcond=1e-9) if self.system.dependent else None
 
     def advance(self, tau: Array, f_ext: Array | None) -> None:
@@ -260,8 +322,7 @@ class _Orders:
         needed = inverse_dynamics_series(c.model, self.q, motion, f_ext, threads=self.threads)
         scale = np.array([factorial(i) for i in range(k + 2)], float)[:, None, None]
         J = jacobian_coefficients(c, self.q, motion[..., : k + 1, :]) * scale
-        wanted = c.motion[k + 1] if len(c.motion) > k + 1 else np.zeros(c.size)
-        rows, push, known = wanted, tau - needed[..., k, :], np.zeros(c.size)
+        rows, push, known = rates_wanted(c, k + 1), tau - needed[..., k, :], np.zeros(c.size)
         for i in range(1, k + 2):
             rows = rows - comb(k + 1, i) * times(J[..., i, :, :], motion[..., k + 1 - i, :])
         for i in range(1, k + 1):

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Integers
+from jounce.constraints.checks import defined
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dependent_series import along_the_manifold
+from jounce.constraints.results import SeriesGiven, deliver_ranked, orders_of, rank_of, ranked
 from jounce.constraints.series import constrained_dynamics_series
 from jounce.derivatives import forward_dynamics_series_derivatives
 from jounce.model import Model
@@ -23,6 +25,7 @@ _jvp: Callable[..., Any] = _core.raw(
 )
 
 
+@ranked
 class ConstrainedDynamicsSeriesDerivatives(NamedTuple):
     """Derivatives of both results of `constrained_dynamics_series`.
 
@@ -48,6 +51,11 @@ class ConstrainedDynamicsSeriesDerivatives(NamedTuple):
     force_dtau: Array
     """(..., r+1, m, r+1, nv)."""
 
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent; it is no item of the tuple."""
+        return rank_of(self)
+
 
 def constrained_dynamics_series_derivatives(
     model: Model,
@@ -57,6 +65,7 @@ def constrained_dynamics_series_derivatives(
     constraints: Constraints,
     f_ext: ArrayLike | None = None,
     *,
+    out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> ConstrainedDynamicsSeriesDerivatives:
     """Derivatives of `constrained_dynamics_series` with respect to q, v and the derivatives of tau.
@@ -79,13 +88,16 @@ def constrained_dynamics_series_derivatives(
         constraints: the constraints; where rows depend on each other, without stabilization.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives, held
             constant.
+        out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau).
+        Named tuple (a_dq, a_dv, a_dtau, force_dq, force_dv, force_dtau), with the attribute
+        ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, or a bad quaternion.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or a constraint
+            that is not defined at q.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: order 0 is `constrained_dynamics_derivatives`, along the manifold;
@@ -101,10 +113,26 @@ def constrained_dynamics_series_derivatives(
         ((2, 18, 18), (2, 6, 2, 18))
     """
     c = constraints_on(model, constraints)
+    n, orders = model.nv, orders_of(tau)
+    arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
+    given = SeriesGiven("constrained_dynamics_series_derivatives", model, threads, orders, **arrays)
+
+    def compute(*state: Any) -> tuple[Array, ...]:
+        parts = _partials(c, state, threads)
+        rank = np.broadcast_to(c.rank(state[0], threads=threads), parts[0].shape[:-3])
+        return *parts, np.array(rank, float)
+
+    own = [(orders, rows, *by) for rows in (n, c.size) for by in ((n,), (n,), (orders, n))]
+    return deliver_ranked(ConstrainedDynamicsSeriesDerivatives, compute, out, tuple(own), given)
+
+
+def _partials(c: Constraints, state: tuple[Any, ...], threads: int) -> list[Array]:
+    """The fields of the result."""
+    model, (q, v, tau, f_ext) = c.model, state
     if not c.size:
         d = forward_dynamics_series_derivatives(model, q, v, tau, f_ext, threads=threads)
         none = d.dq[..., :0, :]
-        return ConstrainedDynamicsSeriesDerivatives(*d, none, none, d.dtau[..., :0, :, :])
+        return [*d, none, none, d.dtau[..., :0, :, :]]
     # the series of the free motion checks the arguments, and has the right shape
     *lead, orders, n = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads).shape
     d_a, d_force = _along_all(c, (q, v, tau, f_ext), orders, threads)
@@ -112,8 +140,8 @@ def constrained_dynamics_series_derivatives(
     parts = []
     for x, rows in ((d_a, n), (d_force, c.size)):
         for part, shape in zip(np.split(x, [n, 2 * n], -1), shapes, strict=True):
-            parts.append(part.reshape(*lead, orders, rows, *shape[1:]))
-    return ConstrainedDynamicsSeriesDerivatives(*parts)
+            parts.append(np.ascontiguousarray(part).reshape(*lead, orders, rows, *shape[1:]))
+    return parts
 
 
 def _along_all(
@@ -126,18 +154,19 @@ def _along_all(
         name: None if x is None else np.expand_dims(np.asarray(x, float), -1 - axes)
         for name, x, axes in zip(("q", "v", "tau", "f_ext"), state, (1, 1, 2, 3), strict=True)
     }
-    found = _jvp(
-        c.model,
-        **rows,
-        a=np.zeros((orders, n)),
-        accelerations=c.wanted_accelerations(orders),
-        table=c.table,
-        prescribed=np.zeros(n, bool),
-        d_q=directions[:, :n],
-        d_v=directions[:, n : 2 * n],
-        d_tau=directions[:, 2 * n :].reshape(-1, orders, n),
-        threads=threads,
-    )
+    with defined(c, state[0]):
+        found = _jvp(
+            c.model,
+            **rows,
+            a=np.zeros((orders, n)),
+            accelerations=c.wanted_accelerations(orders),
+            table=c.table,
+            prescribed=np.zeros(n, bool),
+            d_q=directions[:, :n],
+            d_v=directions[:, n : 2 * n],
+            d_tau=directions[:, 2 * n :].reshape(-1, orders, n),
+            threads=threads,
+        )
     rank, (d_a, _, d_force, _) = found[3], found[4:]
     if np.any(np.asarray(rank) != kept.shape[1]):
         return _along_the_manifold(c, state, orders, threads)

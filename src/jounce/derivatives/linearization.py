@@ -144,8 +144,9 @@ def linearize(
         actuation: (nv, inputs) constant map from inputs to generalized forces, instead of
             `actuated`; B then has a column for each of its columns.
         passive: whether springs, damping and friction of the joints act beside tau.
-        constraints: `jounce.Constraints`, if there are some. The state must fulfill them, and the
-            result has A_min, B_min and Z as well: the linearization on the manifold they leave.
+        constraints: `jounce.Constraints`, if there are some. The state must fulfill them within
+            their ``tolerance``, and the result has A_min, B_min and Z as well: the linearization on
+            the manifold they leave.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -154,7 +155,7 @@ def linearize(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, both `actuated`
-            and `actuation`, or `out` together with constraints.
+            and `actuation`, `out` together with constraints, or a state that violates these.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: for 1-DoF joints A is [[0, 1], [da/dq, da/dv]].

@@ -12,6 +12,7 @@ from jounce._core import core_info
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_dynamics
+from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import constraints_on
 from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
@@ -223,7 +224,8 @@ def linearize_step(
         passive: whether springs, damping and friction of the joints act beside tau, changing with
             the state during the step.
         constraints: a `jounce.Constraints` whose forces act as well. The step holds accelerations:
-            it leaves the manifold by as much as the method errs.
+            it leaves the manifold by as much as the method errs. The state must fulfill them within
+            their ``tolerance``.
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
         order: of "taylor".
@@ -240,8 +242,8 @@ def linearize_step(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; weights with a spring in a spherical or free joint; out with constraints;
-            weights or passive forces with "taylor".
+            method; a state that violates the constraints; weights with a spring in a spherical or
+            free joint; out with constraints; weights or passive forces with "taylor".
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
@@ -312,6 +314,7 @@ def _constrained(
 ) -> ConstrainedStep | ConstrainedSecondOrderStep:
     """A step under constraints."""
     lead, states = _flat_states(c.model, state, step[..., None], passive, threads, c)
+    require_state(c, state[0], state[1], threads=threads)
     if weights is not None:
         weights = _broadcast_weights(weights, lead)
         if passive:

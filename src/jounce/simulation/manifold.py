@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
-from jounce._types import Array, ArrayLike, Integers
+from jounce._types import Array, Integers
 from jounce.constraints import Constraints, Coupling, Rolling, constrained_dynamics_series
+from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import constraints_on
 from jounce.constraints.dynamics import projected
 from jounce.errors import ArgumentError, DivergenceError
@@ -29,9 +30,6 @@ __all__ = ["Manifold", "manifold_of"]
 
 _forward: Callable[..., Any] = _core.raw("constrained_forward", "simulate")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate")
-
-ALLOWED = 1e-6
-"""How far a start may be from the constraints: rad, m, and their rates relative to 1 + |v|."""
 
 TOLERANCE = 1e-12
 """Of projections; they go on as long as a Newton step helps."""
@@ -80,7 +78,8 @@ class Manifold:
 
     def _forward(self, t: Array, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
         c = self.constraints
-        a, force = _forward(self.model, q, v, tau, self.rates(t, 1), c.table, threads=self.threads)
+        state = (q, v, tau, self.rates(t, 1), c.table)
+        a, force, _ = _forward(self.model, *state, threads=self.threads)
         return a, force
 
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
@@ -111,7 +110,7 @@ class Manifold:
             x if x.motion is None else replace(x, motion=[r[c.rows(k)] for r in rows])
             for k, x in enumerate(c.items)
         ]
-        return Constraints(self.model, items, stabilization=c.stabilization)
+        return c._changed(items)
 
     def onto(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """Bring states at times (n,) back to the manifold.
@@ -167,24 +166,8 @@ def manifold_of(
         return None
     q, v = state
     manifold = Manifold(c, q, start, project, threads)
-    if not len(q):
-        return manifold
-    far = np.abs(np.where(c.holonomic, c.residual(q, threads=threads), 0.0)).max(-1)
-    rates = c.velocity(q, v, threads=threads) - manifold.rates(np.full(len(q), start))
-    fast = np.abs(rates).max(-1) / (1 + np.abs(v).max(-1, initial=0.0))
-    _require("q0", far, "rad or m", "jounce.project")
-    _require("v0", fast, "rad/s or m/s of 1 + |v0|", "jounce.project_velocity, or jounce.impulse,")
+    require_state(c, q, v, ("q0", "v0"), threads)
     return manifold
-
-
-def _require(name: str, violation: ArrayLike, unit: str, remedy: str) -> None:
-    worst = int(np.argmax(violation))
-    size = float(np.asarray(violation)[worst])
-    if not size <= ALLOWED:
-        raise ArgumentError(
-            f"{name} of state {worst} violates the constraints by {size:.3g} {unit}, at most "
-            f"{ALLOWED:g} is allowed: {remedy} gives what they allow"
-        )
 
 
 def _held_at(c: Constraints, q: Array) -> Constraints:
@@ -194,4 +177,4 @@ def _held_at(c: Constraints, q: Array) -> Constraints:
         missing = {Coupling: "offset", Rolling: "point"}.get(type(item), "target")
         nothing: dict[str, Any] = {missing: None}
         items.append(item if item.motion is None else replace(item, **nothing))
-    return Constraints(c.model, items, stabilization=c.stabilization)
+    return c._changed(items)

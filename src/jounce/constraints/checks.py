@@ -1,0 +1,127 @@
+"""Which states and motions constraints allow, and where constraints are not defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jounce._core.arrays import reals
+from jounce._types import Array, ArrayLike
+from jounce.constraints.targets import require_defined
+from jounce.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from jounce.constraints.constraints import Constraints
+
+__all__ = ["defined", "rates_wanted", "require_motion", "require_motion_series", "require_state"]
+
+_ROUNDING = 64 * np.finfo(float).eps
+
+
+@contextmanager
+def defined(c: Constraints, q: ArrayLike) -> Iterator[None]:
+    """Where numbers overflow inside, name the constraint that has no direction at q, if one is."""
+    try:
+        yield
+    except ArgumentError as error:
+        explain(c, q, error)
+        raise
+
+
+def explain(c: Constraints, q: ArrayLike, error: ArgumentError) -> None:
+    """Raise what made a result overflow, if that is a constraint without direction."""
+    if "not finite" in str(error):
+        for item in c.items:
+            require_defined(c.model, item, reals("q", q, (c.model.nq,)))
+
+
+def rates_wanted(c: Constraints, derivative: int = 0) -> Array:
+    """The rates w that rows shall have, or a time derivative of them, (m,)."""
+    return c.motion[derivative] if len(c.motion) > derivative else np.zeros(c.size)
+
+
+def require_state(
+    c: Constraints,
+    q: ArrayLike,
+    v: ArrayLike,
+    names: tuple[str, str] = ("q", "v"),
+    threads: int = 1,
+) -> None:
+    """Refuse states that violate the constraints by more than their tolerance.
+
+    Raises:
+        ArgumentError: the worst state, the constraint and by how much it is violated are told.
+    """
+    if not c.size or c.tolerance == np.inf:
+        return
+    far = np.where(c.holonomic, c.residual(q, threads=threads), 0.0)
+    least = _ROUNDING * np.abs(q).max(initial=0.0) / c.tolerance
+    _require(c, names[0], far, 1.0 + least, ("rad or m", "", "jounce.project gives what it allows"))
+    rates = c.velocity(q, v, threads=threads) - rates_wanted(c)
+    remedy = "jounce.project_velocity, or jounce.impulse, gives what it allows"
+    told = ("rad/s or m/s", f" (1 + |{names[1]}|)", remedy)
+    _require(c, names[1], rates, 1.0 + _largest(v), told)
+
+
+def require_motion(
+    c: Constraints, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: int = 1
+) -> None:
+    """Refuse accelerations, too, that the constraints do not allow."""
+    if not c.size or c.tolerance == np.inf:
+        return
+    require_state(c, q, v, threads=threads)
+    wrong = c.acceleration(q, v, a, threads=threads) - rates_wanted(c, 1)
+    remedy = "jounce.constrained_dynamics gives accelerations that it allows"
+    told = ("rad/s^2 or m/s^2", " (1 + |a| + |v|^2)", remedy)
+    _require(c, "a", wrong, 1.0 + _largest(a) + _largest(v) ** 2, told)
+
+
+def require_motion_series(c: Constraints, q: Array, motion: Array, J: Array, threads: int) -> None:
+    """Refuse motions (..., K, nv) of which a derivative violates the constraints.
+
+    Args:
+        c: the constraints.
+        q: (..., nq) coordinates.
+        motion: (..., K, nv) rates and their time derivatives.
+        J: (..., K, m, nv) rows and their time derivatives along the motion.
+        threads: number of threads for a batch.
+    """
+    if not c.size or c.tolerance == np.inf:
+        return
+    require_state(c, q, motion[..., 0, :], ("q", "motion[..., 0, :]"), threads)
+    for k in range(1, motion.shape[-2]):
+        wrong, size = -rates_wanted(c, k), np.ones(c.size)
+        for i in range(k + 1):
+            rows, rate = comb(k, i) * J[..., i, :, :], motion[..., k - i, :, None]
+            wrong = wrong + (rows @ rate)[..., 0]
+            size = size + (np.abs(rows) @ np.abs(rate))[..., 0]
+        told = (f"rad/s^{k + 1} or m/s^{k + 1}", " of the terms of the row", "plan another motion")
+        _require(c, f"motion[..., {k}, :]", wrong, size, told)
+
+
+def _largest(x: ArrayLike) -> Array:
+    """Largest entry of each state, with an axis for rows."""
+    largest: Array = np.abs(np.asarray(x, float)).max(-1, initial=0.0, keepdims=True)
+    return largest
+
+
+def _require(
+    c: Constraints, name: str, wrong: Array, scale: ArrayLike, told: tuple[str, str, str]
+) -> None:
+    """Refuse rows that are too far from zero; scale says what is 1 for each."""
+    relative = np.abs(wrong) / scale
+    if not relative.size or relative.max() <= c.tolerance:
+        return
+    *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    item = c._item_of_row(int(row))
+    unit, of, remedy = told
+    at = f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
+    raise ArgumentError(
+        f"{name} violates {item.label}{at} by {np.abs(wrong)[(*state, row)]:.3g} {unit}, and at "
+        f"most {c.tolerance:g}{of} is allowed: {remedy}, and jounce.Constraints(..., tolerance=) "
+        "allows more"
+    )
