@@ -19,7 +19,8 @@ import jounce as jc
 from jounce.model.model import node_of
 
 NAMES = ["rx", "ry", "rz", "x", "y", "z"]
-TINY = Decimal(10) ** -40
+TINY = Decimal(10) ** -25
+"""Pivots of rows that depend on each other: squares of what doubles lack, as of rotations."""
 
 
 def vee(x):
@@ -52,6 +53,18 @@ def inverse_root(x):
 
     y = Series(rule)
     return y
+
+
+def contact(item, R, normal):
+    """From the center of a wheel or ball to where it touches the plane."""
+    down = constant(-normal)
+    if item.axis is not None:  # in the plane of the wheel
+        axis = exact(np.array(item.axis))
+        s = mapped(lambda x: x @ axis, R)
+        down = product(mapped(lambda x: x @ normal, s), s, lambda a, b: a * b) + down
+    length = inverse_root(product(down, down, np.dot))
+    radius = Decimal(float(item.radius))
+    return product(length, down, lambda a, b: radius * a * b)
 
 
 class Frames:
@@ -125,12 +138,11 @@ class Frames:
             square = product(rod, rod, np.dot)
             return product(product(rod, dp, np.dot), inverse_root(square), lambda a, b: a * b)
         if isinstance(item, jc.Rolling):
-            assert item.axis is None
             axes = exact(plane_axes(np.array(item.normal)))
             R, dR = (x.part(slice(0, 3), slice(0, 3)) for x in (X, dX))
-            down = axes @ exact(np.array([0, 0, -item.radius]))
             spin = mapped(lambda x: np.array([x[2, 1], x[0, 2], x[1, 0]]), dR @ R.T)
-            return mapped(lambda x: axes.T @ x, dp + mapped(lambda w: cross(w, down), spin))
+            moved = dp + product(spin, contact(item, R, axes[:, 2]), cross)
+            return mapped(lambda x: axes.T @ x, moved)
         kept = [k for k, name in enumerate(NAMES) if name not in item.free]
         return mapped(lambda x: vee(x)[kept], inverse_pose(X) @ dX)
 

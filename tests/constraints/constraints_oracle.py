@@ -108,7 +108,20 @@ def dynamics(model, items, q, v, tau, f_ext=None, bias=bias, w=0.0):
     M, J = oracle.mass_matrix_of(t), jacobian(model, items, q)
     free = tau - oracle.inverse_dynamics_of(t, v, np.zeros(model.nv), f_ext)
     rows = w - bias(model, items, q, v)
-    m, nv = J.shape[-2], model.nv
+    return solved(M, J, free, rows)
+
+
+def jump(model, items, q, v, e):
+    """Rates after an impulse, and the impulse."""
+    t = oracle.tree(model, np.ascontiguousarray(q))
+    M, J = oracle.mass_matrix_of(t), jacobian(model, items, q)
+    dv, push = solved(M, J, 0 * v, -(1 + e) * oracle.times(J, v))
+    return v + dv, push
+
+
+def solved(M, J, free, rows):
+    """X and f of M x - J^T f = free, J x = rows."""
+    m, nv = J.shape[-2:]
     lead = np.broadcast_shapes(free.shape[:-1], rows.shape[:-1], M.shape[:-2])
     K = np.zeros((*lead, nv + m, nv + m), np.result_type(M, J))
     K[..., :nv, :nv] = M

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from constraints_cases import close
@@ -55,29 +57,43 @@ def test_active_equalities_are_constraints_of_the_model(model):
     assert jc.load_mjcf("<mujoco><worldbody/></mujoco>").constraints == ()
 
 
-def test_constrained_motion_is_that_of_hard_equalities_in_mujoco(model):
-    theirs = mujoco.MjModel.from_xml_string(FOUR_BAR.replace("EXTRA", HARD))
+def softened(model, d, q, v, tau):
+    """MuJoCo's accelerations and generalized forces of equalities of impedance d."""
+    soft = f'solref="0.002 1" solimp="{d} {d} 0.001 0.5 1"'
+    theirs = mujoco.MjModel.from_xml_string(FOUR_BAR.replace("EXTRA", soft))
     theirs.opt.tolerance, theirs.opt.iterations = 1e-15, 500
-    there = jc.interop.mujoco.Converter(model, theirs)
-    data, rng = mujoco.MjData(theirs), np.random.default_rng(0)
-    c, u = jc.Constraints(model), rng.standard_normal(model.nv)
-    q = jc.project(model, jc.integrate(model, there.from_q(theirs.qpos0), 0.2 * u), c)
-    v = jc.project_velocity(model, q, u, c)
-    tau = rng.standard_normal(model.nv)
+    there, data = jc.interop.mujoco.Converter(model, theirs), mujoco.MjData(theirs)
     data.qpos[:], data.qvel[:] = there.to_q(q), there.to_v(q, v)
     data.qfrc_applied[:] = there.to_tau(q, tau)
     mujoco.mj_forward(theirs, data)
     assert np.abs(data.efc_pos).max() < 1e-12
     assert np.abs(data.efc_vel).max() < 1e-12
-    a = jc.constrained_dynamics(model, q, v, tau, c).a
-    soft = there.from_a(there.to_q(q), there.to_v(q, v), np.array(data.qacc))
-    close(a, soft, 2)
-    # what is left is the softness of their rows: with it taken away the motion is the same
-    J = c.jacobian(q)
-    G = jc.inverse_mass_matrix(model, q) @ J.T
-    inverse = np.linalg.pinv(J @ G, rcond=1e-10, hermitian=True)  # the mechanism is plane
-    hard = soft - G @ inverse @ c.acceleration(q, v, soft)
-    close(hard, a, 8)
+    a = there.from_a(data.qpos, data.qvel, np.array(data.qacc))
+    return np.array([a, there.from_tau(data.qpos, np.array(data.qfrc_constraint))])
+
+
+def test_constrained_motion_is_that_of_hard_equalities_in_mujoco(model):
+    """Their rows give way by (1 - d)/d of their inertia, and d ends at 0.9999.
+
+    MuJoCo asks for J a = 0 of joints' polynomials, without J' v: so do we here, by a motion.
+    """
+    rng = np.random.default_rng(0)
+    c, u = jc.Constraints(model), rng.standard_normal(model.nv)
+    q = jc.project(model, jc.integrate(model, jc.neutral(model), 0.2 * u), c)
+    v = jc.project_velocity(model, q, u, c)
+    tau = rng.standard_normal(model.nv)
+    point, gear, weld = c.items
+    bent = replace(gear, motion=[0.0, c.bias(q, v)[c.rows(1)][0]])
+    found = jc.constrained_dynamics(model, q, v, tau, jc.Constraints(model, [point, bent, weld]))
+    mine = np.array([found.a, found.force @ c.jacobian(q)])
+    hardest, softer, soft = (softened(model, d, q, v, tau) for d in (0.9999, 0.9998, 0.9996))
+    close(hardest, mine, 2)
+    # to the limit of no softness, by Richardson: errors of first and second order are taken away
+    s = np.array([(1 - d) / d for d in (0.9999, 0.9998, 0.9996)])
+    weights = [np.prod([x / (x - s[k]) for x in np.delete(s, k)]) for k in range(3)]
+    limit = weights[0] * hardest + weights[1] * softer + weights[2] * soft
+    for got, expected in zip(limit, mine, strict=True):
+        close(got, expected, 5)
 
 
 def test_residuals_of_points_and_couplings_are_those_of_mujoco(model):
