@@ -105,8 +105,7 @@ def test_residuals_of_points_and_couplings_are_those_of_mujoco(model):
     close(jc.Constraints(model).residual(q)[:4], np.array(data.efc_pos)[:4], 13)
 
 
-def test_a_mimic_joint_is_a_coupling():
-    text = """<robot name="r"><link name="a"/>
+MIMIC = """<robot name="r"><link name="a"/>
     <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
       iyz="0"/></inertial></link>
     <link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
@@ -114,12 +113,26 @@ def test_a_mimic_joint_is_a_coupling():
     <joint name="lead" type="continuous"><parent link="a"/><child link="b"/></joint>
     <joint name="follow" type="continuous"><parent link="b"/><child link="c"/>
       <mimic joint="lead" multiplier="-2" offset="0.3"/></joint></robot>"""
-    model = jc.load_urdf(text)
+
+
+def test_a_mimic_joint_is_a_coupling():
+    model = jc.load_urdf(MIMIC)
     c = jc.Constraints(model)
     assert c.size == 1
     close(c.residual([0.5, -2 * 0.5 + 0.3]), 0.0, 15, 1.0)
     found = jc.constrained_dynamics(model, [0.5, -0.7], [1.0, -2.0], [1.0, 0.0], c)
     close(found.a[1], -2 * found.a[0], 14)
+
+
+def test_constraints_of_coupled_joints_are_those_of_the_expanded_model():
+    model = jc.load_urdf(MIMIC, mimic="coupled")
+    assert model.constraints == ()
+    with pytest.raises(jc.errors.ModelError, match=r"coupled joints: model.expanded has"):
+        jc.Constraints(model, [jc.Point("c")])
+    whole, u = model.expanded, np.array([0.7])
+    c = jc.Constraints(whole)
+    a = jc.constrained_dynamics(whole, [0.5, -0.7], [1.0, -2.0], [0.7, 0.0], c).a
+    close(a[:1], jc.forward_dynamics(model, [0.5], [1.0], u), 13)
 
 
 TURNS = """<mujoco><worldbody>

@@ -15,7 +15,7 @@ from jounce.constraints.checks import defined
 from jounce.constraints.kinds import AnyConstraint
 from jounce.constraints.table import NUMBERS, records_of, row_count
 from jounce.constraints.targets import require_defined, targeted_at
-from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.kinematics import random_configuration
 from jounce.model import Model
 from jounce.model._checks import numbers
@@ -76,6 +76,7 @@ class Constraints:
     Raises:
         ArgumentError: two frames of the same body, a joint of more than one degree of freedom in
             a coupling, or bad numbers.
+        ModelError: constraints of a model with coupled joints.
         UnknownNameError: an unknown frame or joint.
 
     Examples:
@@ -111,6 +112,11 @@ class Constraints:
     ) -> None:
         require_model(model)
         items = _checked(model.constraints if constraints is None else constraints)
+        if items and model.expanded is not model:
+            raise ModelError(
+                "constraints are not there for a model with coupled joints: model.expanded has the "
+                "couplings in its own model.constraints, which may be passed with others"
+            )
         starts = np.cumsum([0, *map(row_count, items)])
         records = [records_of(model, x, int(row)) for x, row in zip(items, starts, strict=False)]
         size = int(starts[-1])

@@ -113,6 +113,7 @@ class CoupledModel(Model):
         own = self.independent_coordinates
         poses = {name: q[own] for name, q in expanded.poses.items()}
         self._set("poses", checked_poses(poses, self.independent.nodes))
+        self._set("constraints", ())  # those of the expanded model speak of its joints
 
     @property
     def nq(self) -> int:  # type: ignore[override]
