@@ -154,3 +154,22 @@ def test_gains_are_kept_and_checked():
     turning = jc.Constraints(model, points, stabilization=(1.0, 1.0))
     with pytest.raises(jc.errors.ArgumentError, match="not unique"):
         jc.constrained_dynamics_series(model, q, v, tau, turning)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("projection", [True, False])
+def test_motions_are_those_of_rollouts(projection, count):
+    """A rod without a target holds its length of the start, gears move by a series of time."""
+    arm = jc.models.chain(3)
+    gears = jc.Coupling({"joint0": 1.0, "joint1": 0.5}, offset=None, motion=[0.1, 1.0, 2.0])
+    items = [gears, jc.Distance("body2", anchor=(1, 1, 1))]
+    c = jc.Constraints(arm, items).stabilized(ALPHA, BETA)
+    q = np.array([[0.1, 0.2, 0.3], [0.3, 0.1, -0.4]])[:count]
+    v, times = jc.project_velocity(arm, q, np.zeros(3), c), np.linspace(0.0, 0.2, 11)
+    held = {"constraints": c, "projection": projection}
+    rolled = jc.rollout(arm, q, v, np.zeros((10, 3)), 0.02, method="dop853", **held).q
+    close(jc.simulate(arm, q, v, times, None, "dop853", dt=0.02, **held).q, rolled, 12)
+    fine = {"rtol": 1e-12, "atol": 1e-12, **held}
+    exact = jc.simulate(arm, q, v, times, None, "taylor", **fine).q
+    close(rolled, exact, 9)
+    close(jc.simulate(arm, q, v, times, **fine).q, exact, 10)

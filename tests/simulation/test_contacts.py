@@ -136,3 +136,46 @@ def test_bad_contacts_are_named(mistake):
 def test_a_normal_must_have_a_direction():
     with pytest.raises(jc.ArgumentError, match="normal must not be zero"):
         jc.Contact("foot", normal=(0, 0, 0))
+
+
+@pytest.mark.parametrize("method", ["dop853", "rkmk4", "taylor"])
+def test_constraints_that_move_go_on_through_impacts(method):
+    """A cart is driven by a series of time, beside a hopper that lands and leaves."""
+    builder = jc.ModelBuilder(hopper()).add_body("cart", joint="prismatic", axis=(1, 0, 0), mass=2)
+    model = builder.build()
+    (joint,) = (x for x in model.joint_names if "cart" in x)
+    drive = jc.Constraints(
+        model, [jc.Coupling({joint: 1.0}, offset=None, motion=[0.0, 1.0, 2.0])]
+    ).stabilized(3.0)
+
+    def forces(t, q, v):
+        both = spring_series(t, q[:2], v[:2]) if method == "taylor" else [spring(t, q[:2], v[:2])]
+        rows = np.array([[*row, 0.0] for row in both])
+        return rows if method == "taylor" else rows[0]
+
+    got = jc.simulate(
+        model,
+        [0.5, REST, 0.0],
+        np.zeros(3),
+        TIMES,
+        forces,
+        method,
+        constraints=drive,
+        contacts=[jc.Contact("foot")],
+        **OPTIONS[method],
+    )
+    assert [event.name for event in got.events] == ["touch-down of foot", "lift-off of foot"]
+    np.testing.assert_allclose(got.q[:, 2], TIMES**2 / 2 + TIMES**3 / 3, atol=1e-8)
+    seen = jc.simulate(
+        model,
+        [0.5, REST, 0.0],
+        np.zeros(3),
+        TIMES[:9],
+        forces,
+        method,
+        constraints=drive,
+        events=jc.Event(lambda t, q, v: q[2] - 0.01, False, name="cart passes"),
+        **OPTIONS[method],
+    )
+    (passing,) = seen.events
+    assert abs(passing.t**2 / 2 + passing.t**3 / 3 - 0.01) < 1e-8

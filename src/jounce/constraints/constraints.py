@@ -357,10 +357,11 @@ class Constraints:
             V' - w' + 2 alpha (V - w) + beta^2 e = 0
 
         so that an error vanishes like that of a damped spring. Rows without a target, or that hold
-        no position, have e = 0. The residual is that of `residual`, but for turns of welds and
-        loops: there it is the axis times the sine of the angle, which agrees with the angle near
-        the target, and whose derivatives the series know. A constant target whose pose moves by
-        de changes the accelerations that the rows shall have by ``-beta**2 * de``.
+        no position, have e = 0; `simulate` and `rollout` take targets from the start. The residual
+        is that of `residual`, but for turns of welds and loops: there it is the axis times the sine
+        of the angle, which agrees with the angle near the target, and whose derivatives the series
+        know. A constant target whose pose moves by de changes the accelerations that the rows shall
+        have by ``-beta**2 * de``.
 
         Args:
             alpha: 1/s, not negative.

@@ -21,6 +21,7 @@ from jounce.kinematics import body_pose
 from jounce.model import Model
 from jounce.model._checks import numbers
 from jounce.simulation.events import Event
+from jounce.simulation.manifold import later
 
 __all__ = ["Contact", "Modes", "checked_contacts"]
 
@@ -99,21 +100,21 @@ class Modes:
     """Which contacts of one state hold, and the events that change it.
 
     Args:
-        model: the robot.
         contacts: all that there are.
-        base: constraints that always hold, or None.
+        base: constraints that always hold, with targets, maybe none.
+        start: when their motion starts.
         forces: of (t, q, v), generalized forces.
     """
 
     def __init__(
         self,
-        model: Model,
         contacts: list[Contact],
-        base: Constraints | None,
+        base: Constraints,
+        start: float,
         forces: Callable[[float, Array, Array], Array],
     ) -> None:
-        self.model, self.contacts, self.forces = model, contacts, forces
-        self.base = () if base is None else base.items
+        self.model, self.contacts, self.forces = base.model, contacts, forces
+        self.base, self.start = base, start
         self.held: dict[int, Point] = {}
         self.leaving: set[int] = set()  # released, and not yet above the plane
         self.constraints = self._set_of(self.held)
@@ -157,7 +158,7 @@ class Modes:
         return found
 
     def _set_of(self, held: dict[int, Point]) -> Constraints:
-        return Constraints(self.model, [*self.base, *held.values()])
+        return self.base._changed([*self.base.items, *held.values()])
 
     def _at(self, k: int, q: Array) -> Point:
         frame = self.contacts[k].frame
@@ -182,8 +183,8 @@ class Modes:
         return self._normal_forces(t, q, v)[k] if k in self.held else 1.0
 
     def _normal_forces(self, t: float, q: Array, v: Array) -> dict[int, float]:
-        tau = self.forces(t, q, v)
-        force = constrained_dynamics(self.model, q, v, tau, self.constraints).force
+        tau, acting = self.forces(t, q, v), later(self.constraints, t - self.start)
+        force = constrained_dynamics(self.model, q, v, tau, acting).force
         return self._normals(self.held, force)
 
     def _normals(self, held: dict[int, Point], force: Array) -> dict[int, float]:
@@ -195,7 +196,7 @@ class Modes:
     def _land(self, k: int, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         held = {**self.held, k: self._at(k, q)}
         while True:
-            after, push = impulse(self.model, q, v, self._set_of(held))
+            after, push = impulse(self.model, q, v, later(self._set_of(held), t - self.start))
             pulls = {i: x for i, x in self._normals(held, push).items() if x < 0 and i != k}
             if not pulls:
                 break

@@ -8,12 +8,12 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
-from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import forward_dynamics
 from jounce.model import Model
 from jounce.simulation.arguments import force_rows
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.events import Event, EventRecord, Follow, Passed, through_events
+from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.progress import Report
 from jounce.simulation.task import Task
@@ -116,8 +116,8 @@ def _modes(
         return tau
 
     base = sought.constraints
-    held = None if base is None else constraints_on(model, base).at(state[0])
-    modes = Modes(model, sought.contacts, held, forces)
+    held = Constraints(model, []) if base is None else held_at(base, state[0])
+    modes = Modes(sought.contacts, held, float(t[0]), forces)
     modes.begin(float(t[0]), *state)
     return modes, [*sought.events, *modes.events()]
 
@@ -131,13 +131,16 @@ def _follower(
     q0: Array,
     report: Report,
 ) -> Follow:
-    held = None if constraints is None else constraints.at(q0)
+    held = None if constraints is None else held_at(constraints, q0)
 
     def follow(grid: Array, q: Array, v: Array) -> tuple[Array, Array]:
         own = control
         if control is not None and not callable(control):
             own = _refined(t, control, grid)
-        motion = run((q, v), grid, own, held if modes is None else modes.constraints)
+        acting = held if modes is None else modes.constraints
+        if acting is not None:
+            acting = later(acting, float(grid[0] - t[0]))
+        motion = run((q, v), grid, own, acting)
         report(float(grid[0]))
         return motion.q, motion.v
 

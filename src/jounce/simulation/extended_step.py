@@ -50,7 +50,9 @@ def held_step(
         allowed: relative and absolute tolerance.
         f_ext: (n, p, n_bodies, 6) body-fixed wrenches and their derivatives.
     """
-    c, orders = manifold.constraints, tau.shape[1]
+    if len(manifold.acting) > 1:
+        return _one_by_one(manifold, t, at, tau, most, allowed, f_ext)
+    c, orders = manifold.acting[0], tau.shape[1]
     alpha = c.stabilization[0]
     rates = [manifold.rates(t, k) for k in range(orders + 1)]
     wanted = [rates[k + 1] + 2.0 * alpha * rates[k] for k in range(orders)]
@@ -64,3 +66,25 @@ def held_step(
     path = path_of(c.model, at, manifold.series(t, at.q, v, tau, f_ext))
     path = path._replace(h=np.minimum(longest_steps(path, at, allowed), most))
     return HeldStep(path, taken(path, at, path.h))
+
+
+def _one_by_one(
+    manifold: Manifold,
+    t: Array,
+    at: Kept,
+    tau: Array,
+    most: Array,
+    allowed: tuple[float, float],
+    f_ext: Array | None,
+) -> HeldStep:
+    """The same of states each of which has constraints of its own."""
+    steps = []
+    for k in range(len(t)):
+        one = slice(k, k + 1)
+        state = t[one], Kept(*(x[one] for x in at)), tau[one], most[one]
+        wrenches = None if f_ext is None else f_ext[one]
+        steps.append(held_step(manifold.some(np.array([k])), *state, allowed, wrenches))
+    model, paths, ends = manifold.model, [x.path for x in steps], [x.end for x in steps]
+    joined = [np.concatenate(x) for x in zip(*(path[1:] for path in paths), strict=True)]
+    end = Kept(*(np.concatenate(x) for x in zip(*ends, strict=True)))
+    return HeldStep(Polynomials(model, *joined), end)

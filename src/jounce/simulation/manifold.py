@@ -26,7 +26,7 @@ from jounce.constraints.dynamics import projected
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 
-__all__ = ["Manifold", "manifold_of"]
+__all__ = ["Manifold", "held_at", "later", "manifold_of"]
 
 _forward: Callable[..., Any] = _core.raw("constrained_forward", "simulate")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate")
@@ -58,7 +58,12 @@ class Manifold:
         self.model = constraints.model
         shared = not (constraints.holonomic & ~constraints.targeted).any()
         some = q[:1] if shared else q
-        self.held = [_held_at(constraints, x) for x in some]
+        self.held = [held_at(constraints, x) for x in some]
+
+    @property
+    def acting(self) -> list[Constraints]:
+        """What sets accelerations: one for all states, or one for each with the errors it feels."""
+        return self.held if self.constraints.stabilization[1] else [self.constraints]
 
     def rates(self, t: Array, derivative: int = 0) -> Array:
         """Equation (1) or a derivative of it at times (n,), (n, m)."""
@@ -77,20 +82,25 @@ class Manifold:
         return self._forward(t, q, v, tau)[1]
 
     def _forward(self, t: Array, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
-        c = self.constraints
-        state = (q, v, tau, self.rates(t, 1), c.table)
-        a, force, _ = _forward(self.model, *state, threads=self.threads)
-        return a, force
+        wanted = self.rates(t, 1) + 2.0 * self.constraints.stabilization[0] * self.rates(t)
+        state = (q, v, tau, wanted)
+        if len(self.acting) == 1:
+            a, force, _ = _forward(self.model, *state, self.acting[0].table, threads=self.threads)
+            return a, force
+        each = zip(*state, (c.table for c in self.acting), strict=True)
+        found = [_forward(self.model, *x) for x in each]
+        return np.array([x[0] for x in found]), np.array([x[1] for x in found])
 
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
         """(n, p + 1, nv) the rates and their time derivatives, under forces (n, p, nv)."""
         options: dict[str, Any] = {"threads": self.threads}
-        if len(self.constraints.motion):
+        if len(self.constraints.motion) or len(self.acting) > 1:
+            sets = self.acting * (len(t) if len(self.acting) == 1 else 1)
             each = [
                 constrained_dynamics_series(
                     self.model,
                     *x,
-                    self._at(float(t[k])),
+                    later(sets[k], float(t[k]) - self.start),
                     None if f_ext is None else f_ext[k],
                     **options,
                 ).a
@@ -98,19 +108,9 @@ class Manifold:
             ]
             a = np.array(each).reshape(tau.shape)
         else:
-            given = self.model, q, v, tau, self.constraints, f_ext
+            given = self.model, q, v, tau, self.acting[0], f_ext
             a = constrained_dynamics_series(*given, **options).a
         return np.concatenate([v[:, None], a], axis=1)
-
-    def _at(self, t: float) -> Constraints:
-        """The constraints with their motion as it is at a time."""
-        c = self.constraints
-        rows = [self.rates(np.array([t]), k)[0] for k in range(len(c.motion))]
-        items = [
-            x if x.motion is None else replace(x, motion=[r[c.rows(k)] for r in rows])
-            for k, x in enumerate(c.items)
-        ]
-        return c._changed(items)
 
     def onto(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """Bring states at times (n,) back to the manifold.
@@ -170,11 +170,24 @@ def manifold_of(
     return manifold
 
 
-def _held_at(c: Constraints, q: Array) -> Constraints:
+def held_at(c: Constraints, q: Array) -> Constraints:
     """The constraints with targets; those that move by rates of their own have none."""
     items = []
     for item in c.at(q).items:
         missing = {Coupling: "offset", Rolling: "point"}.get(type(item), "target")
         nothing: dict[str, Any] = {missing: None}
         items.append(item if item.motion is None else replace(item, **nothing))
+    return c._changed(items)
+
+
+def later(c: Constraints, seconds: float) -> Constraints:
+    """The constraints with their motion, equation (1), as it is some time after its start."""
+    if not len(c.motion):
+        return c
+    powers = [seconds**k / factorial(k) for k in range(len(c.motion))]
+    rows = [np.array(powers[: len(powers) - d]) @ c.motion[d:] for d in range(len(powers))]
+    items = [
+        x if x.motion is None else replace(x, motion=[r[c.rows(k)] for r in rows])
+        for k, x in enumerate(c.items)
+    ]
     return c._changed(items)
