@@ -236,10 +236,11 @@ class Arguments:
         makers = [self.constraint(owner) for _ in range(self.whole(0, 3))]
         stabilization = self.pick([(0.0, 0.0), (0.0, 0.0), self.part(np.ones(2))])
         q = jc.random_configuration(owner, self.rng)
-        held = self.chance(0.5)
+        held, tolerance = self.chance(0.5), self.pick([np.inf, self.part(1e-6)])
+        options = {"stabilization": stabilization, "tolerance": tolerance}
 
         def make() -> jc.Constraints:
-            some = jc.Constraints(owner, [m() for m in makers], stabilization=stabilization)
+            some = jc.Constraints(owner, [m() for m in makers], **options)
             return some.at(q) if held else some
 
         return Later(make)

@@ -92,3 +92,15 @@ def test_more_rows_than_rates_hold_everything(count):
     needed = jc.inverse_dynamics(ARM, Q, STILL, found.a) - np.ones(6)
     np.testing.assert_allclose(forces, needed, atol=1e-7 * np.abs(needed).max())
     assert finite(jc.constrained_dynamics_derivatives(ARM, Q, STILL, np.ones(6), c))
+
+
+def test_series_of_rows_of_different_lengths_are_refused():
+    c, ragged = jc.Constraints(ARM, [jc.Point("body5")]), [[1.0], [1.0, 2.0]]
+    out = (np.empty((2, 6)), np.empty((2, 3)))
+    for call in (
+        lambda: jc.constrained_dynamics_series(ARM, Q, STILL, ragged, c, out=out),
+        lambda: jc.constrained_dynamics_series_derivatives(ARM, Q, STILL, ragged, c),
+        lambda: jc.constrained_inverse_dynamics_series(ARM, Q, ragged, c),
+    ):
+        with pytest.raises(jc.Error, match=r"tau|motion"):
+            call()

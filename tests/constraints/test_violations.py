@@ -109,7 +109,7 @@ def test_motions_of_moving_targets_are_judged_by_these():
 
 
 def test_a_tolerance_is_positive_and_stays_with_the_set():
-    for bad in (0.0, -1.0, np.nan, "small"):
+    for bad in (0.0, -1.0, np.nan, "small", np.ones(2)):
         with pytest.raises(jc.Error, match="tolerance"):
             jc.Constraints(ARM, ITEMS, tolerance=bad)
     c = jc.Constraints(ARM, ITEMS, tolerance=0.1)

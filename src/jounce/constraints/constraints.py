@@ -463,10 +463,10 @@ def _restored(
 
 
 def _positive(tolerance: float) -> float:
-    value = float(reals("tolerance", tolerance, ()))
-    if not value > 0:
-        raise ArgumentError(f"tolerance must be positive, got {tolerance!r}")
-    return value
+    value = reals("tolerance", tolerance)
+    if value.ndim or not value > 0:
+        raise ArgumentError(f"tolerance must be a positive number, got {tolerance!r:.100}")
+    return float(value)
 
 
 def _gains(stabilization: tuple[float, float]) -> tuple[float, float]:

@@ -83,7 +83,10 @@ def deliver_ranked(
 
 def orders_of(series: ArrayLike, more: int = 0) -> int:
     """How many rows a series has, less those that are `more`; 0 where it is none."""
-    shape = np.shape(series)
+    try:
+        shape = np.shape(series)
+    except ValueError:  # rows of different lengths, which the function itself refuses
+        return 0
     return max(0, shape[-2] - more) if len(shape) > 1 else 0
 
 
