@@ -13,7 +13,6 @@ from oracle_digits import many_digits  # noqa: E402, which needs mpmath
 
 SERIES = {
     "weld of two and rod": ("weld of two", "distance"),
-    "points and ball": ("point of two", "ball"),
     "wheel on a body and cam": ("wheel on a body", "cam"),
     "redundant": ("weld", "weld", "gears"),
 }

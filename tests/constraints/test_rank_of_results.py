@@ -69,7 +69,7 @@ def test_many_loops_one_by_one():
 
 
 def test_large_batches_and_out_of_functions_in_python():
-    c, count = jc.Constraints(MODEL, [jc.Weld("tool")]), 4000
+    c, count = jc.Constraints(MODEL, [jc.Weld("tool")]), 1000
     at = states(MODEL, count=count)
     derivatives = jc.impulse_derivatives(MODEL, at.q, at.v, c)
     np.testing.assert_array_equal(derivatives.rank, np.full(count, 6))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -164,3 +167,15 @@ def test_taylor_steps_do_not_drift(projection):
     assert np.abs(c.at(q).residual(got.q)).max() < (100 * EPS if exact else 1e-12)
     size = np.abs(got.kinetic_energy).max() + np.ptp(got.potential_energy)
     assert np.abs(got.energy - got.energy[0]).max() < (1e-12 if exact else 1e-11) * size
+
+
+def test_a_four_bar_does_not_drift_in_100_seconds():
+    """The number of `tools/drift_constrained.py` that is quick; the docs have all of them."""
+    path = Path(__file__).parents[2] / "tools" / "drift_constrained.py"
+    spec = importlib.util.spec_from_file_location("drift_constrained", path)
+    table = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(table)
+    options = {"rtol": 1e-15, "atol": 1e-15, "order": 20, "projection": False}
+    opening, energy = table.drift(table.four_bar(), 100.0, "taylor", **options)
+    assert opening < 2e-12
+    assert energy < 1e-11
