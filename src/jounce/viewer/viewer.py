@@ -18,6 +18,7 @@ from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import external_wrenches, inverse_dynamics
 from jounce.errors import ArgumentError, MissingFileError
 from jounce.kinematics import center_of_mass, normalize
+from jounce.model import Model
 from jounce.model._checks import numbers
 from jounce.viewer.drawing import NODES, Drawing, Overlays
 from jounce.viewer.layers import LAYERS, Scales, State, size_of
@@ -292,6 +293,12 @@ def _no_public_address(*_: object, **__: object) -> None:
     return None
 
 
+def _of_any_motion(model: Model, constraints: Constraints) -> Constraints:
+    """The constraints, whose forces are shown for motions that violate them, too."""
+    c = constraints_on(model, constraints)
+    return Constraints(model, c.items, stabilization=c.stabilization, tolerance=np.inf)
+
+
 class _Acting:
     """What acts on the robot besides its motion, and where meshes may be."""
 
@@ -311,7 +318,7 @@ class _Acting:
         }
         for name in self.wrenches:
             model.frame(name)
-        self.constraints = None if constraints is None else constraints_on(model, constraints)
+        self.constraints = None if constraints is None else _of_any_motion(model, constraints)
         self.tau = None if tau is None else _per_time("tau", tau, count, model.nv)
         self.search = (search,) if isinstance(search, (str, Path)) else tuple(search)
         self.scales = self._scales(motion)
