@@ -123,7 +123,7 @@ def test_external_wrenches_are_not_lost(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_directions_are_those_of_dual_numbers(name):
-    """Of one state branches fill lanes; of as many states, which dual numbers serve, they do not."""
+    """Of one state branches fill lanes; of as many states, with dual numbers, they do not."""
     model, rng = robot(name), np.random.default_rng(5)
     q = jc.random_configuration(model, rng)
     v, x = rng.standard_normal((2, model.nv))
