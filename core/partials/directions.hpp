@@ -201,7 +201,7 @@ JOUNCE_INLINE Force<D> wrench_change(const Node<double>& node, const D* df_ext,
 
 // Motions and own wrenches, from the root to the leaves; `da` may be null.
 template <class S, class D>
-JOUNCE_INLINE void outward(const Tree<double>& tree, const StateWork<S>& state, const double* v,
+JOUNCE_SHARED void outward(const Tree<double>& tree, const StateWork<S>& state, const double* v,
                            const Direction<D>& d, const D* da, DirectionsWork<D>& work) {
   for (int i = 0; i < tree.n; ++i) {
     const Node<double>& node = tree.nodes[i];
@@ -244,11 +244,11 @@ JOUNCE_INLINE void add_to_parent(const Pose<double>& at, const Force<D>& x, Forc
   to.f += f;
 }
 
-// Wrenches, from the leaves to the root. `rates<K>(i, node, f)` sees what node i has from its body and
+// Wrenches, from the leaves to the root. each(kind, node, place, f) sees what a node has from its body and
 // its children, and may add to it.
-template <class S, class D, class Rates>
+template <class S, class D, class Each>
 JOUNCE_INLINE void inward(const Tree<double>& tree, const StateWork<S>& state, const D* dq,
-                          DirectionsWork<D>& work, Rates&& each) {
+                          DirectionsWork<D>& work, Each&& each) {
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<double>& node = tree.nodes[i];
     const PlaceOfNode at = place_of<S>(tree, i);
