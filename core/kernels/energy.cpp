@@ -4,7 +4,6 @@
 #include "jounce/dynamics/energy.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
-#include "jounce/kernels/once.hpp"
 
 namespace jounce {
 
@@ -15,45 +14,49 @@ Failure energy_directions(Plain, Energy which, const Call& call, std::ptrdiff_t 
 namespace {
 
 // Along directions, an energy changes by its gradient times them.
-template <Energy kEnergy>
-struct EnergyDirections {
-  static constexpr bool kMoves = kEnergy == Energy::kinetic;
-
+struct KineticDirections {
   template <class S>
   struct State {
-    using Gradient = std::conditional_t<kMoves, EnergyGradientWork<S>, InverseDynamicsWork<S>>;
     BodiesWork<S> bodies;
-    Gradient gradient;
+    EnergyGradientWork<S> gradient;
     S *by_q, *by_v;
 
     State(const Tree<double>& tree, Arena& arena)
-        : bodies(tree, arena),
-          gradient(tree, arena),
-          by_q(arena.take<S>(tree.nv)),
-          by_v(arena.take<S>(kMoves ? tree.nv : 0)) {}
-
+        : bodies(tree, arena), gradient(tree, arena), by_q(arena.take<S>(tree.nv)), by_v(arena.take<S>(tree.nv)) {}
     int run(const Tree<double>& tree, const S* const* in, S* energy) {
-      const S *q = in[0], *none = nullptr;
-      if constexpr (kMoves) {
-        kinetic_energy(tree, q, in[1], energy, bodies);
-        kinetic_energy_gradient(tree, q, in[1], by_q, by_v, gradient);
-      } else {
-        potential_energy(tree, q, energy, bodies);
-        inverse_dynamics(tree, q, none, none, none, by_q, gradient);
-      }
+      kinetic_energy(tree, in[0], in[1], energy, bodies);
+      kinetic_energy_gradient(tree, in[0], in[1], by_q, by_v, gradient);
       return -1;
     }
   };
+};
+
+struct PotentialDirections {
+  template <class S>
+  struct State {
+    PotentialGradientWork<S> gradient;
+    S *by_q, *by_v = nullptr;
+
+    State(const Tree<double>& tree, Arena& arena) : gradient(tree, arena), by_q(arena.take<S>(tree.nv)) {}
+    int run(const Tree<double>& tree, const S* const* in, S* energy) {
+      potential_energy_gradient(tree, in[0], energy, by_q, gradient);
+      return -1;
+    }
+  };
+};
+
+template <Energy kEnergy>
+struct EnergyDirections
+    : std::conditional_t<kEnergy == Energy::kinetic, KineticDirections, PotentialDirections> {
   struct Work {
     Work(const Tree<double>&, Arena&) {}
   };
-  static void run(const Tree<double>& tree, const State<double>& state, const double* const*,
-                  const Wide* const* d, Wide* to, Work&) {
+  template <class State>
+  static void run(const Tree<double>& tree, const State& state, const double* const*, const Wide* const* d,
+                  Wide* to, Work&) {
     Wide sum(0.0);
     for (int k = 0; d[0] && k < tree.nv; ++k) sum += d[0][k] * state.by_q[k];
-    if constexpr (kMoves) {
-      for (int k = 0; d[1] && k < tree.nv; ++k) sum += d[1][k] * state.by_v[k];
-    }
+    for (int k = 0; state.by_v && d[1] && k < tree.nv; ++k) sum += d[1][k] * state.by_v[k];
     *to = sum;
   }
   static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
