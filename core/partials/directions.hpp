@@ -125,10 +125,11 @@ JOUNCE_INLINE void add_turn(const auto& y, const X* x, Vec3<D>& to) {
 template <class D>
 JOUNCE_INLINE Mat3<D> gradient_change(const Vec3<double>& w, const Vec3<D>& dw, const Vec3<D>& dalpha) {
   const Vec3<double> less = w * -2.0;
-  const D xy = dw.x * w.y + dw.y * w.x, xz = dw.x * w.z + dw.z * w.x, yz = dw.y * w.z + dw.z * w.y;
-  return {{dw.y * less.y + dw.z * less.z, xy + dalpha.z, xz - dalpha.y},
-          {xy - dalpha.z, dw.x * less.x + dw.z * less.z, yz + dalpha.x},
-          {xz + dalpha.y, yz - dalpha.x, dw.x * less.x + dw.y * less.y}};
+  const D xy = dalpha.z + dw.x * w.y + dw.y * w.x, zx = dalpha.y + dw.x * w.z + dw.z * w.x,
+          yz = dalpha.x + dw.y * w.z + dw.z * w.y;
+  return {{dw.y * less.y + dw.z * less.z, xy, zx - dalpha.y * 2.0},
+          {xy - dalpha.z * 2.0, dw.x * less.x + dw.z * less.z, yz},
+          {zx, yz - dalpha.x * 2.0, dw.x * less.x + dw.y * less.y}};
 }
 
 // x + axial(B Sigma).
