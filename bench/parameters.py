@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,31 +60,33 @@ def filled(report: Report, effort: Effort, step: Steps) -> None:
     """A batch of regressors against filling an array of that size with a number."""
     size = effort.pick(256, 64, 8)
     table = report.table(
-        f"Torque regressor, batch of {size}, out=: our time over that of filling the array",
-        *("robot", "ratio", "MB", "without zeros, ratio", "MB"),
+        f"Torque regressor, batch of {size}: our time over that of filling as much memory",
+        *("robot", "MB", "new arrays", "out=", "without zeros, out=", "MB"),
+        note="New arrays: our call over np.full, each keeps its last result. out=: into an array "
+        "that is there already, over its fill().",
     )
-    worst = 0.0
+    worst = {"new": 0.0, "out": 0.0}
     for name in robots.names(effort):
         step(f"torque regressors: {name}")
         robot = robots.load(name)
-        state = robots.states(robot, size)
-        Y = np.empty((size, robot.model.nv, 10 * robot.model.n_bodies))
-
-        def ours(robot: Any = robot, state: Any = state, Y: Any = Y) -> Any:
-            return jc.torque_regressor(robot.model, *state.ours("q v a"), out=Y)
-
-        less = jc.torque_regressor_blocks(robot.model, *state.ours("q v a"))
-
-        def blocks(robot: Any = robot, state: Any = state, less: Any = less) -> Any:
-            return jc.torque_regressor_blocks(robot.model, *state.ours("q v a"), out=less)
-
-        contenders = {"jounce": ours, "fill": partial(Y.fill, 1.0), "blocks": blocks}
-        timings = measure({name: Call(f) for name, f in contenders.items()}, effort, 1.0)
+        given = (robot.model, *robots.states(robot, size).ours("q v a"))
+        Y, less = jc.torque_regressor(*given), jc.torque_regressor_blocks(*given)
+        contenders = {
+            "new": Call(jc.torque_regressor, given, keep=True),
+            "full": Call(np.full, (Y.shape, 1.0), keep=True),
+            "out": Call(jc.torque_regressor, given, {"out": Y}),
+            "fill": Call(Y.fill, (1.0,)),
+            "blocks": Call(jc.torque_regressor_blocks, given, {"out": less}),
+        }
+        timings = measure(contenders, effort, 1.0)
         report.keep(f"torque regressors/{name}", timings)
-        took, part = (ratio(timings[x], timings["fill"]) for x in ("jounce", "blocks"))
-        worst = max(worst, took.value)
-        table.add(name, took, Y.nbytes / 2**20, part, less.nbytes / 2**20)
-    report.target("batch of torque regressors, the slowest robot, ours / fill", "<= 1.5", worst)
+        new = ratio(timings["new"], timings["full"])
+        out, part = (ratio(timings[x], timings["fill"]) for x in ("out", "blocks"))
+        worst = {"new": max(worst["new"], new.value), "out": max(worst["out"], out.value)}
+        table.add(name, Y.nbytes / 2**20, new, out, part, less.nbytes / 2**20)
+    what = "batch of torque regressors, the slowest robot"
+    report.target(f"{what}, new arrays, ours / np.full", "<= 1.5", worst["new"])
+    report.target(f"{what}, out=, ours / fill", "<= 1.5", worst["out"])
 
 
 def directions(report: Report, effort: Effort, step: Steps) -> None:
@@ -93,33 +94,39 @@ def directions(report: Report, effort: Effort, step: Steps) -> None:
     functions = (
         ("inverse dynamics", jc.inverse_dynamics, "q v a"),
         ("forward dynamics", jc.forward_dynamics, "q v tau"),
+        ("gravity forces", jc.gravity_forces, "q"),
+        ("kinetic energy", jc.kinetic_energy, "q v"),
         ("mass matrix", jc.mass_matrix, "q"),
     )
     names = robots.names(effort)
     table = report.table(
         f"{DIRECTIONS} directions of a jvp: its time over that of a plain call",
-        *("function", *names, "geometric mean"),
+        *("function", "direction in", *names, "geometric mean"),
     )
     for label, function, inputs in functions:
-        ratios: list[Ratio] = []
-        for name in names:
-            step(f"jvp: {label}, {name}")
-            robot = robots.load(name)
-            state = robots.states(robot, 1).first()
-            x = state.ours(inputs)
-            d = np.random.default_rng(0).standard_normal((DIRECTIONS, robot.model.nv))
-            calls = {
-                "jvp": Call(jc.jvp, (function, robot.model, tuple(x), (d,))),
-                "plain": Call(function, (robot.model, *x)),
-            }
-            timings = measure(calls, effort, effort.seconds)
-            report.keep(f"jvp/{label}/{name}", timings)
-            ratios.append(ratio(timings["jvp"], timings["plain"]))
-        mean = geometric_mean(r.value for r in ratios)
-        table.add(label, *ratios, mean)
-        if label != "mass matrix":
-            name = f"{DIRECTIONS} directions of {label}, in plain calls"
-            report.target(name, "<= 4", mean)
+        for moving in dict.fromkeys(("q", inputs)):
+            ratios = []
+            for name in names:
+                step(f"jvp: {label} by {moving}, {name}")
+                timings = measure(_along(name, function, inputs, moving), effort, effort.seconds)
+                report.keep(f"jvp/{label} by {moving}/{name}", timings)
+                ratios.append(ratio(timings["jvp"], timings["plain"]))
+            table.add(label, moving, *ratios, geometric_mean(r.value for r in ratios))
+            if label in ("inverse dynamics", "forward dynamics"):
+                what = f"{DIRECTIONS} directions of {label} by {moving}, in plain calls"
+                report.target(f"{what}: slowest robot", "<= 4", max(r.value for r in ratios))
+
+
+def _along(name: str, function: Any, inputs: str, moving: str) -> dict[str, Call]:
+    """Directions of one state in some of its inputs, and the plain call."""
+    robot = robots.load(name)
+    x = tuple(robots.states(robot, 1).first().ours(inputs))
+    count = len(moving.split())
+    d = np.random.default_rng(0).standard_normal((count, DIRECTIONS, robot.model.nv))
+    return {
+        "jvp": Call(jc.jvp, (function, robot.model, x, tuple(d))),
+        "plain": Call(function, (robot.model, *x)),
+    }
 
 
 def gradients(report: Report, effort: Effort, step: Steps) -> None:

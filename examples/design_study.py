@@ -1,9 +1,10 @@
-"""A design study: how long should the links of an arm be, so that a motion takes least effort?
+"""A design study: how long should the links of an arm be, so that a motion takes least energy?
 
-The hand of a planar arm goes around an ellipse with a load, again and again. The effort is the
-mean square of the torques over a period. Longer links are heavier and the motors carry them, but
-short ones have to stretch and to turn far. The gradient of the effort by the lengths has three
-parts, and all are exact:
+The hand of a planar arm goes around an ellipse with a load, again and again. The energy of a period
+is what the motors draw: the work that they do, and the heat of their windings, the square of the
+torque over that of the motor constant. What they lift they get back, so that after a whole period
+the heat is left. Longer links are heavier and the motors carry them, but short ones have to stretch
+and to turn far. The gradient of the energy by the lengths has three parts, and all are exact:
 
 - a longer link moves the next joint outward and has another inertia: parameters of the model;
 - the joints then have to move otherwise for the hand to stay on its path: dq = -J^-1 dpose, with
@@ -35,6 +36,7 @@ Array = npt.NDArray[np.float64]
 PERIOD, SAMPLES = 2.0, 64
 HAND, DENSITY, WIDTH = 0.15, 4.0, 0.06  # m, kg/m, m
 LOAD = 3.0  # kg, at the hand
+MOTOR = 8.0  # N m for the square root of a watt, behind the gear
 START = np.array([0.62, 0.62])  # m
 STEPS = 12
 
@@ -52,12 +54,12 @@ class Result(NamedTuple):
 
     lengths: Array
     """(steps + 1, 2)"""
-    efforts: Array
-    """(steps + 1,) N^2 m^2"""
+    energies: Array
+    """(steps + 1,) J"""
     gradient_error: float
     """Relative difference of the gradient to differences of high order, at the start."""
     grid: tuple[Array, Array, Array]
-    """Lengths and the effort there."""
+    """Lengths and the energy there."""
 
 
 def link(length: float) -> Array:
@@ -118,15 +120,22 @@ def rate(x: Array) -> Array:
     return np.fft.irfft(k * np.fft.rfft(x, axis=0), SAMPLES, axis=0)
 
 
-def effort(lengths: Array) -> float:
-    """Mean over the period of the squares of the torques."""
+def shares(lengths: Array) -> tuple[float, float]:
+    """Work and heat of a period, J."""
     q = angles(lengths, task())
-    tau = jc.inverse_dynamics(arm(lengths), q, rate(q), rate(rate(q)))
-    return float(np.mean(np.sum(tau**2, axis=-1)))
+    v = rate(q)
+    tau = jc.inverse_dynamics(arm(lengths), q, v, rate(v))
+    work, heat = np.sum(tau * v, axis=-1), np.sum(tau**2, axis=-1) / MOTOR**2
+    return PERIOD * float(np.mean(work)), PERIOD * float(np.mean(heat))
+
+
+def energy(lengths: Array) -> float:
+    """What the motors draw in a period, J."""
+    return sum(shares(lengths))
 
 
 def gradient(lengths: Array) -> Array:
-    """Of the effort by both lengths."""
+    """Of the energy by both lengths."""
     model, q = arm(lengths), angles(lengths, task())
     v = rate(q)
     a = rate(v)
@@ -145,7 +154,8 @@ def gradient(lengths: Array) -> Array:
         tau, dtau = jc.jvp(
             jc.inverse_dynamics, model, (q, v, a), tangents, parameters=(p, direction)
         )
-        slopes.append(np.mean(np.sum(2 * tau * dtau, axis=-1)))
+        power = np.sum(dtau * v + tau * dv + 2 * tau * dtau / MOTOR**2, axis=-1)
+        slopes.append(PERIOD * np.mean(power))
     return np.array(slopes)
 
 
@@ -167,13 +177,13 @@ def by_differences(lengths: Array) -> Array:
     h, total = 1e-3, np.zeros(2)
     for k, weight in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), 1):
         for j, e in enumerate(np.eye(2)):
-            total[j] += weight * (effort(lengths + k * h * e) - effort(lengths - k * h * e)) / h
+            total[j] += weight * (energy(lengths + k * h * e) - energy(lengths - k * h * e)) / h
     return total
 
 
 def optimize(start: Array) -> tuple[Array, Array]:
     """Newton steps, with a Hessian of differences of the gradient; shortened until they help."""
-    path, efforts = [start], [effort(start)]
+    path, energies = [start], [energy(start)]
     for _ in range(STEPS):
         x, g = path[-1], gradient(path[-1])
         h = 1e-5
@@ -185,19 +195,19 @@ def optimize(start: Array) -> tuple[Array, Array]:
         for length in 0.5 ** np.arange(12):
             there = x + length * step
             reaches = np.isfinite(angles(there, task())).all() if (there > 0.1).all() else False
-            if reaches and effort(there) < efforts[-1]:
+            if reaches and energy(there) < energies[-1]:
                 break
         else:
             break
         path.append(there)
-        efforts.append(effort(there))
-    return np.array(path), np.array(efforts)
+        energies.append(energy(there))
+    return np.array(path), np.array(energies)
 
 
 def run(quick: bool = False) -> Result:
     """Optimize, and compute the map."""
     with np.errstate(invalid="ignore"):
-        path, efforts = optimize(START)
+        path, energies = optimize(START)
         exact = by_differences(START)
         wrong = float(np.abs(gradient(START) - exact).max() / np.abs(exact).max())
         count = 10 if quick else 40
@@ -206,30 +216,30 @@ def run(quick: bool = False) -> Result:
         for i, j in np.ndindex(count, count):
             lengths = np.array([a[j], b[i]])
             if np.isfinite(angles(lengths, task())).all():
-                grid[i, j] = effort(lengths)
-    return Result(path, efforts, wrong, (a, b, grid))
+                grid[i, j] = energy(lengths)
+    return Result(path, energies, wrong, (a, b, grid))
 
 
 def table(result: Result) -> str:
     """The way to the best lengths."""
     lines = [f"gradient against differences: {result.gradient_error:.1e}"]
-    lines.append("step  upper arm  forearm   mean square torque")
-    for k, (lengths, value) in enumerate(zip(result.lengths, result.efforts, strict=True)):
-        lines.append(f"{k:4d} {lengths[0]:8.4f} m {lengths[1]:7.4f} m {value:12.3f} N^2 m^2")
+    lines.append("step  upper arm  forearm   energy of a period")
+    for k, (lengths, value) in enumerate(zip(result.lengths, result.energies, strict=True)):
+        lines.append(f"{k:4d} {lengths[0]:8.4f} m {lengths[1]:7.4f} m {value:12.3f} J")
     return "\n".join(lines)
 
 
 def figure(result: Result) -> Any:
-    """The map of the effort with the way of the optimizer."""
+    """The map of the energy with the way of the optimizer."""
     from matplotlib.figure import Figure
 
     fig = Figure(figsize=(7, 5.5), layout="constrained")
     panel = fig.subplots()
     a, b, grid = result.grid
-    lines = panel.contourf(a, b, np.log10(grid), 30)
-    fig.colorbar(lines, ax=panel, label="log10 of the mean square torque, N^2 m^2")
+    lines = panel.contourf(a, b, grid, 30)
+    fig.colorbar(lines, ax=panel, label="energy of a period, J")
     panel.plot(*result.lengths.T, "wo-", markersize=4)
-    panel.set(title="Effort by link lengths", xlabel="upper arm, m", ylabel="forearm, m")
+    panel.set(title="Energy by link lengths", xlabel="upper arm, m", ylabel="forearm, m")
     return fig
 
 
@@ -240,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="a coarser map")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
-    print("Newton steps in the lengths, then a map of the torques over them", flush=True)
+    print("Newton steps in the lengths, then a map of the energy over them", flush=True)
     result = run(options.quick)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -223,7 +223,8 @@ def figure(result: Result) -> Any:
     eigenvalues.set(title="Least eigenvalue of the pseudo inertia", xlabel="link")
     eigenvalues.set_yscale("symlog", linthresh=1e-4)
     costs.semilogy(result.costs, "o-")
-    costs.set(title="Gauss-Newton in log-Cholesky coordinates", xlabel="step", ylabel="cost")
+    costs.set(title="Gauss-Newton, log-Cholesky", xlabel="step", ylabel="cost")
+    costs.xaxis.get_major_locator().set_params(integer=True)
     return fig
 
 

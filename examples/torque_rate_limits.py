@@ -8,8 +8,10 @@ tau and their rates tau' must be within limits. How these depend on c and T is k
 
     d(tau, tau') = K dq + P_0 dv + P_1 da + P_2 dj,
 
-with K and P of `jc.inverse_dynamics_series_derivatives` at all times in one call. Then a sequence
-of linear programs, each within a trust region, shortens T until nothing more is allowed.
+with K and P of `jc.inverse_dynamics_series_derivatives` at all times in one call. Sequential
+quadratic programming shortens T until no small change of the motion is faster: then forces of the
+limits that hold it, none of which pulls, add up to what shortens T. A few coefficients come first,
+then more.
 
 Run: ``python examples/torque_rate_limits.py [--quick] [--out DIR]``; needs matplotlib and scipy.
 The quick form takes fewer coefficients and times.
@@ -34,8 +36,8 @@ Array = npt.NDArray[np.float64]
 START, GOAL = np.array([-1.0, 0.3, 0.6]), np.array([1.0, -0.6, 1.4])
 TORQUE = np.array([60.0, 100.0, 40.0])  # N m
 TORQUE_RATE = np.array([900.0, 1500.0, 600.0])  # N m / s
-COEFFICIENTS, TIMES = 9, 60
-ITERATIONS = 60
+COEFFICIENTS, TIMES = (3, 5, 7, 9), 100
+QUICK = (3, 5), 40
 
 
 def build_arm() -> jc.Model:
@@ -123,54 +125,82 @@ def force_derivatives(model: jc.Model, motion: Motion, shapes: Shapes) -> Array:
     return result
 
 
-def improved(model: jc.Model, motion: Motion, shapes: Shapes, radius: float, rows: int) -> Motion:
-    """The shortest duration that the linearized limits allow in a trust region."""
-    from scipy.optimize import linprog
-
-    f = forces(model, motion.rows(shapes))[:, :rows].ravel()
-    J = force_derivatives(model, motion, shapes)[:, :rows]
-    J = J.reshape(len(f), -1)
-    n = J.shape[1]
-    # a slack, which costs much, keeps the program feasible
-    A = np.block([[J, -np.ones((len(f), 1))], [-J, -np.ones((len(f), 1))]])
-    b = np.concatenate([1 - f, 1 + f])
-    price = np.zeros(n + 1)
-    price[0], price[-1] = 1.0, 10.0
-    bounds = [(-radius * motion.T, radius * motion.T), *[(-radius, radius)] * (n - 1), (0, None)]
-    found = linprog(price, A, b, bounds=bounds, method="highs")
-    change = found.x[:-1]
-    return Motion(motion.c + change[1:].reshape(motion.c.shape), motion.T + change[0])
-
-
-def merit(model: jc.Model, motion: Motion, shapes: Shapes, rows: int) -> float:
-    """Duration, and ten times by how much a limit is broken."""
-    worst = np.abs(forces(model, motion.rows(shapes))[:, :rows]).max()
-    return motion.T + 10 * max(float(worst) - 1, 0.0)
-
-
 class Solution(NamedTuple):
-    """A motion and how its duration came down."""
+    """A motion, and how its duration came down as coefficients were added."""
 
     motion: Motion
     durations: list[float]
+    """Of the straight way, then with more and more coefficients."""
+    iterations: int
+    unbalanced: float
+    """What the limits leave of the gradient of the duration: 0 if no small change is faster."""
 
 
-def solve(model: jc.Model, shapes: Shapes, rates: bool, iterations: int) -> Solution:
-    """Linear programs in a trust region, which grows with success."""
-    rows = 2 if rates else 1
-    motion = Motion(np.zeros((shapes.bumps.shape[-1], model.nv)), 3.0)
-    best, radius, durations = merit(model, motion, shapes, rows), 0.3, [motion.T]
-    for _ in range(iterations):
-        tried = improved(model, motion, shapes, radius, rows)
-        value = merit(model, tried, shapes, rows)
-        if value < best:
-            motion, best, radius = tried, value, min(2 * radius, 0.5)
-        else:
-            radius /= 3
+def solve(
+    model: jc.Model, coefficients: Sequence[int], times: int, rates: bool
+) -> tuple[Shapes, Solution]:
+    """Start with the straight way, slow enough; then shorten it with more and more freedom."""
+    motion = slowed(model, Motion(np.zeros((1, model.nv)), 0.2), Shapes.of(1, times), rates)
+    durations, iterations = [motion.T], 0
+    for count in coefficients:
+        shapes = Shapes.of(count, times)
+        start = np.zeros((count, model.nv))
+        start[: len(motion.c)] = motion.c
+        motion, steps = fastest(model, Motion(start, motion.T), shapes, rates)
         durations.append(motion.T)
-        if radius < 1e-6:
-            break
-    return Solution(motion, durations)
+        iterations += steps
+    left = unbalanced(model, motion, shapes, rates)
+    return shapes, Solution(motion, durations, iterations, left)
+
+
+def unbalanced(model: jc.Model, motion: Motion, shapes: Shapes, rates: bool) -> float:
+    """Least distance of the gradient of T to sums of those of the limits that hold the motion."""
+    from scipy.optimize import nnls
+
+    f = forces(model, motion.rows(shapes))[:, : 1 + rates]
+    J = force_derivatives(model, motion, shapes)[:, : 1 + rates]
+    holding = np.abs(f) > 1 - 1e-6
+    outward = J[holding] * np.sign(f[holding])[:, None]
+    by_duration = np.eye(J.shape[-1])[0]
+    return float(nnls(-outward.T, by_duration)[1])
+
+
+def slowed(model: jc.Model, motion: Motion, shapes: Shapes, rates: bool) -> Motion:
+    """The same path, slow enough for the limits."""
+    while np.abs(forces(model, motion.rows(shapes))[:, : 1 + rates]).max() > 1:
+        motion = Motion(motion.c, 1.05 * motion.T)
+    return motion
+
+
+def fastest(model: jc.Model, motion: Motion, shapes: Shapes, rates: bool) -> tuple[Motion, int]:
+    """The shortest duration within the limits at all times, near a motion; and the iterations."""
+    from scipy.optimize import minimize
+
+    rows, shape = 1 + rates, motion.c.shape
+
+    def motion_of(x: Array) -> Motion:
+        return Motion(x[1:].reshape(shape), float(x[0]))
+
+    def room(x: Array) -> Array:
+        f = forces(model, motion_of(x).rows(shapes))[:, :rows].ravel()
+        return np.concatenate([1 - f, 1 + f])
+
+    def room_derivatives(x: Array) -> Array:
+        J = force_derivatives(model, motion_of(x), shapes)[:, :rows].reshape(-1, len(x))
+        return np.concatenate([-J, J])
+
+    start = np.concatenate([[motion.T], motion.c.ravel()])
+    by_duration = np.eye(len(start))[0]
+    found = minimize(
+        lambda x: x[0],
+        start,
+        jac=lambda x: by_duration,
+        method="SLSQP",
+        bounds=[(0.1, None), *[(None, None)] * motion.c.size],
+        constraints={"type": "ineq", "fun": room, "jac": room_derivatives},
+        options={"maxiter": 300, "ftol": 1e-10},
+    )
+    return motion_of(found.x), int(found.nit)
 
 
 class Result(NamedTuple):
@@ -193,8 +223,10 @@ def table(result: Result) -> str:
     for name, s in result.solutions.items():
         torque, rate = result.worst(name)
         lines.append(f"  {name:<20} {s.motion.T:7.3f} s {torque:12.1%} {rate:12.1%}")
-    first = next(iter(result.solutions.values())).durations
-    lines.append(f"  from {first[0]:.1f} s in {len(first) - 1} linear programs")
+    for name, s in result.solutions.items():
+        way = ", ".join(f"{T:.3f}" for T in s.durations)
+        lines.append(f"  limits of {name}: {way} s in {s.iterations} iterations")
+        lines.append(f"    {s.unbalanced:.1e} of the gradient of the duration is left")
     return "\n".join(lines)
 
 
@@ -226,13 +258,12 @@ def main(arguments: Sequence[str] | None = None) -> Result:
     parser.add_argument("--quick", action="store_true", help="fewer coefficients and times")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
-    quick = options.quick
     model = build_arm()
-    shapes = Shapes.of(5 if quick else COEFFICIENTS, 30 if quick else TIMES)
+    coefficients, times = QUICK if options.quick else (COEFFICIENTS, TIMES)
     solutions = {}
     for name, rates in (("torques", False), ("torques and rates", True)):
         print(f"the fastest motion within limits of {name}", flush=True)
-        solutions[name] = solve(model, shapes, rates, 25 if quick else ITERATIONS)
+        shapes, solutions[name] = solve(model, coefficients, times, rates)
     result = Result(model, shapes, solutions)
     print(table(result))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -121,6 +121,30 @@ def test_external_wrenches_are_not_lost(name):
     assert np.abs(on(q, v, a, f_ext) - on(q, v, a)).max() > 1e-3
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_directions_are_those_of_dual_numbers(name):
+    """Of one state branches fill lanes; of as many states, with dual numbers, they do not."""
+    model, rng = robot(name), np.random.default_rng(5)
+    q = jc.random_configuration(model, rng)
+    v, x = rng.standard_normal((2, model.nv))
+    dq, dv, dx = rng.standard_normal((3, 11, model.nv))
+    df = rng.standard_normal((11, model.n_bodies, 6))
+    mass = jc.mass_matrix(model, q)
+    calls = (
+        (jc.inverse_dynamics, (q, v, x), (dq, dv, dx, df), 1.0),
+        (jc.bias_forces, (q, v), (dq, dv, df), 1.0),
+        (jc.gravity_forces, (q,), (dq,), 1.0),
+        (jc.forward_dynamics, (q, v, mass @ x), (dq, dv, dx, df), np.linalg.cond(mass)),
+    )
+    for function, state, directions, condition in calls:
+        states = tuple(np.repeat(each[None], 11, axis=0) for each in state)
+        for tangents in (directions, *([None] * k + [d] for k, d in enumerate(directions))):
+            one = jc.jvp(function, model, state, tuple(tangents))
+            many = jc.jvp(function, model, states, tuple(tangents))
+            agree(one.value, many.value, 64 * model.n_bodies * condition)
+            agree(one.derivative, many.derivative, 64 * model.n_bodies * condition)
+
+
 def test_a_chain_has_nothing_to_run_side_by_side():
     assert _core.branched_nodes(jc.models.chain(30)) == 0
 
@@ -140,6 +164,8 @@ def test_a_joint_that_moves_no_inertia_is_named():
         jc.forward_dynamics(model, q, v, v)
     with pytest.raises(jc.SingularError, match="ghost_joint"):
         jc.forward_dynamics_series(model, q, v, v[None])
+    with pytest.raises(jc.SingularError, match="ghost_joint"):
+        jc.jvp(jc.forward_dynamics, model, (q, v, v), (np.eye(model.nv),))
 
 
 def test_what_is_not_finite_is_named():
@@ -150,6 +176,8 @@ def test_what_is_not_finite_is_named():
         jc.inverse_dynamics(model, q, v, np.zeros(model.nv))
     with pytest.raises(jc.Error, match=r"overflow|too large|finite"):
         jc.inverse_dynamics(model, q, np.full(model.nv, 1e200), np.zeros(model.nv))
+    with pytest.raises(jc.Error, match=r"overflow|too large|finite"):
+        jc.jvp(jc.bias_forces, model, (q, np.full(model.nv, 1e200)), (np.eye(model.nv),))
 
 
 def test_a_copy_with_other_inertias_has_its_own_branches():

@@ -32,14 +32,14 @@ constexpr bool counts(const Shape& shape, Dimension::Of what) {
   return shape.rank > 0 && shape.dims[shape.rank - 1].of == what;
 }
 
-// The arrays of kernel K for a branched tree, and its workspace.
-template <class K>
+// The arrays of kernel K for a branched tree, and its workspace or that of another recursion on it.
+template <class K, class Work = typename K::template Work<Branches>>
 struct BranchLayout {
   Branches *in[kMostInputs], *out[kMostOutputs];
-  typename K::template Work<Branches> work;
+  Work work;
 
   BranchLayout(const BranchedTree& branched, Extent extent, Arena& arena)
-      : work(make_work<decltype(work)>(branched.tree, extent, arena)) {
+      : work(make_work<Work>(branched.tree, extent, arena)) {
     const Sizes sizes(branched.tree, extent);
     for (int k = 0; k < K::signature.inputs.count; ++k) {
       in[k] = arena.take<Branches>(entries(K::signature.inputs[k].shape, sizes));
@@ -47,6 +47,21 @@ struct BranchLayout {
     for (int k = 0; k < K::signature.outputs.count; ++k) {
       out[k] = arena.take<Branches>(entries(K::signature.outputs[k].shape, sizes));
     }
+  }
+
+  // `at` points to the inputs in lanes, or is null. False if something is given that cannot be spread.
+  bool spread_inputs(const Call& call, const double* const* inputs, const Branches** at) {
+    const BranchedTree& branched = *call.tree->branched;
+    for (int k = 0; k < K::signature.inputs.count; ++k) {
+      const Shape& shape = K::signature.inputs[k].shape;
+      at[k] = inputs[k] ? in[k] : nullptr;
+      if (!inputs[k]) continue;
+      const bool is_q = counts(shape, Dimension::nq);
+      if (!is_q && !counts(shape, Dimension::nv)) return false;
+      const std::ptrdiff_t n = is_q ? call.tree->nq : call.tree->nv;
+      spread(is_q ? branched.q : branched.v, inputs[k], n, call.in_size[k] / n, in[k]);
+    }
+    return true;
   }
 };
 
@@ -57,15 +72,7 @@ bool ran_in_branches(const Call& call, std::ptrdiff_t state, const double* const
   const BranchedTree& branched = *call.tree->branched;
   BranchLayout<K> layout(branched, call.extent(), arena);
   const Branches* in[kMostInputs];
-  for (int k = 0; k < K::signature.inputs.count; ++k) {
-    const Shape& shape = K::signature.inputs[k].shape;
-    in[k] = inputs[k] ? layout.in[k] : nullptr;
-    if (!inputs[k]) continue;
-    const bool is_q = counts(shape, Dimension::nq);
-    if (!is_q && !counts(shape, Dimension::nv)) return false;
-    const std::ptrdiff_t n = is_q ? call.tree->nq : call.tree->nv;
-    spread(is_q ? branched.q : branched.v, inputs[k], n, call.in_size[k] / n, layout.in[k]);
-  }
+  if (!layout.spread_inputs(call, inputs, in)) return false;
   const Options<Branches> options;
   const Arguments<K, Branches, Branches> x{branched.tree, options, in, layout.out, call, state, 1};
   if (run_on<K, Branches>(x, layout.work) >= 0) return false;

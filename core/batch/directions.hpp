@@ -2,10 +2,12 @@
 // belongs to the state is computed once, as plain numbers, and the directions fill the lanes.
 //
 // `directions_kernel<K, Closed>` takes and gives what `Jvp<K>` does, and leaves to it the calls in which
-// states differ or the model changes. K has one output, a number for each rate. `Closed` has a workspace
-// `Work`,
-//   static int run(tree, in, tangents, value, derivative, work)
-// with inputs as doubles, tangents as packs, null where not given, which returns a singular node or -1, and
+// states differ or the model changes. K has one output. `Closed` has
+//   State<S>, the workspace of what belongs to the state, on its tree or, if K has branches, in lanes, with
+//     int run(tree, in, value), which returns a singular node or -1,
+//   Work, that of the directions,
+//   static void run(tree, state, in, tangents, derivative, work)
+// with inputs as doubles, tangents as packs, null where not given, and
 //   static Failure one_state(call, first, count, block)
 // which calls `run_closed<K, Closed>` as it was compiled for plain numbers (see passes.hpp), all inlined.
 #pragma once
@@ -21,12 +23,14 @@ struct DirectionsLayout {
   Wide *tangents[kMostInputs], *derivative;
   double* value;
   typename Closed::Work work;
+  typename Closed::template State<double> state;
 
   DirectionsLayout(const Tree<double>& tree, Arena& arena)
       : inputs(K::signature, tree, {tree, Extent{}}, arena),
-        derivative(arena.take<Wide>(tree.nv)),
-        value(arena.take<double>(tree.nv)),
-        work(tree, arena) {
+        derivative(arena.take<Wide>(entries(K::signature.outputs[0].shape, {tree, Extent{}}))),
+        value(arena.take<double>(entries(K::signature.outputs[0].shape, {tree, Extent{}}))),
+        work(tree, arena),
+        state(tree, arena) {
     constexpr const Signature& s = Jvp<K>::signature;
     const Sizes sizes(tree, Extent{});
     for (int k = 0; k < K::signature.inputs.count; ++k) {
@@ -61,46 +65,74 @@ inline bool load_tangents(const Call& call, std::ptrdiff_t first, int count, Wid
 }
 
 template <class K, class Closed>
+using BranchedState = BranchLayout<K, typename Closed::template State<Branches>>;
+
+// Value and derivatives with the state's branches in lanes; false if it has to be done without.
+template <class K, class Closed>
+bool directions_in_branches(const Call& call, const Wide* const* tangents, DirectionsLayout<K, Closed>& layout,
+                            Arena& arena) {
+  if constexpr (K::signature.branches) {
+    if (!call.tree->branched) return false;
+    const BranchedTree& branched = *call.tree->branched;
+    BranchedState<K, Closed> own(branched, Extent{}, arena);
+    const Branches* in[kMostInputs];
+    if (!own.spread_inputs(call, layout.inputs.at, in)) return false;
+    if (own.work.run(branched.tree, in, own.out[0]) >= 0) return false;
+    collect(branched, own.out[0], 1, layout.value);
+    if (!all_finite(layout.value, call.tree->nv)) return false;
+    Closed::run(*call.tree, own.work, layout.inputs.at, tangents, layout.derivative, layout.work);
+    return true;
+  }
+  return false;
+}
+
+template <class K, class Closed>
 Failure run_closed(const Call& call, std::ptrdiff_t first, int count, char* block) {
-  const int nv = call.tree->nv;
+  const std::ptrdiff_t n = call.out_size[0];
   Arena arena(block);
   DirectionsLayout<K, Closed> layout(*call.tree, arena);
   if (const auto bad = fetch(K::signature, call, first, 1, layout.inputs)) return {bad, first, -1};
   const Wide* tangents[kMostInputs];
   if (!load_tangents<K>(call, first, count, layout.tangents, tangents)) return {Failure::not_finite, first, -1};
-  const int singular =
-      Closed::run(*call.tree, layout.inputs.at, tangents, layout.value, layout.derivative, layout.work);
-  if (singular >= 0) return {Failure::singular, first, singular};
-  store(layout.derivative, count, nv, call.out[1] + first * call.out_step[1], call.out_step[1]);
-  for (std::ptrdiff_t i = first; i < first + count; ++i) {
-    std::memcpy(call.out[0] + i * call.out_step[0], layout.value, nv * sizeof(double));
+  if (!directions_in_branches(call, tangents, layout, arena)) {
+    const int singular = layout.state.run(*call.tree, layout.inputs.at, layout.value);
+    if (singular >= 0) return {Failure::singular, first, singular};
+    Closed::run(*call.tree, layout.state, layout.inputs.at, tangents, layout.derivative, layout.work);
   }
-  if (!all_finite(layout.value, nv)) return {Failure::overflow, first, -1};
-  if (all_finite(reinterpret_cast<const double*>(layout.derivative), lanes<Wide> * nv)) return {};
+  store(layout.derivative, count, n, call.out[1] + first * call.out_step[1], call.out_step[1]);
   for (std::ptrdiff_t i = first; i < first + count; ++i) {
-    if (!all_finite(call.out[1] + i * call.out_step[1], nv)) return {Failure::overflow, i, -1};
+    std::memcpy(call.out[0] + i * call.out_step[0], layout.value, n * sizeof(double));
+  }
+  if (!all_finite(layout.value, n)) return {Failure::overflow, first, -1};
+  if (all_finite(reinterpret_cast<const double*>(layout.derivative), lanes<Wide> * n)) return {};
+  for (std::ptrdiff_t i = first; i < first + count; ++i) {
+    if (!all_finite(call.out[1] + i * call.out_step[1], n)) return {Failure::overflow, i, -1};
   }
   return {};
 }
 
-template <class K, class Closed>
+template <class K, class Closed, Still kStill>
 Failure run_directions(const Call& call, std::ptrdiff_t first, int count, char* block) {
   if (have_one_state<K>(call)) return Closed::one_state(call, first, count, block);
-  return run_states<Jvp<K, Still::separate>>(call, first, count, block);
+  return run_states<Jvp<K, kStill>>(call, first, count, block);
 }
 
-template <class K, class Closed>
+template <class K, class Closed, Still kStill>
 std::size_t directions_bytes(const Tree<double>& tree, Extent extent, bool wide) {
   Arena arena;
   DirectionsLayout<K, Closed> layout(tree, arena);
-  const std::size_t other = bytes<Jvp<K, Still::separate>>(tree, extent, wide);
+  if constexpr (K::signature.branches) {
+    if (tree.branched) BranchedState<K, Closed> branched(*tree.branched, Extent{}, arena);
+  }
+  const std::size_t other = bytes<Jvp<K, kStill>>(tree, extent, wide);
   return arena.used() > other ? arena.used() : other;
 }
 
 }  // namespace batch
 
-template <class K, class Closed>
-inline constexpr Kernel directions_kernel{&Jvp<K, Still::separate>::signature, batch::directions_bytes<K, Closed>,
-                                          batch::run_directions<K, Closed>};
+// `kStill` is for what is left to Jvp.
+template <class K, class Closed, Still kStill = Still::separate>
+inline constexpr Kernel directions_kernel{&Jvp<K, kStill>::signature, batch::directions_bytes<K, Closed, kStill>,
+                                          batch::run_directions<K, Closed, kStill>};
 
 }  // namespace jounce

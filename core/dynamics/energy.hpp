@@ -73,4 +73,51 @@ void potential_energy(const Tree<P>& tree, const S* q, S* out, BodiesWork<S>& wo
   out[0] = -dot(h, tree.gravity);
 }
 
+// The potential energy U and its gradient. With gravity g along the axes of a node, whose subtree has the
+// mass m and the first moment h about its origin, what holds the subtree is the wrench
+//   (2) (n, f) = -(h x g, m g),  dU/dq = S . (n, f).
+template <class S>
+struct PotentialGradientWork {
+  struct Row {
+    Pose<S> in_parent;
+    Vec3<S> g;
+    PointMass<S> mass;
+  };
+  Angles<S> angles;
+  Row* row;
+
+  template <class P>
+  PotentialGradientWork(const Tree<P>& tree, Arena& arena)
+      : angles(tree, arena), row(arena.take<Row>(tree.n)) {}
+};
+
+template <class S, class P>
+void potential_energy_gradient(const Tree<P>& tree, const S* q, S* energy, S* dq,
+                               PotentialGradientWork<S>& work) {
+  work.angles.compute(tree, q);
+  for (int i = 0; i < tree.n; ++i) {
+    const Node<P>& node = tree.nodes[i];
+    auto& me = work.row[i];
+    me.in_parent = joint_pose(node, q, work.angles.sine, work.angles.cosine);
+    me.g = transposed(me.in_parent.R, node.parent < 0 ? Vec3<S>::zero() + tree.gravity : work.row[node.parent].g);
+    me.mass = {S(node.inertia.m), Vec3<S>::zero() + node.inertia.h};
+  }
+  *energy = S(0.0);
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const Node<P>& node = tree.nodes[i];
+    const auto& me = work.row[i];
+    const Force<S> held{cross(me.g, me.mass.h), -(me.g * me.mass.m)};  // (2)
+    with_kind(node.kind, [&](auto kind) {
+      constexpr Kind K = decltype(kind)::value;
+      for (int k = 0; k < rates(K); ++k) dq[node.v + k] = along<K>(node, k, held);
+    });
+    const Vec3<S> h = me.in_parent.R * me.mass.h + me.in_parent.p * me.mass.m;
+    if (node.parent < 0) {
+      *energy -= dot(h, tree.gravity);
+    } else {
+      work.row[node.parent].mass += PointMass<S>{me.mass.m, h};
+    }
+  }
+}
+
 }  // namespace jounce

@@ -116,14 +116,22 @@ JOUNCE_INLINE void forces_inward(const Tree<P>& tree, const S* a, S* tau,
   }
 }
 
-// With the angles that are in the workspace; v and a may be null (zero), so may f_ext.
-template <class S, class P>
+struct ForgetMotion {
+  template <class Row>
+  JOUNCE_INLINE void operator()(int, const Row&) const {}
+};
+
+// With the angles that are in the workspace; v and a may be null (zero), so may f_ext. What the parent of
+// node i gives of (1) to (3) is shown to keep(i, row).
+template <class S, class P, class Keep = ForgetMotion>
 JOUNCE_INLINE void newton_euler(const Tree<P>& tree, const S* q, const S* v, const S* a,
-                                const S* f_ext, S* tau, InverseDynamicsWork<S>& work) {
+                                const S* f_ext, S* tau, InverseDynamicsWork<S>& work,
+                                const Keep& keep = {}) {
   const S zeros[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     motion_from_parent(tree, i, q, work);
+    keep(i, work.row[i]);
     add_joint_motion(node, v ? v + node.v : zeros, a ? a + node.v : zeros, work.row[i]);
     own_wrench(node, f_ext, work.row[i]);
   }

@@ -5,7 +5,7 @@
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kernels/once.hpp"
-#include "jounce/partials/directions.hpp"
+#include "jounce/partials/forward_directions.hpp"
 
 namespace jounce {
 
@@ -19,6 +19,50 @@ template <Form kForm>
 struct InClosedForm {
   static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
     return in_closed_form(Plain{}, kForm, call, first, count, block);
+  }
+};
+
+// Closed forms of inverse dynamics; where v, a and f_ext are among the inputs, -1 for not.
+template <Form kForm, int kV, int kA, int kWrenches>
+struct InverseDirections : InClosedForm<kForm> {
+  template <class T>
+  static const T* at(const T* const* in, int k) {
+    return k < 0 ? nullptr : in[k];
+  }
+
+  template <class S>
+  struct State : StateWork<S> {
+    using StateWork<S>::StateWork;
+    template <class P>
+    int run(const Tree<P>& tree, const S* const* in, S* tau) {
+      this->passes.angles.compute(tree, in[0]);
+      this->inverse_dynamics(tree, in[0], at(in, kV), at(in, kA), at(in, kWrenches), tau);
+      return -1;
+    }
+  };
+  using Work = DirectionsWork<Wide>;
+  template <class S>
+  static void run(const Tree<double>& tree, const State<S>& state, const double* const* in,
+                  const Wide* const* d, Wide* dtau, Work& work) {
+    const Direction<Wide> along{d[0], at(d, kV), at(d, kA), at(d, kWrenches)};
+    inverse_dynamics_directions<S>(tree, state, at(in, kV), along, dtau, work);
+  }
+};
+
+struct ForwardDirections : InClosedForm<Form::forward> {
+  template <class S>
+  struct State : ForwardStateWork<S> {
+    using ForwardStateWork<S>::ForwardStateWork;
+    template <class P>
+    int run(const Tree<P>& tree, const S* const* in, S* a) {
+      return this->forward_dynamics(tree, in[0], in[1], in[2], in[3], a);
+    }
+  };
+  using Work = ForwardDirectionsWork<Wide>;
+  template <class S>
+  static void run(const Tree<double>& tree, const State<S>& state, const double* const* in,
+                  const Wide* const* d, Wide* da, Work& work) {
+    forward_dynamics_directions<S>(tree, state, in[1], {d[0], d[1], d[2], d[3]}, da, work);
   }
 };
 
@@ -39,15 +83,6 @@ struct InverseDynamics {
   }
 };
 
-struct InverseDirections : InClosedForm<Form::inverse> {
-  using Work = DirectionsWork<Wide>;
-  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
-                 Wide* dtau, Work& work) {
-    inverse_dynamics_directions(tree, in[0], in[1], in[2], in[3], {d[0], d[1], d[2], d[3]}, tau, dtau, work);
-    return -1;
-  }
-};
-
 struct BiasForces {
   static constexpr Signature signature{
       .name = "bias_forces",
@@ -63,16 +98,6 @@ struct BiasForces {
   }
 };
 
-struct BiasDirections : InClosedForm<Form::bias> {
-  using Work = DirectionsWork<Wide>;
-  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
-                 Wide* dtau, Work& work) {
-    const double* none = nullptr;
-    inverse_dynamics_directions(tree, in[0], in[1], none, in[2], {d[0], d[1], nullptr, d[2]}, tau, dtau, work);
-    return -1;
-  }
-};
-
 struct GravityForces {
   static constexpr Signature signature{
       .name = "gravity_forces", .inputs = {configuration("q")}, .outputs = {{"tau", shapes::v}},
@@ -83,16 +108,6 @@ struct GravityForces {
   static void run(const X& x, Work<S>& work) {
     const S* none = nullptr;
     inverse_dynamics(x.tree, x.in("q"), none, none, none, x.out("tau"), work);
-  }
-};
-
-struct GravityDirections : InClosedForm<Form::gravity> {
-  using Work = DirectionsWork<Wide>;
-  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* tau,
-                 Wide* dtau, Work& work) {
-    const double* none = nullptr;
-    inverse_dynamics_directions(tree, in[0], none, none, none, {d[0], nullptr, nullptr, nullptr}, tau, dtau, work);
-    return -1;
   }
 };
 
@@ -111,15 +126,6 @@ struct ForwardDynamics {
   static int run(const X& x, Work<S>& work) {
     return forward_dynamics(x.tree, x.in("q"), x.in("v"), x.in("tau"), x.in("f_ext"), x.out("a"),
                             work);
-  }
-};
-
-struct ForwardDirections : InClosedForm<Form::forward> {
-  using Work = ForwardDirectionsWork<Wide>;
-  static int run(const Tree<double>& tree, const double* const* in, const Wide* const* d, double* a,
-                 Wide* da, Work& work) {
-    return forward_dynamics_directions(tree, in[0], in[1], in[2], in[3], {d[0], d[1], d[2], d[3]}, a, da,
-                                       work);
   }
 };
 
@@ -142,14 +148,18 @@ struct HybridDynamics {
   }
 };
 
+using OfInverseDynamics = InverseDirections<Form::inverse, 1, 2, 3>;
+using OfBiasForces = InverseDirections<Form::bias, 1, -1, 2>;
+using OfGravityForces = InverseDirections<Form::gravity, -1, -1, -1>;
+
 }  // namespace
 
 Failure in_closed_form(Pass, Form form, const Call& call, std::ptrdiff_t first, int count, char* block) {
   if constexpr (!kDuals) {
     switch (form) {
-      case Form::inverse: return batch::run_closed<InverseDynamics, InverseDirections>(call, first, count, block);
-      case Form::bias: return batch::run_closed<BiasForces, BiasDirections>(call, first, count, block);
-      case Form::gravity: return batch::run_closed<GravityForces, GravityDirections>(call, first, count, block);
+      case Form::inverse: return batch::run_closed<InverseDynamics, OfInverseDynamics>(call, first, count, block);
+      case Form::bias: return batch::run_closed<BiasForces, OfBiasForces>(call, first, count, block);
+      case Form::gravity: return batch::run_closed<GravityForces, OfGravityForces>(call, first, count, block);
       case Form::forward: return batch::run_closed<ForwardDynamics, ForwardDirections>(call, first, count, block);
     }
   }
@@ -160,9 +170,9 @@ KernelList dynamics_kernels(Pass) {
   KernelList all = others<InverseDynamics, BiasForces, GravityForces, ForwardDynamics>(
       second_derivatives<InverseDynamics, BiasForces, ForwardDynamics, HybridDynamics>());
   if constexpr (kDuals) {
-    all.push_back(directions_kernel<InverseDynamics, InverseDirections>);
-    all.push_back(directions_kernel<BiasForces, BiasDirections>);
-    all.push_back(directions_kernel<GravityForces, GravityDirections>);
+    all.push_back(directions_kernel<InverseDynamics, OfInverseDynamics>);
+    all.push_back(directions_kernel<BiasForces, OfBiasForces>);
+    all.push_back(directions_kernel<GravityForces, OfGravityForces>);
     all.push_back(directions_kernel<ForwardDynamics, ForwardDirections>);
   }
   return often_differentiable<HybridDynamics>(all);

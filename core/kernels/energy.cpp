@@ -1,11 +1,68 @@
 // Energies and momenta.
+#include "jounce/batch/directions.hpp"
 #include "jounce/batch/second.hpp"
 #include "jounce/dynamics/energy.hpp"
 #include "jounce/dynamics/momentum.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
+
+// Derivatives of one state in closed form are code for plain numbers, which belongs to that pass.
+enum class Energy { kinetic, potential };
+Failure energy_directions(Plain, Energy which, const Call& call, std::ptrdiff_t first, int count, char* block);
+
 namespace {
+
+// Along directions, an energy changes by its gradient times them.
+struct KineticDirections {
+  template <class S>
+  struct State {
+    BodiesWork<S> bodies;
+    EnergyGradientWork<S> gradient;
+    S *by_q, *by_v;
+
+    State(const Tree<double>& tree, Arena& arena)
+        : bodies(tree, arena), gradient(tree, arena), by_q(arena.take<S>(tree.nv)), by_v(arena.take<S>(tree.nv)) {}
+    int run(const Tree<double>& tree, const S* const* in, S* energy) {
+      kinetic_energy(tree, in[0], in[1], energy, bodies);
+      kinetic_energy_gradient(tree, in[0], in[1], by_q, by_v, gradient);
+      return -1;
+    }
+  };
+};
+
+struct PotentialDirections {
+  template <class S>
+  struct State {
+    PotentialGradientWork<S> gradient;
+    S *by_q, *by_v = nullptr;
+
+    State(const Tree<double>& tree, Arena& arena) : gradient(tree, arena), by_q(arena.take<S>(tree.nv)) {}
+    int run(const Tree<double>& tree, const S* const* in, S* energy) {
+      potential_energy_gradient(tree, in[0], energy, by_q, gradient);
+      return -1;
+    }
+  };
+};
+
+template <Energy kEnergy>
+struct EnergyDirections
+    : std::conditional_t<kEnergy == Energy::kinetic, KineticDirections, PotentialDirections> {
+  struct Work {
+    Work(const Tree<double>&, Arena&) {}
+  };
+  template <class State>
+  static void run(const Tree<double>& tree, const State& state, const double* const*, const Wide* const* d,
+                  Wide* to, Work&) {
+    Wide sum(0.0);
+    for (int k = 0; d[0] && k < tree.nv; ++k) sum += d[0][k] * state.by_q[k];
+    for (int k = 0; state.by_v && d[1] && k < tree.nv; ++k) sum += d[1][k] * state.by_v[k];
+    *to = sum;
+  }
+  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
+    return energy_directions(Plain{}, kEnergy, call, first, count, block);
+  }
+};
 
 struct KineticEnergy {
   static constexpr Signature signature{.name = "kinetic_energy",
@@ -58,10 +115,25 @@ struct Momentum {
 
 }  // namespace
 
+Failure energy_directions(Pass, Energy which, const Call& call, std::ptrdiff_t first, int count, char* block) {
+  if constexpr (!kDuals) {
+    switch (which) {
+      case Energy::kinetic:
+        return batch::run_closed<KineticEnergy, EnergyDirections<Energy::kinetic>>(call, first, count, block);
+      case Energy::potential:
+        return batch::run_closed<PotentialEnergy, EnergyDirections<Energy::potential>>(call, first, count, block);
+    }
+  }
+  return {};
+}
+
 KernelList energy_kernels(Pass) {
-  return differentiable<KineticEnergy, KineticEnergyDerivatives, PotentialEnergy, Momentum<false>,
-                        Momentum<true>>(
-      second_derivatives<KineticEnergy, Momentum<false>>());
+  KernelList all = others<KineticEnergy, PotentialEnergy>(second_derivatives<KineticEnergy, Momentum<false>>());
+  if constexpr (kDuals) {
+    all.push_back(directions_kernel<KineticEnergy, EnergyDirections<Energy::kinetic>, Still::shared>);
+    all.push_back(directions_kernel<PotentialEnergy, EnergyDirections<Energy::potential>, Still::shared>);
+  }
+  return differentiable<KineticEnergyDerivatives, Momentum<false>, Momentum<true>>(all);
 }
 
 }  // namespace jounce

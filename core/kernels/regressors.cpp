@@ -52,6 +52,11 @@ struct TorqueRegressorBlocks {
   }
 };
 
+// The regressor for one who knows where its zeros are.
+struct RelatedBlocks : RegressorOut<double> {
+  JOUNCE_INLINE void clear(std::size_t, std::size_t) const {}
+};
+
 template <class S>
 struct ByInertiasWork {
   ArticulatedWork<S> factors;
@@ -64,7 +69,7 @@ struct ByInertiasWork {
       : factors(tree, arena),
         inverse(tree, arena),
         regressor(tree, arena),
-        N(arena.take<S>(std::size_t(tree.nv) * tree.nv)),
+        N(arena.take<S>(std::size_t(tree.nv) * tree.nv + lanes<Wide>)),  // whole registers are read
         Y(arena.take<S>(std::size_t(kParameters) * tree.nv * tree.n_bodies)),
         rates(arena.take<int>(tree.nv)) {}
 };
@@ -89,13 +94,11 @@ struct ForwardDynamicsByInertias {
     int singular = forward_dynamics(x.tree, q, v, x.in("tau"), x.in("f_ext"), a, work.factors);
     if (singular < 0) singular = inverse_mass_matrix(x.tree, q, work.N, work.inverse);
     if (singular >= 0) return singular;
-    torque_regressor(x.tree, q, v, a, RegressorOut<S>{work.Y, step}, work.regressor);
+    torque_regressor(x.tree, q, v, a, RelatedBlocks{{work.Y, step}}, work.regressor);
     for (int b = 0; b < x.tree.n_bodies; ++b) {
       const int count = rates_before(x.tree, x.tree.body_node[b], work.rates);
       const std::size_t at = std::size_t(kParameters) * b;
-      for (std::size_t r = 0; r < nv; ++r) {
-        times_block(work.N + r * nv, work.rates, count, work.Y + at, step, out + r * step + at);
-      }
+      times_block(work.N, int(nv), work.rates, count, work.Y + at, out + at, step);
     }
     return -1;
   }
@@ -109,14 +112,20 @@ struct ForwardDynamicsByInertias {
     return count;
   }
 
-  // A row of -M^-1 times the ten columns of a body.
-  static void times_block(const double* N, const int* rate, int count, const double* Y, std::size_t step,
-                          double* to) {
-    for_columns<double>(0, kParameters, [&](auto c) JOUNCE_INLINED {
-      typename decltype(c)::Value sum(0.0);
-      for (int k = 0; k < count; ++k) sum -= c.load(Y + rate[k] * step) * N[rate[k]];
-      c.store(to, sum);
-    });
+  // -M^-1 times the ten columns of a body, some rows at once; of M^-1, which is symmetric, rows are read.
+  static void times_block(const double* N, int nv, const int* rate, int count, const double* Y, double* to,
+                          std::size_t step) {
+    constexpr int W = lanes<Wide>;
+    for (int r = 0; r < nv; r += W) {
+      Wide sum[kParameters];
+      for (Wide& x : sum) x = Wide(0.0);
+      for (int k = 0; k < count; ++k) {
+        const Wide row = Wide::load(N + std::size_t(rate[k]) * nv + r);
+        const double* block = Y + rate[k] * step;
+        for (int j = 0; j < kParameters; ++j) sum[j] -= row * block[j];
+      }
+      store_lanes(sum, nv - r < W ? nv - r : W, [&](int i) JOUNCE_INLINED { return to + (r + i) * step; });
+    }
   }
 };
 

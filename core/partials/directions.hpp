@@ -1,23 +1,24 @@
-// Derivatives of inverse and forward dynamics of one state along many directions, in O(n) each, in body
-// frames and in the notation of inverse_dynamics.hpp.
+// Derivatives of inverse dynamics of one state along many directions, in O(n) each, in body frames and in
+// the notation of inverse_dynamics.hpp.
 //
-// What belongs to the state are plain numbers, computed once; what belongs to the directions (type D,
-// written d...) lies in the lanes of packs. A joint that moves by the twist (e, l) along its own axes, as a
-// direction dq says, changes what is given along the axes of its parent by
+// What belongs to the state are plain numbers, computed once, with branches in lanes where the robot has
+// them; what belongs to the directions (type D, written d...) lies in the lanes of packs. A joint that moves
+// by the twist (e, l) along its own axes, as a direction dq says, changes what is given along the axes of
+// its parent by
 //   (1) d(R^T y) = R^T dy + (R^T y) x e,   d(p) = R l.
-// So, with the parent's part w_p, alpha_p, a_p of equations (1) to (3) there, along the node's axes, and
-// B x = alpha x x + w x (w x x), dB x = dalpha x x + dw x (w x x) + w x (dw x x),
+// So, with the parent's part w_p, alpha_p, a_p of equations (1) to (3) there, along the node's axes,
 //   (2) dw     = dw_p + dw_j,                                 dw_p = R^T dw_parent + w_p x e
 //   (3) dalpha = dalpha_p + dw_p x w_j + w_p x dw_j + dw_j'    dalpha_p = R^T dalpha_parent + alpha_p x e
 //   (4) da     = da_p + (2 dw_p + dw_j) x v_j + (2 w_p + w_j) x dv_j + dv_j',
 //       da_p   = R^T (da_parent + dB_parent p) + a_p x e + B_p l
-// and for the wrenches
-//   (5) df = m da + dB h,  dn = I dalpha + dw x I w + w x I dw + h x da,  less the external one's,
+// and for the wrenches, with the second moments Sigma = tr(I) / 2 - I of the mass, of which I is made,
+//   (5) df = m da + dB h,  dn = axial(dB Sigma) + h x da,  less the external one's,
+//       axial(X) = (X_zy - X_yz, X_xz - X_zx, X_yx - X_xy),
 //       and to the parent goes (dn, df) + (e, l) x* (n, f);   (6) dtau = screws^T (dn, df) + armature dv_j'.
-// Forward dynamics: (7) da = M^-1 (dtau - dID), with dID of (6) at the accelerations of the state, dv_j' = 0.
 #pragma once
 
-#include "jounce/dynamics/articulated.hpp"
+#include "jounce/dynamics/inverse_dynamics.hpp"
+#include "jounce/tree/branched_tree.hpp"
 
 namespace jounce {
 
@@ -27,219 +28,257 @@ struct Direction {
   const D *q, *v, *input, *f_ext;  // input: a of inverse dynamics, tau of forward dynamics
 };
 
+// Inverse dynamics of the state, on its tree or on the branched one.
+template <class S>
+struct StateWork {
+  struct FromParent {
+    Vec3<S> w, alpha, a;
+  };
+  InverseDynamicsWork<S> passes;
+  FromParent* from_parent;
+
+  template <class P>
+  StateWork(const Tree<P>& tree, Arena& arena) : StateWork(tree, arena, Angles<S>(tree, arena)) {}
+  template <class P>
+  StateWork(const Tree<P>& tree, Arena& arena, const Angles<S>& shared)
+      : passes(tree, arena, shared), from_parent(arena.take<FromParent>(tree.n)) {}
+
+  // With the angles that are in the workspace.
+  template <class P>
+  void inverse_dynamics(const Tree<P>& tree, const S* q, const S* v, const S* a, const S* f_ext, S* tau) {
+    newton_euler(tree, q, v, a, f_ext, tau, passes, [&](int i, const auto& row) JOUNCE_INLINED {
+      from_parent[i] = {row.w, row.alpha, row.a};
+    });
+  }
+};
+
+// Nodes are numbered depth first: motions of a node and its ancestors are all that is needed at a time.
 template <class D>
 struct DirectionsWork {
   struct Row {
     Vec3<D> w, alpha, a;
-    Force<D> f;
+    Mat3<D> B;
   };
-  InverseDynamicsWork<double> state;
-  Row* row;
+  Row* row;     // by depth
+  Force<D>* f;  // by node
 
   DirectionsWork(const Tree<double>& tree, Arena& arena)
-      : DirectionsWork(tree, arena, Angles<double>(tree, arena)) {}
-  DirectionsWork(const Tree<double>& tree, Arena& arena, const Angles<double>& shared)
-      : state(tree, arena, shared), row(arena.take<Row>(tree.n)) {}
+      : row(arena.take<Row>(tree.depth)), f(arena.take<Force<D>>(tree.n)) {}
 };
 
 namespace directions {
 
-// dB x.
+// Where the numbers of the state are that belong to a node.
+template <class S>
+JOUNCE_INLINE PlaceOfNode place_of(const Tree<double>& tree, int i) {
+  if constexpr (lanes<S> > 1) return tree.branched->place[i];
+  return {i, 0};
+}
+
+// The numbers of one lane, read from memory one by one.
+template <class S>
+JOUNCE_ALWAYS_INLINE double in_lane(const S& x, int i) { return reinterpret_cast<const double*>(&x)[i]; }
+template <class S>
+JOUNCE_ALWAYS_INLINE Vec3<double> in_lane(const Vec3<S>& x, int i) {
+  return {in_lane(x.x, i), in_lane(x.y, i), in_lane(x.z, i)};
+}
+template <class S>
+JOUNCE_ALWAYS_INLINE Pose<double> in_lane(const Pose<S>& x, int i) {
+  return {{in_lane(x.R.x, i), in_lane(x.R.y, i), in_lane(x.R.z, i)}, in_lane(x.p, i)};
+}
+template <class S>
+JOUNCE_ALWAYS_INLINE Force<double> in_lane(const Force<S>& x, int i) {
+  return {in_lane(x.n, i), in_lane(x.f, i)};
+}
+
+// Sums that begin with x, so that every product is fused with one: x + m y, x + m^T y, x + a x b.
 template <class D>
-JOUNCE_INLINE Vec3<D> gradient_change(const Vec3<double>& w, const Vec3<D>& dw, const Vec3<D>& dalpha,
-                                      const Vec3<double>& x) {
-  // dw x (w x x) + w x (dw x x) = w (dw.x) + dw (w.x) - 2 (w.dw) x
-  const D along = dot(dw, x), twice = dot(dw, w) * 2.0;
-  return cross(dalpha, x) + w * along + dw * dot(w, x) - x * twice;
+JOUNCE_ALWAYS_INLINE Vec3<D> plus(const Vec3<D>& x, const auto& m, const auto& y) {
+  return {x.x + m.x.x * y.x + m.y.x * y.y + m.z.x * y.z, x.y + m.x.y * y.x + m.y.y * y.y + m.z.y * y.z,
+          x.z + m.x.z * y.x + m.y.z * y.y + m.z.z * y.z};
+}
+template <class D>
+JOUNCE_ALWAYS_INLINE Vec3<D> plus_cross(const Vec3<D>& x, const auto& a, const auto& b) {
+  return {x.x + a.y * b.z - a.z * b.y, x.y + a.z * b.x - a.x * b.z, x.z + a.x * b.y - a.y * b.x};
+}
+
+// e is added, the angular part of a joint's motion by the rates x; and y x e.
+template <Kind K, class D>
+JOUNCE_INLINE void add_turning(const D* x, Vec3<D>& to) {
+  if constexpr (turns(K)) {
+    to.z += x[0];
+  } else if constexpr (rotates(K)) {
+    to += vector_from(x);
+  }
+}
+template <Kind K, class D, class X>
+JOUNCE_INLINE void add_turn(const auto& y, const X* x, Vec3<D>& to) {
+  if constexpr (turns(K)) {
+    to.x += y.y * x[0];
+    to.y -= y.x * x[0];
+  } else if constexpr (rotates(K)) {
+    to = plus_cross(to, y, vector_from(x));
+  }
+}
+
+// The change of B = hat(alpha) + w w^T - (w.w) 1.
+template <class D>
+JOUNCE_INLINE Mat3<D> gradient_change(const Vec3<double>& w, const Vec3<D>& dw, const Vec3<D>& dalpha) {
+  const Vec3<double> less = w * -2.0;
+  const D xy = dalpha.z + dw.x * w.y + dw.y * w.x, zx = dalpha.y + dw.x * w.z + dw.z * w.x,
+          yz = dalpha.x + dw.y * w.z + dw.z * w.y;
+  return {{dw.y * less.y + dw.z * less.z, xy, zx - dalpha.y * 2.0},
+          {xy - dalpha.z * 2.0, dw.x * less.x + dw.z * less.z, yz},
+          {zx, yz - dalpha.x * 2.0, dw.x * less.x + dw.y * less.y}};
+}
+
+// x + axial(B Sigma).
+template <class D>
+JOUNCE_INLINE Vec3<D> plus_moment(const Vec3<D>& x, const Mat3<D>& B, const Sym3<double>& I) {
+  const double half = trace(I) * 0.5, xx = half - I.xx, yy = half - I.yy, zz = half - I.zz;
+  return {x.x - B.x.z * I.xy + B.y.z * yy - B.z.z * I.yz + B.x.y * I.xz + B.y.y * I.yz - B.z.y * zz,
+          x.y - B.x.x * I.xz - B.y.x * I.yz + B.z.x * zz - B.x.z * xx + B.y.z * I.xy + B.z.z * I.xz,
+          x.z + B.x.y * xx - B.y.y * I.xy - B.z.y * I.xz + B.x.x * I.xy - B.y.x * yy + B.z.x * I.yz};
 }
 
 // The parent's part of (2) to (4), without what the joint's own motion does to it.
 template <class D>
-JOUNCE_INLINE void from_parent(const Tree<double>& tree, int i, DirectionsWork<D>& work) {
-  const int p = tree.nodes[i].parent;
-  auto& me = work.row[i];
-  if (p < 0) {
-    me.w = me.alpha = me.a = Vec3<D>::zero();
-    return;
-  }
-  const auto& up = work.row[p];
-  const Pose<double>& at = work.state.row[i].in_parent;
+JOUNCE_INLINE void from_parent(const Pose<double>& at, const typename DirectionsWork<D>::Row& up,
+                               typename DirectionsWork<D>::Row& me) {
   me.w = transposed(at.R, up.w);
   me.alpha = transposed(at.R, up.alpha);
-  me.a = transposed(at.R, up.a + gradient_change(work.state.row[p].w, up.w, up.alpha, at.p));
+  me.a = transposed(at.R, plus(up.a, up.B, at.p));
 }
 
-// The motion of a joint by rates that may be null.
-template <Kind K, class S>
-JOUNCE_INLINE Motion<S> joint_part(const Node<double>& node, const S* x) {
-  return x ? joint_motion<K>(node, x + node.v) : Motion<S>::zero();
-}
-
-// (e, l) of (1) in what the parent gives, with its w, alpha and a at the node.
-template <Kind K, class D>
-JOUNCE_INLINE void move_joint(const Motion<D>& x, const Vec3<double>& w, const Vec3<double>& alpha,
-                              const Vec3<double>& a, typename DirectionsWork<D>::Row& me) {
-  if constexpr (rotates(K)) {
-    me.w += cross(w, x.w);
-    me.alpha += cross(alpha, x.w);
-    me.a += cross(a, x.w);
+// What the joint's motion (e, l) does to it.
+template <Kind K, class S, class D>
+JOUNCE_INLINE void move_joint(const Node<double>& node, const typename StateWork<S>::FromParent& given,
+                              int lane, const D* dq, typename DirectionsWork<D>::Row& me) {
+  const D* x = dq + node.v;
+  const Vec3<double> w = in_lane(given.w, lane), alpha = in_lane(given.alpha, lane);
+  add_turn<K>(w, x, me.w);
+  add_turn<K>(alpha, x, me.alpha);
+  add_turn<K>(in_lane(given.a, lane), x, me.a);
+  if constexpr (moves(K)) {
+    const Vec3<D> l = joint_motion<K>(node, x).v;
+    me.a += cross(alpha, l) + cross(w, cross(w, l));
   }
-  if constexpr (moves(K)) me.a += cross(alpha, x.v) + cross(w, cross(w, x.v));
 }
 
-// What a joint does, (1) to (4).
+// What its rates add, (2) to (4).
 template <Kind K, class D>
-JOUNCE_INLINE void joint_directions(const Tree<double>& tree, int i, const double* v, const double* a,
-                                    const Direction<D>& d, const D* da, DirectionsWork<D>& work) {
-  const Node<double>& node = tree.nodes[i];
-  const auto& state = work.state.row[i];
-  auto& me = work.row[i];
-  const Motion<double> j = joint_part<K>(node, v), dj = joint_part<K>(node, a);
-  const Vec3<double> w = state.w - j.w;  // of the parent
-  if (d.q) {
-    const Vec3<double> alpha = state.alpha - cross(w, j.w) - dj.w;
-    const Vec3<double> from = state.a - cross(w * 2.0 + j.w, j.v) - dj.v;
-    move_joint<K>(joint_motion<K>(node, d.q + node.v), w, alpha, from, me);
+JOUNCE_INLINE void add_rates(const Node<double>& node, const Vec3<double>& w, const double* v,
+                             const Direction<D>& d, const D* da, typename DirectionsWork<D>::Row& me) {
+  if (v) {
+    add_turn<K>(me.w, v + node.v, me.alpha);
+    if constexpr (moves(K)) me.a += cross(me.w * 2.0, joint_motion<K>(node, v + node.v).v);
   }
-  if constexpr (moves(K)) me.a += cross(me.w * 2.0, j.v);
-  if constexpr (rotates(K)) me.alpha += cross(me.w, j.w);
   if (d.v) {
-    const Motion<D> x = joint_motion<K>(node, d.v + node.v);
-    if constexpr (moves(K)) me.a += cross(x.w, j.v) + cross(w * 2.0 + j.w, x.v);
-    if constexpr (rotates(K)) {
-      me.alpha += cross(w, x.w);
-      me.w += x.w;
+    const D* x = d.v + node.v;
+    add_turn<K>(w, x, me.alpha);
+    const Motion<D> dj = joint_motion<K>(node, x);
+    if constexpr (moves(K)) {
+      const Motion<double> j = joint_motion<K>(node, v + node.v);
+      me.a += cross(dj.w, j.v) + cross(w * 2.0 + j.w, dj.v);
     }
+    add_turning<K>(x, me.w);
   }
   if (da) {
-    const Motion<D> x = joint_motion<K>(node, da + node.v);
-    if constexpr (moves(K)) me.a += x.v;
-    if constexpr (rotates(K)) me.alpha += x.w;
+    const D* x = da + node.v;
+    add_turning<K>(x, me.alpha);
+    if constexpr (moves(K)) me.a += joint_motion<K>(node, x).v;
   }
 }
 
 // Equation (5), without the children's.
 template <class D>
-JOUNCE_INLINE void own_wrench_directions(const Node<double>& node, const Vec3<double>& w, const D* df_ext,
-                                         typename DirectionsWork<D>::Row& me) {
+JOUNCE_INLINE Force<D> wrench_change(const Node<double>& node, const D* df_ext,
+                                  const typename DirectionsWork<D>::Row& me) {
   const RigidInertia<double>& J = node.inertia;
-  me.f.n = J.I * me.alpha + cross(me.w, J.I * w) + cross(w, J.I * me.w) + cross(J.h, me.a);
-  me.f.f = me.a * J.m + gradient_change(w, me.w, me.alpha, J.h);
-  if (df_ext && node.body >= 0) me.f -= external_wrench(node, df_ext);
+  Force<D> f{plus_moment(cross(J.h, me.a), me.B, J.I), plus(me.a * J.m, me.B, J.h)};
+  if (df_ext && node.body >= 0) f -= external_wrench(node, df_ext);
+  return f;
 }
 
-// After newton_euler() at these rates and accelerations (null for zero); `da` is null for zero too.
-template <class D>
-JOUNCE_INLINE void along_directions(const Tree<double>& tree, const double* v, const double* a,
-                                    const Direction<D>& d, const D* da, D* dtau, DirectionsWork<D>& work) {
+// Motions and own wrenches, from the root to the leaves; `da` may be null.
+template <class S, class D>
+JOUNCE_SHARED void outward(const Tree<double>& tree, const StateWork<S>& state, const double* v,
+                           const Direction<D>& d, const D* da, DirectionsWork<D>& work) {
   for (int i = 0; i < tree.n; ++i) {
     const Node<double>& node = tree.nodes[i];
-    from_parent(tree, i, work);
-    with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
-      joint_directions<decltype(kind)::value>(tree, i, v, a, d, da, work);
-    });
-    own_wrench_directions(node, work.state.row[i].w, d.f_ext, work.row[i]);
-  }
-  for (int i = tree.n - 1; i >= 0; --i) {
-    const Node<double>& node = tree.nodes[i];
-    auto& me = work.row[i];
-    const Force<double>& f = work.state.row[i].f;
+    const PlaceOfNode at = place_of<S>(tree, i);
+    const auto& own = state.passes.row[at.node];
+    const auto& given = state.from_parent[at.node];
+    auto& me = work.row[node.depth];
+    if (node.parent < 0) {
+      me.w = me.alpha = me.a = Vec3<D>::zero();
+    } else {
+      from_parent<D>(in_lane(own.in_parent, at.lane), work.row[node.depth - 1], me);
+    }
     with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
       constexpr Kind K = decltype(kind)::value;
-      for (int k = 0; k < rates(K); ++k) {
-        const int r = node.v + k;
-        dtau[r] = along<K>(node, k, me.f);
-        if (da) dtau[r] += da[r] * tree.armature[r];
-      }
-      if (node.parent < 0 || !d.q) return;
-      const Motion<D> x = joint_motion<K>(node, d.q + node.v);
-      if constexpr (rotates(K)) me.f += Force<D>{cross(x.w, f.n), cross(x.w, f.f)};
-      if constexpr (moves(K)) me.f.n += cross(x.v, f.f);
+      if (d.q) move_joint<K, S>(node, given, at.lane, d.q, me);
+      add_rates<K>(node, in_lane(given.w, at.lane), v, d, da, me);
     });
-    if (node.parent >= 0) work.row[node.parent].f += to_parent(work.state.row[i].in_parent, me.f);
+    me.B = gradient_change(in_lane(own.w, at.lane), me.w, me.alpha);
+    work.f[i] = wrench_change(node, d.f_ext, me);
   }
 }
 
-// x becomes M^-1 x, with the factors that forward_dynamics() left.
-template <class D>
-struct PackedSolve {
-  struct Row {
-    Force<D> F;
-    Motion<D> x;
-  };
-  Row* row;
-
-  PackedSolve(const Tree<double>& tree, Arena& arena) : row(arena.take<Row>(tree.n)) {}
-
-  void run(const Tree<double>& tree, const ArticulatedWork<double>& factors, D* x) const {
-    for (int i = 0; i < tree.n; ++i) row[i].F = Force<D>::zero();
-    for (int i = tree.n - 1; i >= 0; --i) {
-      const Node<double>& node = tree.nodes[i];
-      with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
-        constexpr Kind K = decltype(kind)::value;
-        for (int k = rates(K) - 1; k >= 0; --k) {
-          const auto& rate = factors.rate[node.v + k];
-          D& u = x[node.v + k];
-          u -= along<K>(node, k, row[i].F);
-          if (node.parent >= 0 || k > 0) row[i].F += rate.U * (u * rate.inverse_D);
-        }
-      });
-      if (node.parent >= 0) row[node.parent].F += to_parent(factors.row[i].in_parent, row[i].F);
-    }
-    for (int i = 0; i < tree.n; ++i) {
-      const Node<double>& node = tree.nodes[i];
-      Motion<D>& at = row[i].x;
-      at = node.parent < 0 ? Motion<D>::zero() : to_child(factors.row[i].in_parent, row[node.parent].x);
-      with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
-        constexpr Kind K = decltype(kind)::value;
-        for (int k = 0; k < rates(K); ++k) {
-          const auto& rate = factors.rate[node.v + k];
-          D& y = x[node.v + k];
-          y = (y - dot(rate.U, at)) * rate.inverse_D;
-          add_rate<K>(node, k, y, at);
-        }
-      });
-    }
+// What a node passes on to its parent.
+template <Kind K, class D>
+JOUNCE_INLINE void turn_wrench(const Node<double>& node, const Force<double>& F, const D* dq, Force<D>& f) {
+  const D* x = dq + node.v;
+  if constexpr (turns(K)) {
+    f.n.x -= x[0] * F.n.y, f.n.y += x[0] * F.n.x;
+    f.f.x -= x[0] * F.f.y, f.f.y += x[0] * F.f.x;
+  } else if constexpr (rotates(K)) {
+    f.n = plus_cross(f.n, vector_from(x), F.n);
+    f.f = plus_cross(f.f, vector_from(x), F.f);
   }
-};
+  if constexpr (moves(K)) f.n += cross(joint_motion<K>(node, x).v, F.f);
+}
+template <class D>
+JOUNCE_INLINE void add_to_parent(const Pose<double>& at, const Force<D>& x, Force<D>& to) {
+  const Vec3<D> f = at.R * x.f;
+  to.n = plus_cross(plus(to.n, at.R, x.n), at.p, f);
+  to.f += f;
+}
+
+// Wrenches, from the leaves to the root. each(kind, node, place, f) sees what a node has from its body and
+// its children, and may add to it.
+template <class S, class D, class Each>
+JOUNCE_INLINE void inward(const Tree<double>& tree, const StateWork<S>& state, const D* dq,
+                          DirectionsWork<D>& work, Each&& each) {
+  for (int i = tree.n - 1; i >= 0; --i) {
+    const Node<double>& node = tree.nodes[i];
+    const PlaceOfNode at = place_of<S>(tree, i);
+    const auto& own = state.passes.row[at.node];
+    Force<D>& f = work.f[i];
+    with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
+      each(kind, node, at, f);
+      if (node.parent >= 0 && dq) turn_wrench<decltype(kind)::value>(node, in_lane(own.f, at.lane), dq, f);
+    });
+    if (node.parent >= 0) add_to_parent(in_lane(own.in_parent, at.lane), f, work.f[node.parent]);
+  }
+}
 
 }  // namespace directions
 
-// tau, and dtau along the directions; a may be null.
-template <class D>
-void inverse_dynamics_directions(const Tree<double>& tree, const double* q, const double* v,
-                                 const double* a, const double* f_ext, const Direction<D>& d,
-                                 double* tau, D* dtau, DirectionsWork<D>& work) {
-  inverse_dynamics(tree, q, v, a, f_ext, tau, work.state);
-  directions::along_directions(tree, v, a, d, d.input, dtau, work);
-}
-
-template <class D>
-struct ForwardDirectionsWork {
-  ArticulatedWork<double> factors;
-  DirectionsWork<D> directions;  // with the angles of `factors`
-  directions::PackedSolve<D> solve;
-  double* bias;
-
-  ForwardDirectionsWork(const Tree<double>& tree, Arena& arena)
-      : factors(tree, arena),
-        directions(tree, arena, factors.angles),
-        solve(tree, arena),
-        bias(arena.take<double>(tree.nv)) {}
-};
-
-// a, and da along the directions. Returns a singular node or -1.
-template <class D>
-int forward_dynamics_directions(const Tree<double>& tree, const double* q, const double* v,
-                                const double* tau, const double* f_ext, const Direction<D>& d, double* a,
-                                D* da, ForwardDirectionsWork<D>& work) {
-  const int singular = forward_dynamics(tree, q, v, tau, f_ext, a, work.factors);
-  if (singular >= 0) return singular;
-  newton_euler(tree, q, v, a, f_ext, work.bias, work.directions.state);
-  directions::along_directions(tree, v, a, d, (const D*)nullptr, da, work.directions);
-  for (int r = 0; r < tree.nv; ++r) da[r] = d.input ? d.input[r] - da[r] : -da[r];
-  work.solve.run(tree, work.factors, da);
-  return -1;
+// dtau, after inverse dynamics of the state; v is null if it is zero.
+template <class S, class D>
+void inverse_dynamics_directions(const Tree<double>& tree, const StateWork<S>& state, const double* v,
+                                 const Direction<D>& d, D* dtau, DirectionsWork<D>& work) {
+  directions::outward(tree, state, v, d, d.input, work);
+  directions::inward(tree, state, d.q, work,
+                     [&](auto kind, const Node<double>& node, PlaceOfNode, const Force<D>& f) JOUNCE_INLINED {
+                       constexpr Kind K = decltype(kind)::value;
+                       for (int k = 0; k < rates(K); ++k) {
+                         const int r = node.v + k;
+                         dtau[r] = along<K>(node, k, f);
+                         if (d.input) dtau[r] += d.input[r] * tree.armature[r];
+                       }
+                     });
 }
 
 }  // namespace jounce

@@ -21,6 +21,11 @@ using Branches = Pack<kBranchLanes>;
 // For each coordinate or rate of a branched tree, where each lane has it from; or the node of each lane.
 using FromLanes = std::array<int, kBranchLanes>;
 
+// Where a node of the robot is in a branched tree.
+struct PlaceOfNode {
+  int node, lane;
+};
+
 struct BranchedTree {
   Tree<Branches> tree;  // of the arrays that follow
   std::vector<Node<Branches>> nodes;
@@ -28,6 +33,7 @@ struct BranchedTree {
   std::vector<int> angle_q, quaternions;
   std::vector<FromLanes> q, v;
   std::vector<int> v_place;  // for each rate of the robot, its position among all lanes of all rates
+  std::vector<PlaceOfNode> place;  // for each node of the robot
 
   explicit BranchedTree(const Tree<double>& robot);
   BranchedTree(const BranchedTree&) = delete;
@@ -134,6 +140,7 @@ class BranchBuilder {
   void fill_lane(int lane, const FromLanes& held, int some, Node<Branches>& node) {
     const bool idle = held[lane] < 0, owns = !idle && first_lane(held, lane) == lane;
     const Node<double>& from = robot_.nodes[idle ? some : held[lane]];
+    if (owns) to_.place[held[lane]] = {int(to_.nodes.size()), lane};
     const Pose<double> nowhere{Mat3<double>::identity(), Vec3<double>::zero()};
     set(lane, idle ? nowhere : from.placement, node.placement);
     set(lane, owns ? from.inertia : RigidInertia<double>{}, node.inertia);
@@ -170,7 +177,7 @@ class BranchBuilder {
 
 }  // namespace detail
 
-inline BranchedTree::BranchedTree(const Tree<double>& robot) : v_place(robot.nv) {
+inline BranchedTree::BranchedTree(const Tree<double>& robot) : v_place(robot.nv), place(robot.n) {
   detail::BranchBuilder(robot, *this);
   tree.n = int(nodes.size());
   tree.nq = int(q.size());

@@ -343,6 +343,8 @@ ONE_STATE = {
     jc.forward_dynamics: "q v tau f_ext",
     jc.bias_forces: "q v f_ext",
     jc.gravity_forces: "q",
+    jc.kinetic_energy: "q v",
+    jc.potential_energy: "q",
 }
 
 

@@ -398,6 +398,10 @@ def test_mistakes_of_directions_and_models():
         p.moved([-100.0, 0.0, 0.0])
     with pytest.raises(jc.ArgumentError, match="3 finite numbers"):
         p.moved([0.0])
+    with pytest.raises(jc.ArgumentError, match=r"step .* got nan at \[1\], mass of 'body1'"):
+        p.moved([0.0, np.nan, 0.0])
+    with pytest.raises(jc.ArgumentError, match=r"got inf at \[0, 2\], mass of 'body2'"):
+        jc.jvp(jc.mass_matrix, model, (q,), (), parameters=(p, [[0.0, 1.0, np.inf]]))
 
 
 def test_moved_inertias_are_the_ten_parameters():

@@ -159,6 +159,7 @@ class Parameters:
                 f"the direction of {len(self)} parameters must have shape (..., {len(self)}), got "
                 f"{x.shape}"
             )
+        self._require_finite("the direction", x)
         rows = self._directions
         frames = [k for k, item in enumerate(self.items) if self._is_frame(item)]
         if frames:
@@ -170,6 +171,15 @@ class Parameters:
                     rows[k, self.items[k].component - 6] = 1.0
         tangent: Array = x @ rows
         return tangent
+
+    def _require_finite(self, what: str, x: Array) -> None:
+        """Refuse numbers that are not finite; parameters are the last axis."""
+        bad = np.argwhere(~np.isfinite(x))
+        if len(bad):
+            at = tuple(bad[0].tolist())
+            kind, name, _ = self.items[at[-1]]
+            whose = f"{kind} of {name!r}" if name else kind
+            raise ArgumentError(f"{what} must be finite, got {x[at]} at {list(at)}, {whose}")
 
     def _is_frame(self, item: Parameter) -> bool:
         """Whether it places a frame that is no body's."""
@@ -193,8 +203,9 @@ class Parameters:
             array([0. , 0. , 0.5])
         """
         x = reals("step", step)
-        if x.shape != (len(self),) or not np.isfinite(x).all():
+        if x.shape != (len(self),):
             raise ArgumentError(f"step must be {len(self)} finite numbers, got shape {x.shape}")
+        self._require_finite("step", x)
         return _moved(self, x)
 
 
