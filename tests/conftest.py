@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+# Workers share the cores; threads of BLAS that wait for each other would keep them busy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import numpy as np
 import pytest
