@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import functools
 import importlib
 import re
 from pathlib import Path
@@ -162,12 +163,15 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+parse = functools.cache(ast.parse)
+"""Several laws look at the same files."""
+
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def imports(name, lazy=True):
     """Modules of the package that a module imports; lazy ones are those inside functions."""
-    tree = ast.parse(MODULES[name].read_text())
+    tree = parse(MODULES[name].read_text())
     nodes = ast.walk(tree) if lazy else iter(tree.body)
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -289,7 +293,7 @@ def lines_without_docstrings(path):
     lines = len(text.splitlines())
     if path.suffix != ".py":
         return lines
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(text)):
         first = getattr(node, "body", None)
         if not isinstance(first, list) or not first or not isinstance(first[0], ast.Expr):
             continue
@@ -320,7 +324,7 @@ def functions_in_cpp(text):
 
 def functions_in_python(text):
     """The same, without the documentation."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(text)):
         if isinstance(node, ast.FunctionDef):
             documented = ast.get_docstring(node) is not None and len(node.body) > 1
             yield node.lineno, node.end_lineno - node.body[documented].lineno + 1
