@@ -62,9 +62,6 @@ PYTHON_ROOMS = [
 ]
 """Rooms of the package in order: each may use those before it and, without cycles, itself."""
 
-PLANNED: set[str] = set()
-"""Rooms that have a place in the order but do not exist yet."""
-
 HEAVY = [
     *("lxml", "mujoco", "scipy", "matplotlib", "pinocchio", "pydrake", "casadi", "rich", "viser"),
     *("concurrent", "multiprocessing", "distributed", "dask", "ray", "zarr", "cloudpickle"),
@@ -203,7 +200,7 @@ def test_the_top_level_holds_the_rooms_and_nothing_else():
     installed = {"include", "cmake"}  # where the build writes them beside the sources
     rest = names - {"__init__.py", "__main__.py", "py.typed"} - installed
     rooms = {name.removesuffix(".py") for name in rest}
-    assert rooms == set(PYTHON_ROOMS) - PLANNED
+    assert rooms == set(PYTHON_ROOMS)
 
 
 def test_a_room_lists_its_public_names():
@@ -232,7 +229,7 @@ def test_the_package_shows_its_public_names_only(python):
 
 def public_modules():
     """Rooms, and modules that a public module lists as its names."""
-    found = [f"jounce.{room}" for room in PYTHON_ROOMS if room[0] != "_" and room not in PLANNED]
+    found = [f"jounce.{room}" for room in PYTHON_ROOMS if room[0] != "_"]
     for name in found:
         module = importlib.import_module(name)
         for public in module.__all__:
