@@ -6,7 +6,7 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,13 +31,16 @@ hypothesis.settings.load_profile("jounce")
 HANGS = 3600
 """Seconds after which a child process is given up: not a limit on how long it may take."""
 
-# Tests that were found stay to the end: the collector of garbage need not look at them.
-gc.disable()
 
-
-def pytest_collection_finish() -> None:
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Tests that are found stay to the end: the collector of garbage need not look at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 ROBOTS = {
