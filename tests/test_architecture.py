@@ -277,9 +277,14 @@ def test_a_cycle_would_be_found():
 
 
 def test_import_jounce_needs_numpy_alone(python):
-    loaded = python("import sys, jounce; print(*sys.modules, sep='\\n')").split()
-    assert "numpy" in loaded
-    assert not {name.split(".")[0] for name in loaded} & set(HEAVY)
+    """And rooms that are for other libraries import them when they need them."""
+    rooms = "io, jounce.cli, jounce.interop.pinocchio, jounce.interop.mujoco, jounce.interop.drake"
+    told = "print(*{name.split('.')[0] for name in sys.modules})"
+    first, later = python(f"import sys, jounce; {told}; import jounce.{rooms}; {told}").splitlines()
+    assert "numpy" in first.split()
+    assert not set(first.split()) & set(HEAVY)
+    libraries = {"lxml", "matplotlib", "mujoco", "pinocchio", "pydrake", "rich", "xacro"}
+    assert not set(later.split()) & libraries
 
 
 SOURCES = [*CORE_FILES, *BINDING_FILES, *sorted(PACKAGE.rglob("*.py"))]
