@@ -1,4 +1,5 @@
 # make demo | test | browser | examples | docs | bench | figures | native-bench | lint: each sets up what it needs in .venv and build/.
+# make papers: tests of the papers on 20 states each; make test takes 7.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make jax: JAX's own check of every function there, which takes minutes to compile.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
@@ -14,7 +15,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test browser torch jax examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test papers browser torch jax examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -54,8 +55,12 @@ build: $(VENV)/.built-$(ISA)
 demo: build
 	$(BIN)/jounce demo
 
+# Bytecode is kept: workers, the interpreters that tests start and later runs need not compile again.
 test: $(VENV)/.test-$(ISA)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+papers: $(VENV)/.test-$(ISA)
+	JOUNCE_PAPERS_STATES=20 $(BIN)/python -m pytest $(PYTEST_ARGS) tests/papers
 
 # The viewer and the documentation in Chromium, which tools/browser.sh installs.
 browser: $(VENV)/.test-$(ISA)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import SimpleNamespace
+
+# Workers share the cores; threads of BLAS that wait for each other would keep them busy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import numpy as np
@@ -26,6 +30,18 @@ hypothesis.settings.load_profile("jounce")
 
 HANGS = 3600
 """Seconds after which a child process is given up: not a limit on how long it may take."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Tests that are found stay to the end: the collector of garbage need not look at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 ROBOTS = {
     "arm": lambda: jc.models.chain(6),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import warnings
 from pathlib import Path
@@ -31,21 +32,28 @@ if DIRECTORY is None:
 ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
 
 
+@functools.cache
 def load_quietly(path, **options):
-    """The model, without warnings about inertias that no body has."""
+    """The model, without warnings about inertias that no body has; read once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jc.ModelWarning)
         return jc.load_urdf(path, **options)
 
 
+@functools.cache
+def built_by_pinocchio(path, base):
+    """Pinocchio's model, which nobody changes; read once."""
+    pin = pytest.importorskip("pinocchio")
+    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
+    return pin.buildModelFromUrdf(path, *root)
+
+
 def setting(path, base, states):
     """A robot in both libraries, and random states in both conventions."""
-    pin = pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio")
     from jounce.interop.pinocchio import Converter
 
-    model = load_quietly(str(path), base=base)
-    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
-    theirs = pin.buildModelFromUrdf(str(path), *root)
+    model, theirs = load_quietly(str(path), base=base), built_by_pinocchio(str(path), base)
     there = Converter(model, theirs)
     rng = np.random.default_rng(len(str(path)))
     q = jc.random_configuration(model, rng, states)

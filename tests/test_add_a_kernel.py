@@ -132,10 +132,12 @@ def build(page: list[Step], copy: Path) -> Path:
     include.mkdir()
     (include / "jounce").symlink_to(copy / "core")
     changed = sorted({copy / s.path for s in page if s.path.startswith("core/kernels/")})
-    rest = copy / "rest.cpp"
-    rest.write_text(kernel_lists(copy, changed))
     kernels = copy / "core/kernels"
-    sources = [*changed, rest, kernels / "list.cpp", kernels / "c_api.cpp"]
+    sources = [*changed, kernels / "list.cpp", kernels / "c_api.cpp"]
+    sources += sorted((copy / "core/batch").glob("*.cpp"))
+    whole = copy / "whole.cpp"  # one unit: the headers that all of them include are read once
+    includes = "".join(f'#include "{path}"\n' for path in sources)
+    whole.write_text(includes + kernel_lists(copy, changed))
     library = place / Path(jc.get_library()).name
     isa = jc.core_info()["isa"]
     march = {"generic": [], "native": ["-march=native"]}.get(isa, [f"-march=x86-64-{isa}"])
@@ -148,8 +150,8 @@ def build(page: list[Step], copy: Path) -> Path:
     subprocess.run([*compiler, "-DJOUNCE_DUALS", "-c", *changed, "-o", duals], check=True)
     subprocess.run(
         [
-            *(*compiler, "-shared", f'-DINSTALLED="{jc.get_library()}"', *sources),
-            *(*(copy / "core/batch").glob("*.cpp"), duals, "-o", library, "-ldl"),
+            *(*compiler, "-shared", f'-DINSTALLED="{jc.get_library()}"', whole),
+            *(duals, "-o", library, "-ldl"),
         ],
         check=True,
     )

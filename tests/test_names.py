@@ -41,6 +41,11 @@ WORDS = {
     "mj_applyFT": "external_wrenches",
     "inverse_dynamic": "inverse_dynamics",
     "singularerror": "SingularError",
+    "rneaDerivatives": "inverse_dynamics_derivatives",
+    "forwardDynamics": "forward_dynamics",
+    "nonlinear_effects": "bias_forces",
+    "hessian": "forward_dynamics_hessian",
+    "add_body": "ModelBuilder",
 }
 
 
@@ -95,6 +100,7 @@ def test_what_is_recommended_exists():
         assert not {w for w in words.split() if w in dir(jc)}, "a word that is a public name"
     for word, note in names.NOTES.items():
         assert word not in dir(jc)
+        assert note in names.no_such_name(word, ()), "a key that no word has"
         for mentioned in note.replace(",", " ").replace(";", " ").split():
             if mentioned.startswith("jc."):
                 assert hasattr(jc, mentioned.removeprefix("jc."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 
 import numpy as np
@@ -146,20 +147,18 @@ BAD = {
 
 
 @every_function
-@pytest.mark.parametrize("bad", BAD)
-def test_a_bad_array_is_refused_in_the_same_words(name, bad):
-    make, words = BAD[bad]
+def test_a_bad_array_is_refused_in_the_same_words(name):
     expected = call(name)
-    for k, x in enumerate(arrays(expected)):
+    for (bad, (make, words)), (k, x) in itertools.product(BAD.items(), enumerate(arrays(expected))):
         good = [np.full_like(y, 7.0) for y in arrays(expected)]
-        wrong = make(x)
-        out = as_given(expected, [*good[:k], wrong, *good[k + 1 :]])
+        out = as_given(expected, [*good[:k], make(x), *good[k + 1 :]])
         with pytest.raises(ValueError, match="out must be") as caught:
             call(name, out)
         must = f"out must be a writable C-contiguous float64 array of shape {x.shape}, got "
-        assert str(caught.value).startswith(must)
-        assert words in str(caught.value)
-        assert all((y == 7.0).all() for j, y in enumerate(good) if j != k), "out is written to"
+        assert str(caught.value).startswith(must), bad
+        assert words in str(caught.value), bad
+        written = [j for j, y in enumerate(good) if j != k and (y != 7.0).any()]
+        assert not written, bad
 
 
 @every_function

@@ -5,10 +5,16 @@
 // SE(3). What else an element must fulfill is in the signature (`demands`).
 #pragma once
 
+#include "jounce/batch/arguments.hpp"
 #include "jounce/kernels/list.hpp"
-#include "jounce/tree/workspace.hpp"
 
 namespace jounce {
+
+// What each of them is made from: it needs no workspace.
+struct Elementwise {
+  template <class S>
+  using Work = NoWork<S>;
+};
 
 KernelList group_functions();
 KernelList quaternion_functions();

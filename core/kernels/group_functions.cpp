@@ -31,13 +31,11 @@ JOUNCE_INLINE void store_map(const Blocks<S>& map, S* to) {
 }
 
 template <bool kPose>
-struct Hat {
+struct Hat : Elementwise {
   static constexpr Signature signature{
       .name = "hat", .inputs = {{"x", algebra<kPose>}}, .outputs = {{"X", group<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const Motion<S> own = twist_from<kPose>(x.in("x"));
     if constexpr (kPose) {
       store(Pose<S>{hat(own.w), own.v}, x.out("X"));
@@ -50,13 +48,11 @@ struct Hat {
 
 // Reads the skew part, so that a matrix which is skew only to rounding loses nothing.
 template <bool kPose>
-struct Vee {
+struct Vee : Elementwise {
   static constexpr Signature signature{
       .name = "vee", .inputs = {{"X", group<kPose>}}, .outputs = {{"x", algebra<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const Mat3<S> R = matrix_from(x.in("X"), kPose ? 4 : 3);
     const Vec3<S> w{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x};
     store(w * 0.5, x.out("x"));
@@ -65,26 +61,22 @@ struct Vee {
 };
 
 template <bool kPose>
-struct SmallAd {
+struct SmallAd : Elementwise {
   static constexpr Signature signature{
       .name = "ad", .inputs = {{"x", algebra<kPose>}}, .outputs = {{"ad", linear_map<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const Motion<S> own = twist_from<kPose>(x.in("x"));
     store_map<kPose>(Blocks<S>{hat(own.w), hat(own.v)}, x.out("ad"));
   }
 };
 
 template <bool kPose>
-struct Exp {
+struct Exp : Elementwise {
   static constexpr Signature signature{
       .name = "exp", .inputs = {{"x", algebra<kPose>}}, .outputs = {{"T", group<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const Motion<S> own = twist_from<kPose>(x.in("x"));
     if constexpr (kPose) {
       store(pose_exp(own.w, own.v), x.out("T"));
@@ -95,7 +87,7 @@ struct Exp {
 };
 
 template <bool kPose>
-struct Log {
+struct Log : Elementwise {
   static constexpr Signature signature{.name = "log",
                                        .inputs = {{"T", group<kPose>}},
                                        .outputs = {{"x", algebra<kPose>}},
@@ -103,9 +95,7 @@ struct Log {
                                                    {"T", demands::no_reflection},
                                                    {"T", demands::last_row}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     const S* T = x.in("T");
     const Mat3<S> R = matrix_from(T, kPose ? 4 : 3);
     if (const int defect = rotation_defect(R); defect >= 0) return defect;
@@ -120,13 +110,11 @@ struct Log {
 };
 
 template <bool kPose>
-struct Inverse {
+struct Inverse : Elementwise {
   static constexpr Signature signature{
       .name = "inverse", .inputs = {{"T", group<kPose>}}, .outputs = {{"inverse", group<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     if constexpr (kPose) {
       store(inverse(pose_from(x.in("T"))), x.out("inverse"));
     } else {
@@ -136,13 +124,11 @@ struct Inverse {
 };
 
 template <bool kPose>
-struct LargeAd {
+struct LargeAd : Elementwise {
   static constexpr Signature signature{
       .name = "Ad", .inputs = {{"T", group<kPose>}}, .outputs = {{"Ad", linear_map<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const Mat3<S> R = matrix_from(x.in("T"), kPose ? 4 : 3);
     if constexpr (kPose) {
       store(Blocks<S>{R, hat(pose_from(x.in("T")).p) * R}, x.out("Ad"));
@@ -153,14 +139,12 @@ struct LargeAd {
 };
 
 template <bool kPose, bool kInverse>
-struct Dexp {
+struct Dexp : Elementwise {
   static constexpr Signature signature{.name = kInverse ? "dexp_inv" : "dexp",
                                        .inputs = {{"x", algebra<kPose>}},
                                        .outputs = {{"dexp", linear_map<kPose>}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const Motion<S> own = twist_from<kPose>(x.in("x"));
     const Blocks<S> map = kInverse ? inverse_right_dexp(own.w, own.v) : right_dexp(own.w, own.v);
     store_map<kPose>(map, x.out("dexp"));
@@ -168,14 +152,12 @@ struct Dexp {
 };
 
 // Rz(yaw) Ry(pitch) Rx(roll).
-struct RpyToMatrix {
+struct RpyToMatrix : Elementwise {
   static constexpr Signature signature{.name = "rpy_to_matrix",
                                        .inputs = {{"rpy", shapes::vector}},
                                        .outputs = {{"R", shapes::rotation}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const S o(0.0), one(1.0);
     S s[3], c[3];
     for (int k = 0; k < 3; ++k) sincos(x.in("rpy")[k], s[k], c[k]);

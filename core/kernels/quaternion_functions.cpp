@@ -14,15 +14,13 @@ JOUNCE_INLINE bool scaled(const S* from, S* q) {
   return scale_quaternion(q);
 }
 
-struct QuatToMatrix {
+struct QuatToMatrix : Elementwise {
   static constexpr Signature signature{.name = "quat_to_matrix",
                                        .inputs = {{"q", shapes::quaternion}},
                                        .outputs = {{"R", shapes::rotation}},
                                        .demands = {{"q", demands::nonzero}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     S q[4];
     if (!scaled(x.in("q"), q)) return 0;
     normalize_quaternion(q);
@@ -31,16 +29,14 @@ struct QuatToMatrix {
   }
 };
 
-struct MatrixToQuat {
+struct MatrixToQuat : Elementwise {
   static constexpr Signature signature{.name = "matrix_to_quat",
                                        .inputs = {{"R", shapes::rotation}},
                                        .outputs = {{"q", shapes::quaternion}},
                                        .demands = {{"R", demands::orthonormal},
                                                    {"R", demands::no_reflection}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     const Mat3<S> R = matrix_from(x.in("R"), 3);
     if (const int defect = rotation_defect(R); defect >= 0) return defect;
     quaternion_multiple(R, x.out("q"));
@@ -49,40 +45,34 @@ struct MatrixToQuat {
   }
 };
 
-struct QuatMultiply {
+struct QuatMultiply : Elementwise {
   static constexpr Signature signature{
       .name = "quat_multiply",
       .inputs = {{"a", shapes::quaternion}, {"b", shapes::quaternion}},
       .outputs = {{"product", shapes::quaternion}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     quaternion_product(x.in("a"), x.in("b"), x.out("product"));
   }
 };
 
-struct QuatExp {
+struct QuatExp : Elementwise {
   static constexpr Signature signature{
       .name = "quat_exp", .inputs = {{"x", shapes::vector}}, .outputs = {{"q", shapes::quaternion}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static void run(const X& x, Work<S>&) {
+  static void run(const auto& x, NoWork<S>&) {
     const S* w = x.in("x");
     quaternion_exp(Vec3<S>{w[0], w[1], w[2]}, x.out("q"));
   }
 };
 
-struct QuatLog {
+struct QuatLog : Elementwise {
   static constexpr Signature signature{.name = "quat_log",
                                        .inputs = {{"q", shapes::quaternion}},
                                        .outputs = {{"x", shapes::vector}},
                                        .demands = {{"q", demands::nonzero}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     S q[4];
     if (!scaled(x.in("q"), q)) return 0;
     store(quaternion_log(q), x.out("x"));
@@ -90,15 +80,13 @@ struct QuatLog {
   }
 };
 
-struct QuatNormalize {
+struct QuatNormalize : Elementwise {
   static constexpr Signature signature{.name = "quat_normalize",
                                        .inputs = {{"q", shapes::quaternion}},
                                        .outputs = {{"unit", shapes::quaternion}},
                                        .demands = {{"q", demands::nonzero}}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     if (!scaled(x.in("q"), x.out("unit"))) return 0;
     normalize_quaternion(x.out("unit"));
     return -1;

@@ -9,45 +9,43 @@ namespace {
 
 constexpr Demand kPoseDemand{"T", demands::last_row};
 
-struct Convert {
+template <class S>
+struct Between {
+  Pose<S> T;
+  Axes from, to;
+};
+
+// The pose and the two representations that a conversion is given.
+template <class S>
+JOUNCE_INLINE Between<S> between(const auto& x) {
+  return {pose_from(x.in("T")), axes_of(x.options.source), axes_of(x.options.representation)};
+}
+
+// Of twists, or of wrenches.
+template <bool kWrench>
+struct Convert : Elementwise {
+  static constexpr const char* own = kWrench ? "w" : "x";
   static constexpr Signature signature{
-      .name = "convert",
-      .inputs = {{"x", shapes::six_vector}, {"T", shapes::pose}},
-      .outputs = {{"x", shapes::six_vector}},
+      .name = kWrench ? "convert_wrench" : "convert",
+      .inputs = {{own, shapes::six_vector}, {"T", shapes::pose}},
+      .outputs = {{own, shapes::six_vector}},
       .options = {options::source, options::target},
       .demands = {kPoseDemand}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     if (!has_last_row(x.in("T"))) return 0;
-    const Axes from = axes_of(x.options.source), to = axes_of(x.options.representation);
-    store(converted(pose_from(x.in("T")), from, to, motion_from(x.in("x"))), x.out("x"));
+    const auto [T, from, to] = between<S>(x);
+    if constexpr (kWrench) {
+      const Force<S> y = converted(T, from, to, force_from(x.in(own)));
+      store(Motion<S>{y.n, y.f}, x.out(own));
+    } else {
+      store(converted(T, from, to, motion_from(x.in(own))), x.out(own));
+    }
     return -1;
   }
 };
 
-struct ConvertWrench {
-  static constexpr Signature signature{
-      .name = "convert_wrench",
-      .inputs = {{"w", shapes::six_vector}, {"T", shapes::pose}},
-      .outputs = {{"w", shapes::six_vector}},
-      .options = {options::source, options::target},
-      .demands = {kPoseDemand}};
-  template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
-    if (!has_last_row(x.in("T"))) return 0;
-    const Axes from = axes_of(x.options.source), to = axes_of(x.options.representation);
-    const Force<S> y = converted(pose_from(x.in("T")), from, to, force_from(x.in("w")));
-    store(y.n, x.out("w"));
-    store(y.f, x.out("w") + 3);
-    return -1;
-  }
-};
-
-struct ConvertAcceleration {
+struct ConvertAcceleration : Elementwise {
   static constexpr Signature signature{
       .name = "convert_acceleration",
       .inputs = {{"a", shapes::six_vector}, {"x", shapes::six_vector}, {"T", shapes::pose}},
@@ -55,31 +53,25 @@ struct ConvertAcceleration {
       .options = {options::source, options::target},
       .demands = {kPoseDemand}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     if (!has_last_row(x.in("T"))) return 0;
-    const Axes from = axes_of(x.options.source), to = axes_of(x.options.representation);
-    store(converted_rate(pose_from(x.in("T")), from, to, motion_from(x.in("x")), motion_from(x.in("a"))),
-          x.out("a"));
+    const auto [T, from, to] = between<S>(x);
+    store(converted_rate(T, from, to, motion_from(x.in("x")), motion_from(x.in("a"))), x.out("a"));
     return -1;
   }
 };
 
 // The matrix of `convert`, column by column.
-struct ConversionMatrix {
+struct ConversionMatrix : Elementwise {
   static constexpr Signature signature{.name = "matrix",
                                        .inputs = {{"T", shapes::pose}},
                                        .outputs = {{"X", shapes::six_by_six}},
                                        .options = {options::source, options::target},
                                        .demands = {kPoseDemand}};
   template <class S>
-  using Work = NoWork<S>;
-  template <class S, class X>
-  static int run(const X& x, Work<S>&) {
+  static int run(const auto& x, NoWork<S>&) {
     if (!has_last_row(x.in("T"))) return 0;
-    const Axes from = axes_of(x.options.source), to = axes_of(x.options.representation);
-    const Pose<S> T = pose_from(x.in("T"));
+    const auto [T, from, to] = between<S>(x);
     for (int k = 0; k < 6; ++k) {
       S unit[6];
       for (int i = 0; i < 6; ++i) unit[i] = S(i == k ? 1.0 : 0.0);
@@ -92,7 +84,7 @@ struct ConversionMatrix {
 }  // namespace
 
 KernelList twist_functions() {
-  return {kernel_of<Convert>, kernel_of<ConvertWrench>, kernel_of<ConvertAcceleration>,
+  return {kernel_of<Convert<false>>, kernel_of<Convert<true>>, kernel_of<ConvertAcceleration>,
           kernel_of<ConversionMatrix>};
 }
 

@@ -225,14 +225,6 @@ def test_missing_packages_are_named_with_their_extra(monkeypatch, capsys, tmp_pa
     assert not any(tmp_path.iterdir())
 
 
-def test_the_package_does_not_import_what_only_the_command_line_needs():
-    code = (
-        "import sys, jounce, jounce.cli; print({'rich', 'matplotlib', 'lxml'} & set(sys.modules))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "set()"
-
-
 def test_the_module_runs_as_a_program():
     run = subprocess.run(
         [sys.executable, "-m", "jounce.cli", "--version"],

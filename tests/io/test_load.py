@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
 import sys
 from pathlib import Path
 
@@ -155,14 +154,6 @@ def test_what_xacro_prints_becomes_a_warning(tmp_path, capfd):
     with pytest.warns(UserWarning, match="matched no files"):
         load(path)
     assert capfd.readouterr() == ("", "")
-
-
-def test_importing_the_package_imports_no_optional_one():
-    code = (
-        "import sys, jounce.io; print([m for m in ('lxml', 'xacro', 'mujoco') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_robots import ROBOTS, load_quietly
+from real_robots import ROBOTS, built_by_pinocchio, load_quietly
 
 from jounce import cli
 from jounce.errors import ModelError
@@ -70,9 +70,8 @@ def test_strict_refuses_every_robot_that_warns():
 
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
 def test_joints_placements_and_inertias_agree_with_pinocchio(path):
-    pin = pytest.importorskip("pinocchio")
-    reference = pin.buildModelFromUrdf(str(path))
-    model = load_quietly(path)
+    pytest.importorskip("pinocchio")
+    reference, model = built_by_pinocchio(str(path), "fixed"), load_quietly(str(path), base="fixed")
     names = list(reference.names)[1:]
     assert sorted(names) == sorted(model.joint_names)
     if not names:
@@ -90,9 +89,8 @@ def test_joints_placements_and_inertias_agree_with_pinocchio(path):
 
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
 def test_axes_and_limits_agree_with_pinocchio(path):
-    pin = pytest.importorskip("pinocchio")
-    reference = pin.buildModelFromUrdf(str(path))
-    model = load_quietly(path)
+    pytest.importorskip("pinocchio")
+    reference, model = built_by_pinocchio(str(path), "fixed"), load_quietly(str(path), base="fixed")
     for k, name in enumerate(model.joint_names):
         theirs = reference.joints[reference.getJointId(name)]
         screw = np.ravel(theirs.createData().S)[[3, 4, 5, 0, 1, 2]]

@@ -75,6 +75,7 @@ def silence():
     mujoco.set_mju_user_warning(None)
 
 
+@functools.cache
 def load_quietly(source, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jc.ModelWarning)

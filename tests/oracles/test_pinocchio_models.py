@@ -49,15 +49,15 @@ def check_pinocchio(model, theirs):
 @pytest.mark.parametrize(("path", "base"), pin_cases())
 def test_robots_of_pinocchio(path, base):
     """As loaded by Pinocchio; limits and frames are those that jounce reads from the file."""
-    pin = pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio")
     pytest.importorskip("lxml")
+    from real_robots import built_by_pinocchio, load_quietly
+
     from jounce.interop import pinocchio
 
-    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
-    theirs = pin.buildModelFromUrdf(path, *root)
+    theirs, own = built_by_pinocchio(path, base), load_quietly(path, base=base)
     model = pinocchio.model(theirs)
     check_pinocchio(model, theirs)
-    own = jc.load_urdf(path, base=base)
     assert set(model.joint_names) == set(own.joint_names)
     assert set(model.body_names) == set(own.body_names)
     assert set(model.frames) == set(own.frames)

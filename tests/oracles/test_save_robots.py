@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 import real_robots
-from test_mujoco import MODELS
+from test_mujoco import MODELS, load_quietly
 
 import jounce as jc
 from jounce.model.joints import COORDINATE_FIELDS, RATE_FIELDS
@@ -160,7 +160,7 @@ def unchecked_mjcf(model, body):
 
 @every_mjcf
 def test_an_mjcf_robot_as_mjcf(source):
-    model = jc.load_mjcf(source)
+    model = load_quietly(source)
     text = text_of(model, "mjcf")
     assert_same(model, jc.load_mjcf(text))
     theirs = forces_of_mujoco(model, text)
@@ -169,7 +169,7 @@ def test_an_mjcf_robot_as_mjcf(source):
 
 @every_mjcf
 def test_an_mjcf_robot_as_urdf(source):
-    model = jc.load_mjcf(source)
+    model = load_quietly(source)
     free = [joint.type for body in model.bodies if body.parent < 0 for joint in body.joints] == [
         "free"
     ]

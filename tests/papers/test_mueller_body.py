@@ -5,13 +5,13 @@ import functools
 import numpy as np
 import pytest
 from mueller_cases import every_model, states
-from papers_cases import STEP, along, close, imaginary, robot
+from papers_cases import STATES, STEP, along, close, imaginary, robot
 
 import jounce as jc
 from jounce import inertia, lie, twists
 from jounce.papers import mueller
 
-SEEDS = range(20)
+SEEDS = range(STATES)
 
 
 class Body:

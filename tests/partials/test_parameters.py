@@ -125,25 +125,23 @@ def some(case):
     return case.model, case.q[rows], case.v[rows], case.a[rows], case.tau[rows], case.f_ext[rows]
 
 
-def test_inverse_dynamics_by_every_parameter(some):
-    model, q, v, a, _, f_ext = some
-    p = all_parameters(model)
+def test_dynamics_by_every_parameter(some):
+    """Inverse and forward, with one tree of the oracle for each parameter."""
+    model, q, v, a, tau, f_ext = some
+    p, zero = all_parameters(model), q.astype(complex)
+
+    def both(m):
+        inverse = oracle.inverse_dynamics(m, zero, v, a, f_ext)
+        return np.stack([inverse, oracle.forward_dynamics(m, zero, v, tau, f_ext)])
+
+    exact, forward = by_steps(model, p, both)
     got = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext), p)
-    zero = q.astype(complex)
-    exact = by_steps(model, p, lambda m: oracle.inverse_dynamics(m, zero, v, a, f_ext))
     assert got.shape == (12, model.nv, len(p))
     for kind in KINDS:
         rows = [k for k, item in enumerate(p.items) if item.kind == kind]
         assert oracle.relative(got[..., rows], exact[..., rows]) < EXACT, kind
-
-
-def test_forward_dynamics_by_every_parameter(some):
-    model, q, v, _, tau, f_ext = some
-    p = all_parameters(model)
     got = jc.parameter_derivatives(jc.forward_dynamics, model, (q, v, tau, f_ext), p)
-    zero = q.astype(complex)
-    exact = by_steps(model, p, lambda m: oracle.forward_dynamics(m, zero, v, tau, f_ext))
-    assert oracle.relative(got, exact) < EXACT
+    assert oracle.relative(got, forward) < EXACT
 
 
 def test_inertial_parameters_by_regressors_and_by_duals(some):

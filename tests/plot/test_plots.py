@@ -72,8 +72,13 @@ def overlap(a, b) -> float:
     return min(width, height)
 
 
-@pytest.mark.parametrize("orders", [1, 3])
-def test_nothing_overlaps_and_names_are_whole(real, orders):
+@pytest.mark.parametrize(
+    ("name", "orders"),
+    [(name, 1) for name in ("panda_like", "humanoid", "Talos")]
+    + [(name, 3) for name in ("quadruped", "Talos", "Panda")],
+)
+def test_nothing_overlaps_and_names_are_whole(name, orders):
+    real = robot(name)
     t, q, motion = swing(real)
     if orders == 3:
         figure = plot.motion(real, t, q, motion, title="a title")

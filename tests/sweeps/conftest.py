@@ -15,7 +15,8 @@ def dask():
     config = pytest.importorskip("dask").config
     pytest.importorskip("distributed")
     patient = {
-        "distributed.comm.timeouts.connect": "3600s",
+        # To workers that died, too: until then their results are neither given up nor made again.
+        "distributed.comm.timeouts.connect": "60s",
         "distributed.comm.timeouts.tcp": "3600s",
     }
     with config.set(patient), crew("dask", 2) as made:
