@@ -114,3 +114,18 @@ def test_inverses_of_many_trees():
             fresh = np.full(M[some].shape, np.nan)
             N = jc.inverse_mass_matrix(model, q[some], out=fresh)
             assert (np.abs(N @ M[some] - np.eye(model.nv)) <= 50 * EPS * condition[some]).all()
+
+
+def test_one_state_writes_all_of_its_matrix_and_nothing_beside_it():
+    rng = np.random.default_rng(5)
+    for seed in range(40):
+        model = jc.models.random_tree(1 + seed % 20, seed)
+        q = np.stack([jc.random_configuration(model, rng) for _ in range(STATES)])
+        size, margin = model.nv**2, 8
+        memory = np.full(size + 2 * margin, np.nan)
+        alone = memory[margin:-margin].reshape(model.nv, model.nv)
+        jc.mass_matrix(model, q[0], out=alone)
+        packs = jc.mass_matrix(model, q)[0]
+        assert np.all(np.abs(alone - packs) <= 64 * EPS * np.abs(packs).max())
+        np.testing.assert_array_equal(alone, alone.T)
+        assert np.isnan(memory[:margin]).all() and np.isnan(memory[-margin:]).all()

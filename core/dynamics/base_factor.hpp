@@ -52,8 +52,8 @@ struct RootAxes {
   template <class Row>
   JOUNCE_INLINE Vec3<S> offset(int i, const Row&) const { return work.offset(tree, i); }
   template <class Row>
-  JOUNCE_INLINE ArticulatedInertia<S> seen_from_parent(const Vec3<S>& d, const Row& me) const {
-    return shifted(d, me.J);
+  JOUNCE_INLINE void pass_to_parent(const Node<P>& node, const Vec3<S>& d, const Row& me, Row& parent) const {
+    parent.J += own(node.sharing, shifted(d, me.J));
   }
 };
 

@@ -10,6 +10,7 @@
 // (`RootAxes`, base_factor.hpp). They say what a screw is, and how a node looks from its parent.
 #pragma once
 
+#include "jounce/spatial/triples.hpp"
 #include "jounce/tree/joint.hpp"
 
 namespace jounce {
@@ -87,9 +88,13 @@ struct NodeAxes {
   }
   template <class Row>
   JOUNCE_INLINE const auto& offset(int, const Row& me) const { return me.in_parent.p; }
-  template <class Row>
-  JOUNCE_INLINE auto seen_from_parent(const auto& d, const Row& me) const {
-    return shifted(d, rotated(me.in_parent.R, me.J));
+  template <class S, class P, class Row>
+  JOUNCE_INLINE void pass_to_parent(const Node<P>& node, const Vec3<S>& d, const Row& me, Row& parent) const {
+    if constexpr (has_triples<S>) {
+      add_turned(me.in_parent, me.J, parent.J);
+    } else {
+      parent.J += own(node.sharing, shifted(d, rotated(me.in_parent.R, me.J)));
+    }
   }
 };
 
@@ -147,7 +152,7 @@ JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axe
     });
     visitor.leave(i, me);
     if (p < 0) continue;
-    row[p].J += own(node.sharing, axes.seen_from_parent(d, me));
+    axes.pass_to_parent(node, d, me, row[p]);
     row[p].angular_scale += angular + dot(d, d) * linear;
     row[p].linear_scale += linear;
   }

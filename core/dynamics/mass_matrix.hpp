@@ -4,47 +4,73 @@
 // moves the subtree with unit acceleration of rate i):
 //   M_ji = s_j^T (F_i shifted from the origin of i to the origin of j),  j an ancestor of i.
 // The wrenches lie in six arrays over the rates; a subtree is a contiguous range, so the inner
-// loop runs over memory in order and many columns go at once.
+// loop runs over memory in order and many columns go at once, as do the wrenches of many rates.
 #pragma once
 
 #include <algorithm>
 
-#include "jounce/kinematics/base_frame.hpp"
+#include "jounce/kinematics/base_lanes.hpp"
 #include "jounce/spatial/columns.hpp"
 
 namespace jounce {
 
 template <class S>
 struct MassMatrixWork {
-  BaseFrameWork<S> base;
-  SixRows<S> wrenches;  // F, moment first
-  ThreeRows<S> origin;  // the points they refer to
+  BaseFrameWork<S> base;  // inertias become those of subtrees
+  SixRows<S> wrenches;    // F, moment first
+  ThreeRows<S> origin;    // the points they refer to
 
   template <class P>
   MassMatrixWork(const Tree<P>& tree, Arena& arena)
       : base(tree, arena),
-        wrenches(arena.take<S>(6 * std::size_t(tree.nv)), tree.nv),
-        origin(arena.take<S>(3 * std::size_t(tree.nv)), tree.nv) {}
+        wrenches(arena.take<S>(6 * padded<S>(tree.nv)), padded<S>(tree.nv)),
+        origin(arena.take<S>(3 * padded<S>(tree.nv)), padded<S>(tree.nv)) {}
 };
 
-// The screws of a node with axes R times the columns [begin, end) of wrenches at its origin; one row
-// for each screw, `step` apart.
-template <Kind K, class S, class P, class Wrench>
-JOUNCE_INLINE void project_wrenches(const Node<P>& node, const Mat3<S>& R, Wrench&& at_origin, int begin,
-                                    int end, std::size_t step, S* rows) {
-  for_columns<S>(begin, end, [&](auto c) {
+// Adds the inertia of a subtree to that of the parent.
+template <class S, class P>
+JOUNCE_INLINE void pass_inertia(const Tree<P>& tree, int i, BaseFrameWork<S>& base) {
+  const int p = tree.nodes[i].parent;
+  if (p >= 0) base.inertia[p] += shifted(base.in_root[i].p - base.in_root[p].p, base.inertia[i]);
+}
+
+// F of a node's rates, and the block of the node itself in the upper triangle of M.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void own_block(const Node<P>& node, const Pose<S>& pose, const RigidInertia<S>& composite,
+                             const MassMatrixWork<S>& work, std::size_t nv, S* M) {
+  for (int k = 0; k < rates(K); ++k) {
+    const Columns<S, S> c{node.v + k};
+    const Motion<S> s = base_frame_screw<K>(node, k, pose.R);
+    const Force<S> F = moves(K) ? composite * s : Force<S>{composite.I * s.w, cross(s.w, composite.h)};
+    for (int j = 0; j <= k; ++j) M[(node.v + j) * nv + c.at] = along<K>(F, base_frame_screw<K>(node, j, pose.R));
+    store(F, work.wrenches, c);
+    work.origin.set(c, pose.p);
+  }
+}
+
+// The rows of a node in the upper triangle of M, from column `first`: its screws times wrenches of its subtree.
+template <Kind K, class S, class P>
+JOUNCE_INLINE void project_wrenches(const Node<P>& node, const Pose<S>& pose, const SixRows<S>& wrenches,
+                                    const ThreeRows<S>& origin, int first, std::size_t nv, S* M) {
+  for_packs<S>(first, node.v_end, [&](auto c, auto store_part) JOUNCE_INLINED {
     using V = typename decltype(c)::Value;
-    const Force<V> F = at_origin(c);
-    const Force<V> own{transposed(R, F.n), transposed(R, F.f)};  // along the node's axes
-    for (int k = 0; k < rates(K); ++k) c.store(rows + k * step, along<K>(node, k, own));
+    const Force<V> F = shifted(origin.from(pose.p, c), wrench(wrenches, c));
+    const Force<V> own{transposed(pose.R, F.n), transposed(pose.R, F.f)};  // along the node's axes
+    for (int k = 0; k < rates(K); ++k) {
+      store_part(M + (node.v + k) * nv, along<K>(node, k, own), node.v + k);
+    }
   });
 }
 
-// Copies the upper triangle of M, which is zero but for related rates, to the lower one.
+// Copies the upper triangle of M, which is zero but for related rates, to the lower one; `parted` if the
+// lower one is zero already where rates are not related.
 template <class S, class P>
-JOUNCE_INLINE void mirror_related(const Tree<P>& tree, S* M) {
+JOUNCE_INLINE void mirror_related(const Tree<P>& tree, S* M, bool parted = false) {
   const std::size_t nv = tree.nv;
-  if (!tree.sparse) return mirror_upper(tree.nv, M, nv, M);
+  if (!tree.sparse) {
+    if (!parted || tree.rate_node.empty()) return mirror_upper(tree.nv, M, nv, M);
+    return mirror_upper(tree.nv, M, nv, M, [&](int r) JOUNCE_INLINED { return tree.nodes[tree.rate_node[r]].v_end; });
+  }
   for (const Node<P>& node : tree.nodes) {
     for (std::size_t r = node.v; r < std::size_t(node.v + node.nv); ++r) {
       for (std::size_t c = r + 1; c < std::size_t(node.v_end); ++c) M[c * nv + r] = M[r * nv + c];
@@ -57,37 +83,27 @@ template <Fill kFill = Fill::whole, class S, class P>
 void mass_matrix(const Tree<P>& tree, const S* q, S* M, MassMatrixWork<S>& work) {
   const int nv = tree.nv;
   const bool zeros = kFill == Fill::whole || tree.related.empty();  // else who reads M knows where they are
-  if (tree.sparse && zeros) std::fill_n(M, std::size_t(nv) * nv, S(0.0));
+  if (zeros && tree.depth < tree.n) std::fill_n(M, std::size_t(nv) * nv, S(0.0));
   base_frame(tree, q, work.base);
+  constexpr bool in_lanes = has_triples<S>;  // the wrenches of many rates at once
+  if constexpr (in_lanes) {
+    for (int i = tree.n - 1; i > 0; --i) pass_inertia(tree, i, work.base);
+    wrenches_in_lanes(tree, work.base, work.wrenches, work.origin);
+  }
+  const SixRows<S> wrenches = work.wrenches;
+  const ThreeRows<S> origin = work.origin;
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
     const Pose<S>& pose = work.base.in_root[i];
-    const RigidInertia<S>& composite = work.base.inertia[i];
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      S* rows = M + std::size_t(node.v) * nv;
-      const auto at_origin = [&](auto c) JOUNCE_INLINED {
-        return shifted(work.origin.from(pose.p, c), wrench(work.wrenches, c));
-      };
-      project_wrenches<K>(node, pose.R, at_origin, node.v + rates(K), node.v_end, nv, rows);
-      for (int k = 0; k < rates(K); ++k) {
-        const int at = node.v + k;
-        const Force<S> F = composite * base_frame_screw<K>(node, k, pose.R);
-        for (int j = 0; j <= k; ++j) {  // the block of the joint itself
-          rows[j * nv + at] = dot(F, base_frame_screw<K>(node, j, pose.R));
-        }
-        rows[k * nv + at] += tree.armature[at];
-        for (int c = zeros && !tree.sparse ? node.v_end : nv; c < nv; ++c) rows[k * nv + c] = S(0.0);
-        store(F, work.wrenches, Columns<S, S>{at});
-        work.origin.set(Columns<S, S>{at}, pose.p);
-      }
+      project_wrenches<K>(node, pose, wrenches, origin, in_lanes ? node.v : node.v + rates(K), nv, M);
+      if constexpr (!in_lanes) own_block<K>(node, pose, work.base.inertia[i], work, nv, M);
     });
-    if (node.parent >= 0) {
-      const Vec3<S> d = pose.p - work.base.in_root[node.parent].p;
-      work.base.inertia[node.parent] += shifted(d, composite);
-    }
+    if constexpr (!in_lanes) pass_inertia(tree, i, work.base);
   }
-  if constexpr (kFill == Fill::whole) mirror_related(tree, M);
+  for (int r = 0; r < nv; ++r) M[std::size_t(r) * (nv + 1)] += tree.armature[r];
+  if constexpr (kFill == Fill::whole) mirror_related(tree, M, true);
 }
 
 }  // namespace jounce

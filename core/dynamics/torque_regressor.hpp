@@ -149,7 +149,7 @@ JOUNCE_INLINE void resolve_bodies(int first, int end, const BodyRows<S, kRows>& 
 template <class S, class P>
 JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a,
                                TorqueRegressorWork<S>& work) {
-  base_poses(tree, q, work.base, [](int, const Mat3<S>&) JOUNCE_INLINED {});
+  base_poses(tree, q, work.base, [](int, const Triad<S>&) JOUNCE_INLINED {});
   work.size = S(0.0);
   work.in_order = true;
   int k = 0;

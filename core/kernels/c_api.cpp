@@ -63,11 +63,12 @@ void describe(const Argument& argument, bool may_miss, const Model& model, int o
 
 // Fills the arrays of a call. Returns what is wrong, or null; then `input` is the one, or -1.
 const char* fill_arrays(const Signature& s, const jounce_call& from, Call& to, int& input) {
+  const Sizes sizes = to.sizes();
   for (input = 0; input < s.inputs.count; ++input) {
     const Input& own = s.inputs[input];
     to.in[input] = from.inputs[input];
     to.in_step[input] = from.input_steps[input];
-    to.in_size[input] = to.in[input] ? entries(own.shape, to.sizes()) : 0;
+    to.in_size[input] = to.in[input] ? entries(own.shape, sizes) : 0;
     if (!to.in[input] && !own.optional) return "an input is missing";
     if (from.order < 0 && own.shape.is_series()) return "a series needs an order";
   }
@@ -75,7 +76,7 @@ const char* fill_arrays(const Signature& s, const jounce_call& from, Call& to, i
   for (int k = 0; k < s.outputs.count; ++k) {
     to.out[k] = from.outputs[k];
     to.out_step[k] = from.output_steps[k];
-    to.out_size[k] = entries(s.outputs[k].shape, to.sizes());
+    to.out_size[k] = entries(s.outputs[k].shape, sizes);
     if (!to.out[k]) return "an output is missing";
     if (from.states > 1 && to.out_step[k] < to.out_size[k]) return "an output's step is below its size";
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "jounce/tree/joint.hpp"
+#include "jounce/vec/triple.hpp"
 
 namespace jounce {
 
@@ -17,7 +18,8 @@ struct BasePoses {
 
   template <class P>
   BasePoses(const Tree<P>& tree, Arena& arena)
-      : angles(tree, arena), in_root(arena.take<Pose<S>>(tree.n)) {}
+      : angles(tree, arena),
+        in_root(arena.take<Pose<S>>(tree.n + 1)) {}  // a triple needs room behind it
 };
 
 template <class S>
@@ -26,43 +28,57 @@ struct BaseFrameWork : BasePoses<S> {
 
   template <class P>
   BaseFrameWork(const Tree<P>& tree, Arena& arena)
-      : BasePoses<S>(tree, arena), inertia(arena.take<RigidInertia<S>>(tree.n)) {}
+      : BasePoses<S>(tree, arena), inertia(arena.take<RigidInertia<S>>(tree.n + 1)) {}
 };
 
 // Calls visit(i, R) when the axes R of node i are known.
 template <class S, class P, class Visit>
 JOUNCE_INLINE void base_poses(const Tree<P>& tree, const S* q, BasePoses<S>& work, Visit&& visit) {
   work.angles.compute(tree, q);
+  Pose<S>* const in_root = work.in_root;
+  Triad<S> R = Triad<S>::identity();  // of the node before, then of the node
+  Triple<S> p = R.x * S(0.0);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
-    Pose<S>& in_root = work.in_root[i];
     if (node.parent < 0) {
-      in_root = {Mat3<S>::identity(), Vec3<S>::zero()};
-      visit(i, in_root.R);
-      continue;
-    }
-    const Pose<S>& parent_in_root = work.in_root[node.parent];
-    if (node.kind == Kind::revolute) {
-      const Mat3<S>& R = parent_in_root.R;
-      in_root.R = turned(R * node.placement.R, work.angles.sine[node.angle],
-                         work.angles.cosine[node.angle]);
-      in_root.p = R * node.placement.p + parent_in_root.p;
+      R = Triad<S>::identity();
+      p = R.x * S(0.0);
     } else {
-      in_root = parent_in_root * joint_pose(node, q, work.angles.sine, work.angles.cosine);
+      if (!has_triples<S> || node.parent != i - 1) {  // else it is in registers
+        const Pose<S>& parent = in_root[node.parent];
+        R = {triple(parent.R.x), triple(parent.R.y), triple(parent.R.z)};
+        p = triple(parent.p);
+      }
+      if (node.kind == Kind::revolute) {
+        p = R * node.placement.p + p;
+        R = turned(R * node.placement.R, work.angles.sine[node.angle], work.angles.cosine[node.angle]);
+      } else {
+        const Pose<S> joint = joint_pose(node, q, work.angles.sine, work.angles.cosine);
+        p = R * joint.p + p;
+        R = R * joint.R;
+      }
     }
-    visit(i, in_root.R);
+    set(in_root[i].R.x, R.x);
+    set(in_root[i].R.y, R.y);
+    set(in_root[i].R.z, R.z);
+    set(in_root[i].p, p);
+    visit(i, R);
     if (node.recenter >= 0) {
-      const Vec3<S> origin = in_root.p;
-      for (int j = node.recenter; j <= i; ++j) work.in_root[j].p -= origin;
+      const Vec3<S> origin = in_root[i].p;
+      for (int j = node.recenter; j <= i; ++j) in_root[j].p -= origin;
+      p = R.x * S(0.0);
     }
   }
 }
 
 template <class S, class P>
 JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>& work) {
-  base_poses(tree, q, work, [&](int i, const Mat3<S>& R) JOUNCE_INLINED {
+  base_poses(tree, q, work, [&](int i, const Triad<S>& R) JOUNCE_INLINED {
     const RigidInertia<P>& own = tree.nodes[i].inertia;
-    work.inertia[i] = {S(own.m), R * own.h, rotated(R, own.I)};
+    RigidInertia<S>& me = work.inertia[i];
+    me.m = S(own.m);
+    set(me.h, R * own.h);
+    set_rotated(me.I, R, work.in_root[i].R, own.I);
   });
 }
 

@@ -87,11 +87,11 @@ namespace center_of_mass_detail {
 template <class S, class P>
 JOUNCE_INLINE void moved_masses(const Tree<P>& tree, int first, int end, const S* q, const S* v,
                                 CenterOfMassWork<S>& work) {
-  base_poses(tree, q, work.base, [&](int i, const Mat3<S>& R) JOUNCE_INLINED {
+  base_poses(tree, q, work.base, [&](int i, const Triad<S>& R) JOUNCE_INLINED {
     const RigidInertia<P>& own = tree.nodes[i].inertia;
     const bool counts = i >= first && i < end;
     work.mass[i] = {S(0.0), Vec3<S>::zero()};
-    if (counts) work.mass[i] = {S(own.m), R * own.h};
+    if (counts) work.mass[i] = {S(own.m), vector<S>(R * own.h)};
   });
   if (v) {
     base_frame_twists(tree, v, work.base, work.twist);

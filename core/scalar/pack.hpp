@@ -27,16 +27,30 @@ struct Register<8> {
   JOUNCE_VECTOR(Mask, std::int64_t, 64);
 };
 
-JOUNCE_ALWAYS_INLINE bool any(Register<2>::Mask m) { return (m[0] | m[1]) != 0; }
-JOUNCE_ALWAYS_INLINE bool any(Register<4>::Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+// The signs of a mask as bits. Lanes taken out one by one would cost more than what is asked about them.
+#if defined(__SSE2__)
+JOUNCE_ALWAYS_INLINE int signs(Register<2>::Mask m) { return JOUNCE_SIGNS_2(Register<2>::Values(m)); }
+#else
+JOUNCE_ALWAYS_INLINE int signs(Register<2>::Mask m) { return int((m[0] & 1) | (m[1] & 2)); }
+#endif
+#if defined(__AVX__)
+JOUNCE_ALWAYS_INLINE int signs(Register<4>::Mask m) { return JOUNCE_SIGNS_4(Register<4>::Values(m)); }
+#else
+JOUNCE_ALWAYS_INLINE int signs(Register<4>::Mask m) {
+  return signs(JOUNCE_SHUFFLE(m, m, 0, 1)) | signs(JOUNCE_SHUFFLE(m, m, 2, 3)) << 2;
+}
+#endif
+
+JOUNCE_ALWAYS_INLINE bool any(Register<2>::Mask m) { return signs(m) != 0; }
+JOUNCE_ALWAYS_INLINE bool any(Register<4>::Mask m) { return signs(m) != 0; }
 JOUNCE_ALWAYS_INLINE bool any(Register<8>::Mask m) {
-  return (m[0] | m[1] | m[2] | m[3] | m[4] | m[5] | m[6] | m[7]) != 0;
+  return any(JOUNCE_SHUFFLE(m, m, 0, 1, 2, 3) | JOUNCE_SHUFFLE(m, m, 4, 5, 6, 7));
 }
 
-JOUNCE_ALWAYS_INLINE bool all(Register<2>::Mask m) { return (m[0] & m[1]) != 0; }
-JOUNCE_ALWAYS_INLINE bool all(Register<4>::Mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+JOUNCE_ALWAYS_INLINE bool all(Register<2>::Mask m) { return signs(m) == 3; }
+JOUNCE_ALWAYS_INLINE bool all(Register<4>::Mask m) { return signs(m) == 15; }
 JOUNCE_ALWAYS_INLINE bool all(Register<8>::Mask m) {
-  return (m[0] & m[1] & m[2] & m[3] & m[4] & m[5] & m[6] & m[7]) != 0;
+  return all(JOUNCE_SHUFFLE(m, m, 0, 1, 2, 3) & JOUNCE_SHUFFLE(m, m, 4, 5, 6, 7));
 }
 
 template <int W>
@@ -59,6 +73,25 @@ struct Pack {
     return Pack(Values(*reinterpret_cast<const typename Register<W>::Loose*>(x)));
   }
   JOUNCE_ALWAYS_INLINE void store(double* to) const { *reinterpret_cast<typename Register<W>::Loose*>(to) = v; }
+
+  // The numbers first ... last-1 only: nothing else is touched.
+  JOUNCE_ALWAYS_INLINE void store_part(double* to, int first, int last) const {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) {
+      const unsigned chosen = (0xffu << first) & (0xffu >> (W - last));
+      return JOUNCE_STORE_CHOSEN_8(to, v, static_cast<unsigned char>(chosen));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (W == 4) {
+      JOUNCE_VECTOR(Chosen, long long, 32);
+      constexpr Mask number = {0, 1, 2, 3};
+      const Mask chosen = (number >= first) & (number < last);
+      return JOUNCE_STORE_CHOSEN_4(reinterpret_cast<Values*>(to), v, Chosen(chosen));
+    }
+#endif
+    for (int i = first; i < last; ++i) to[i] = v[i];
+  }
 
   friend JOUNCE_ALWAYS_INLINE Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
   friend JOUNCE_ALWAYS_INLINE Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }

@@ -53,6 +53,12 @@
 // Entries of two vectors, those of the second numbered after those of the first.
 #define JOUNCE_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
+// Of registers of x86, with two, four or eight numbers: their signs as bits; those that bits or signs choose to memory.
+#define JOUNCE_SIGNS_2(x) __builtin_ia32_movmskpd(x)
+#define JOUNCE_SIGNS_4(x) __builtin_ia32_movmskpd256(x)
+#define JOUNCE_STORE_CHOSEN_4(to, x, signs) __builtin_ia32_maskstorepd256(to, signs, x)
+#define JOUNCE_STORE_CHOSEN_8(to, x, bits) __builtin_ia32_storeupd512_mask(to, x, bits)
+
 // Functions of the library that its users call.
 #if defined(_WIN32)
 #define JOUNCE_EXPORT __declspec(dllexport)

@@ -30,6 +30,15 @@ JOUNCE_ALWAYS_INLINE S polynomial(const double (&c)[N], S x) {
   for (int i = N - 2; i >= 0; --i) y = y * x + S(c[i]);
   return y;
 }
+
+template <int W>
+[[gnu::cold]] JOUNCE_SHARED void reduce_by_library(const Pack<W>& x, Pack<W>& sine, Pack<W>& cosine) {
+  for (int i = 0; i < W; ++i) {
+    if (!(std::abs(x.v[i]) > kReducible)) continue;
+    sine.v[i] = std::sin(x.v[i]);
+    cosine.v[i] = std::cos(x.v[i]);
+  }
+}
 }  // namespace detail
 
 template <int W>
@@ -51,14 +60,7 @@ JOUNCE_ALWAYS_INLINE void sincos(Pack<W> x, Pack<W>& sine, Pack<W>& cosine) {
   const P a = select(odd, c, s), b = select(odd, s, c);
   sine.v = (typename P::Values)((Mask)a.v ^ sine_sign);  // casts keep the bits
   cosine.v = (typename P::Values)((Mask)b.v ^ cosine_sign);
-  if (any((x < P(-kReducible)) | (x > P(kReducible)))) [[unlikely]] {
-    for (int i = 0; i < W; ++i) {
-      if (std::abs(x.v[i]) > kReducible) {
-        sine.v[i] = std::sin(x.v[i]);
-        cosine.v[i] = std::cos(x.v[i]);
-      }
-    }
-  }
+  if (any((x < P(-kReducible)) | (x > P(kReducible)))) [[unlikely]] reduce_by_library(x, sine, cosine);
 }
 
 JOUNCE_ALWAYS_INLINE void sincos(double x, double& sine, double& cosine) {
@@ -76,7 +78,8 @@ JOUNCE_ALWAYS_INLINE void sincos(Dual<S> x, Dual<S>& sine, Dual<S>& cosine) {
   cosine = {c, -(s * x.d)};
 }
 
-// Sine and cosine of many angles, gathered from q; doubles go through the widest pack.
+// Sine and cosine of many angles, gathered from q; doubles go through packs of four, even where there are wider ones:
+// what follows works on narrow registers, and those have fewer units as long as wide ones are about.
 template <class S>
 JOUNCE_ALWAYS_INLINE void sincos_gather(const S* q, const int* index, int count, S* sine, S* cosine) {
   for (int k = 0; k < count; ++k) sincos(q[index[k]], sine[k], cosine[k]);
@@ -85,15 +88,17 @@ JOUNCE_ALWAYS_INLINE void sincos_gather(const S* q, const int* index, int count,
 // The outputs have room for a multiple of the pack's width.
 JOUNCE_ALWAYS_INLINE void sincos_gather(const double* q, const int* index, int count, double* sine,
                                  double* cosine) {
-  constexpr int W = lanes<Wide>;
+  constexpr int W = lanes<Wide> < 4 ? lanes<Wide> : 4;
   for (int k = 0; k < count; k += W) {
-    Wide x, s, c;
-    for (int i = 0; i < W; ++i) x.v[i] = k + i < count ? q[index[k + i]] : 0.0;
-    sincos(x, s, c);
-    for (int i = 0; i < W; ++i) {
-      sine[k + i] = s.v[i];
-      cosine[k + i] = c.v[i];
+    Pack<W> x, s, c;
+    if (k + W <= count && index[k + W - 1] - index[k] == W - 1) {
+      x = Pack<W>::load(q + index[k]);
+    } else {
+      for (int i = 0; i < W; ++i) x.v[i] = k + i < count ? q[index[k + i]] : 0.0;
     }
+    sincos(x, s, c);
+    s.store(sine + k);
+    c.store(cosine + k);
   }
 }
 

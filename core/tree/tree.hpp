@@ -78,6 +78,9 @@ struct Tree {
   Row<P, int> angle_q;      // coordinates that are angles
   Row<P, int> quaternions;  // first coordinate of each quaternion
   Row<P, int> body_node;    // (n_bodies)
+  // (nv, then zeros to fill a register) of each rate: its node, and how much it turns and slides along which axis
+  Row<P, int> rate_node, rate_axis;
+  Row<P, P> turning, sliding;
   // (nv) for each rate, which rates belong to its node, its ancestors and its subtree, as bits
   Row<P, std::uint64_t> related;
   double mean_related = 0;       // how many these are in the mean
@@ -205,6 +208,27 @@ inline void find_reference_points(std::vector<Node<double>>& nodes) {
   }
 }
 
+constexpr int kMostLanes = 8;
+
+// Screws of the rates, for those who compute many of them at once.
+inline void find_screws(Tree<double>& t) {
+  const std::size_t room = (t.nv + kMostLanes - 1) / kMostLanes * kMostLanes;
+  t.rate_node.assign(room, 0);
+  t.rate_axis.assign(room, 2);
+  t.turning.assign(room, 0.0);
+  t.sliding.assign(room, 0.0);
+  for (int i = 0; i < t.n; ++i) {
+    const Node<double>& node = t.nodes[i];
+    for (int k = 0; k < node.nv; ++k) {
+      const int r = node.v + k;
+      t.rate_node[r] = i;
+      if (is_group(node.kind)) t.rate_axis[r] = k % 3;
+      t.turning[r] = slides(node.kind, k) ? 0.0 : 1.0;
+      t.sliding[r] = slides(node.kind, k) ? 1.0 : node.kind == Kind::helical ? node.pitch : 0.0;
+    }
+  }
+}
+
 inline std::vector<double> numbers_or_zeros(const double* numbers, int count) {
   return numbers ? std::vector<double>(numbers, numbers + count) : std::vector<double>(count, 0.0);
 }
@@ -253,6 +277,7 @@ inline Tree<double> make_tree(const TreeData& data) {
   for (int i = 0; i < data.n; ++i) detail::append(detail::make_node(data, i, t), t);
   detail::find_subtrees(t.nodes);
   detail::find_reference_points(t.nodes);
+  detail::find_screws(t);
   t.heaviest = detail::heaviest_root(t.nodes);
   for (int b = 0; b < data.n_bodies; ++b) {
     const int i = t.body_node[b];

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "jounce/scalar/pack.hpp"
-#include "jounce/vec/vec3.hpp"
+#include "jounce/vec/triple.hpp"
 
 namespace jounce {
 
@@ -48,6 +48,32 @@ JOUNCE_ALWAYS_INLINE void for_columns(int begin, int end, Body&& body) {
     }
   }
   for (; c < end; ++c) body(Columns<S, S>{c});
+}
+
+// So many numbers that whole packs of columns can be read.
+template <class S>
+constexpr std::size_t padded(int n) {
+  constexpr int W = has_triples<S> ? lanes<Wide> : 1;
+  return std::size_t(n + W - 1) / W * W;
+}
+
+// The same loop; where one state has arrays that are padded, always with the widest pack. There packs begin at
+// multiples of their width: what was stored by packs is read as it was stored. `store(x, v, from)` writes the
+// columns in question from `from` on, or more of those before it.
+template <class S, class Body>
+JOUNCE_ALWAYS_INLINE void for_packs(int begin, int end, Body&& body) {
+  if constexpr (has_triples<S>) {
+    constexpr int W = lanes<Wide>;
+    for (int at = int(unsigned(begin) / W * W); at < end; at += W) {
+      body(Columns<Wide, S>{at}, [=](S* x, const Wide& v, int from) JOUNCE_FORCED {
+        v.store_part(x + at, from > at ? from - at : 0, end - at < W ? end - at : W);
+      });
+    }
+  } else {
+    for_columns<S>(begin, end, [&](auto c) JOUNCE_FORCED {
+      body(c, [=](S* x, const typename decltype(c)::Value& v, int) JOUNCE_FORCED { c.store(x, v); });
+    });
+  }
 }
 
 // Six arrays over the rates: angular x, y, z, linear x, y, z.
@@ -143,18 +169,20 @@ JOUNCE_ALWAYS_INLINE void transpose_tile(const double* from, std::ptrdiff_t from
 enum class Fill { whole, upper };
 
 // Copies the upper triangle of a matrix, rows `step` apart, transposed to the lower one of the
-// n x n matrix `to` (which may be the same). Nothing else of `from` is read.
-template <class S>
-JOUNCE_ALWAYS_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to) {
+// n x n matrix `to` (which may be the same), up to column end(r) of row r. Nothing else of `from` is read.
+template <class S, class End>
+JOUNCE_ALWAYS_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to, End&& end) {
   int done = 0;  // columns of the lower triangle that whole tiles cover, in each row of tiles
   if constexpr (std::is_same_v<S, double>) {
     constexpr int W = lanes<Wide> < 4 ? lanes<Wide> : 4;
     done = n / W * W;
     for (int r = 0; r < done; r += W) {
-      for (int i = 1; i < W; ++i) {
+      int last = 0;
+      for (int i = 0; i < W; ++i) {
         for (int k = 0; k < i; ++k) to[(r + i) * std::size_t(n) + r + k] = from[(r + k) * step + r + i];
+        last = end(r + i) > last ? end(r + i) : last;
       }
-      for (int c = r + W; c < done; c += W) {
+      for (int c = r + W; c < done && c < last; c += W) {
         transpose_tile<W>(from + r * step + c, step, to + std::size_t(c) * n + r, n, AllRows<W>{});
       }
     }
@@ -162,6 +190,10 @@ JOUNCE_ALWAYS_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step
   for (int r = done; r < n; ++r) {
     for (int c = 0; c < r; ++c) to[std::size_t(r) * n + c] = from[c * step + r];
   }
+}
+template <class S>
+JOUNCE_ALWAYS_INLINE void mirror_upper(int n, const S* from, std::ptrdiff_t step, S* to) {
+  mirror_upper(n, from, step, to, [n](int) { return n; });
 }
 
 }  // namespace jounce
