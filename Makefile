@@ -19,7 +19,7 @@ PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
-ISA_SETTING :=
+ISA_SETTING := --config-settings=cmake.args=-UJOUNCE_ISA
 else
 ISA_SETTING := --config-settings=cmake.define.JOUNCE_ISA=$(ISA)
 endif

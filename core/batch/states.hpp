@@ -89,17 +89,27 @@ inline Failure run(const Call& call, std::ptrdiff_t first, int count, char* bloc
   return {};
 }
 
+// Where room counts more than speed (JOUNCE_SMALL), one state is a pack too: that saves half of the code.
+template <class K>
+constexpr Packs packs_of() {
+#ifdef JOUNCE_SMALL
+  if (K::signature.packs != Packs::never) return Packs::only;
+#endif
+  return K::signature.packs;
+}
+
 template <class K>
 inline std::size_t bytes(const Tree<double>& tree, Extent extent, bool wide) {
+  constexpr Packs packs = packs_of<K>();
   Arena arena;
-  if constexpr (K::signature.packs != Packs::never) {
-    if (wide || K::signature.packs == Packs::only) {
+  if constexpr (packs != Packs::never) {
+    if (wide || packs == Packs::only) {
       RunLayout<K, Wide> layout(tree, extent, arena);
       return arena.used();
     }
   }
-  if constexpr (K::signature.packs != Packs::only) RunLayout<K, double> layout(tree, extent, arena);
-  if constexpr (K::signature.branches) {
+  if constexpr (packs != Packs::only) RunLayout<K, double> layout(tree, extent, arena);
+  if constexpr (K::signature.branches && packs != Packs::only) {
     if (tree.branched) BranchLayout<K> layout(*tree.branched, extent, arena);
   }
   return arena.used();
@@ -110,10 +120,11 @@ constexpr int kFew = 3 * lanes<Wide> / 8 > 1 ? 3 * lanes<Wide> / 8 : 1;
 
 template <class K>
 Failure run_states(const Call& call, std::ptrdiff_t first, int count, char* block) {
-  if constexpr (K::signature.packs == Packs::only) {
+  constexpr Packs packs = packs_of<K>();
+  if constexpr (packs == Packs::only) {
     return run<K, Wide>(call, first, count, block);
   } else {
-    if constexpr (K::signature.packs != Packs::never) {
+    if constexpr (packs != Packs::never) {
       if (count > kFew) return run<K, Wide>(call, first, count, block);
     }
     for (int i = 0; i < count; ++i) {

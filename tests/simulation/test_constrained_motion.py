@@ -143,7 +143,8 @@ BAD = {
     "variational": ({"method": "variational", "dt": 0.1}, "nor constraints"),
     "passive series": ({"method": "taylor", "passive": True}, "passive=True"),
     "dt of taylor": ({"method": "taylor", "dt": 0.1}, "chooses its steps"),
-    "order": ({"method": "taylor", "order": 31}, "order must be 2 to 30"),
+    "order": ({"method": "taylor", "order": 31}, "order must be 4 to 30"),
+    "low order": ({"method": "taylor", "order": 3}, "order must be 4 to 30"),
     "order of another": ({"order": 8}, "order belongs to method 'taylor'"),
 }
 

@@ -257,6 +257,12 @@ def test_rows_for_no_joint_are_taken():
     assert motion.q.shape == (3, 16, 0)
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "cf4", "dt": 0.1}, {"method": "taylor"}])
+def test_a_control_that_takes_something_else_is_told(options):
+    with pytest.raises(jc.ArgumentTypeError, match=r"control\(t, q, v\) fails: float expected"):
+        run(control=float, **options)
+
+
 def test_an_exception_of_the_control_comes_through():
     def control(t, q, v):
         raise RuntimeError("mine")

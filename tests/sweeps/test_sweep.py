@@ -126,8 +126,10 @@ def test_a_sweep_of_which_nothing_is_left_is_an_error():
 
 
 def test_mistakes_of_the_call_are_not_failures_of_states(executor):
-    with pytest.raises(TypeError):
+    with pytest.raises(ArgumentTypeError):
         jc.sweep(jc.gravity_forces, ROBOT, (Q, V), executor, on_failure="mark")
+    with pytest.raises(ArgumentTypeError, match="cannot be called like this: float expected"):
+        jc.sweep(float, ROBOT, (Q, V), executor, on_failure="mark")
 
 
 def test_workers_unpack_the_job_once(tmp_path, request, monkeypatch):

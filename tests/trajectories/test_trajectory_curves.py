@@ -421,6 +421,7 @@ def test_bad_times_and_orders_are_refused(t, order, message):
         (lambda: tr.Polynomial([]), "with m >= 1"),
         (lambda: tr.PolynomialSegment([0, 1], [[0, 1]], 1), "expected one size, got 1 and 2"),
         (lambda: tr.PolynomialSegment([0], [1], -1), "duration: expected a positive number"),
+        (lambda: tr.PolynomialSegment([0, 1e300], [1, 0], 1e9), r"too large .* 1000000000\.0 s"),
         (lambda: tr.PolynomialSegment.rest_to_rest(0, 1, 1, 4), "expected an odd number, got 4"),
         (lambda: tr.BSpline([0, 1, 2], [1, 2, 3], 3), "knots: expected 7 for 3 control points"),
         (lambda: tr.BSpline([0, 1, 0.5], [1, 2], 0), "knots: expected times that increase"),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from jounce._core.arrays import integer
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.series.dynamics import forward_dynamics_series
 
 __all__ = ["forward_dynamics_series_error"]
 
 _EPS = float(np.finfo(float).eps)
+_MOST_SAMPLES = 10**5
 
 
 def forward_dynamics_series_error(
@@ -41,7 +42,7 @@ def forward_dynamics_series_error(
         v: (..., nv) rates.
         tau: (..., r+1, nv) generalized forces and their derivatives.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and the derivatives of their components.
-        samples: how many changed arguments are tried.
+        samples: how many changed arguments are tried, at most 100,000.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -58,8 +59,7 @@ def forward_dynamics_series_error(
         >>> bool((calm < 1e-12).all())
         True
     """
-    if not isinstance(samples, (int, np.integer)) or samples < 1:
-        raise ArgumentError(f"samples must be a number of at least 1, got {samples!r}")
+    samples = integer("samples", samples, 1, _MOST_SAMPLES)
     exact = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
     size = np.abs(exact).max(axis=-1, initial=0.0)
     rng = np.random.default_rng(0)

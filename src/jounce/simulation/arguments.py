@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
 
-__all__ = ["floats", "force_rows", "increasing_times", "merged_axes", "positive"]
+__all__ = ["asked", "floats", "force_rows", "increasing_times", "merged_axes", "positive"]
+
+
+def asked(control: Callable[..., Any], t: Any, q: Array, v: Array) -> Any:
+    """What a control returns, if it can be called at all."""
+    try:
+        return control(t, q, v)
+    except ArgumentTypeError:
+        raise
+    except TypeError as error:
+        raise ArgumentTypeError(f"control(t, q, v) fails: {error}") from error
 
 
 def floats(name: str, value: ArrayLike) -> Array:

@@ -13,6 +13,7 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import difference, integrate
 from jounce.lie import dexp_inv
 from jounce.model.rates import group_blocks
+from jounce.simulation.arguments import asked
 
 if TYPE_CHECKING:
     from jounce.model import Model
@@ -122,7 +123,7 @@ def _applied(
     """Forces at times, as they are after them and before them."""
     after = before = np.zeros_like(v)
     if callable(control):
-        after = before = np.broadcast_to(np.asarray(control(t, q, v), float), v.shape)
+        after = before = np.broadcast_to(np.asarray(asked(control, t, q, v), float), v.shape)
     elif control is not None:
         rows = np.asarray(control, float)
         if rows.ndim < 2 or rows.shape[-1] != v.shape[-1]:

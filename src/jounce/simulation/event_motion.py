@@ -10,7 +10,7 @@ from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.dynamics import forward_dynamics
 from jounce.model import Model
-from jounce.simulation.arguments import force_rows
+from jounce.simulation.arguments import asked, force_rows
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.events import Event, EventRecord, Follow, Passed, through_events
 from jounce.simulation.manifold import held_at, later
@@ -107,7 +107,7 @@ def _modes(
     if not sought.contacts:
         return None, sought.events
     series = method == TAYLOR and callable(control)
-    first = (lambda *at: np.asarray(control(*at), float)[0]) if series else control
+    first = (lambda *at: np.asarray(asked(control, *at), float)[0]) if series else control
     task = Task.of(model, state, t, first, passive, 1)
 
     def forces(now: float, q: Array, v: Array) -> Array:

@@ -85,7 +85,7 @@ def simulate(
             without it, they are kept as well as the method integrates.
         events: what to look for on the way, see `Event`. Then states are followed one by one.
         contacts: points that stick to planes while these push them, see `Contact`.
-        order: of the polynomials of "taylor", 2 to 30; by default that of the tolerances.
+        order: of the polynomials of "taylor", 4 to 30; by default that of the tolerances.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -96,6 +96,7 @@ def simulate(
         ArgumentError: a wrong shape, a number that is not finite, times that do not increase, a
             step or a tolerance that is not positive, an unknown method, a control that returns
             something else than forces, or a start that the constraints do not allow.
+        ArgumentTypeError: the control raises a TypeError, as it does where it takes something else.
         DivergenceError: the motion cannot be followed further; state and time are named.
         SingularError: a joint moves no inertia; it is named.
 
@@ -117,7 +118,7 @@ def simulate(
     held = None if constraints is None else constraints_on(model, constraints)
     acting, law = _answering(model, control, times, chosen, held)
     if order is not None:
-        order = checked_order(order)
+        order = checked_order(order, adaptive=True)
         if chosen is not None:
             raise ArgumentError(f"order belongs to method 'taylor', and method is {method!r}")
     plan = _Plan(model, chosen, dt, rtol, atol, passive, projection, order, law, threads)

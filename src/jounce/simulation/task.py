@@ -12,7 +12,7 @@ from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.simulation.arguments import floats, force_rows, merged_axes
+from jounce.simulation.arguments import asked, floats, force_rows, merged_axes
 from jounce.simulation.field import Field, Forces, Law, Moving
 from jounce.simulation.manifold import Manifold, manifold_of
 from jounce.simulation.motion import SimulatedMotion
@@ -123,7 +123,9 @@ def _forces(
         assert function is not None
         shaped = [x.reshape(*lead, x.shape[-1]) for x in (q, v)]
         when = time.reshape(lead) if lead else float(time[0])
-        tau = _checked(function(when, *shaped), (*lead, model.nv), np.abs(v).max(initial=0.0))
+        tau = _checked(
+            asked(function, when, *shaped), (*lead, model.nv), np.abs(v).max(initial=0.0)
+        )
         return tau.reshape(v.shape)
 
     def held(k: Integers, time: Array) -> Array:

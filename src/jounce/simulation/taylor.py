@@ -17,6 +17,7 @@ from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
+from jounce.simulation.arguments import asked
 from jounce.simulation.compiled import ANY
 from jounce.simulation.free_joints import free_joints
 
@@ -37,7 +38,7 @@ __all__ = [
 
 TAYLOR = "taylor"
 
-LEAST_ORDER, MOST_CHOSEN, MOST_ORDER = 2, 22, 30
+LEAST_ORDER, LEAST_ADAPTIVE_ORDER, MOST_CHOSEN, MOST_ORDER = 2, 4, 22, 30
 
 _FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
 
@@ -141,16 +142,20 @@ def constant_step(
     return end[0], end[1]
 
 
-def checked_order(order: object) -> int:
+def checked_order(order: object, *, adaptive: bool = False) -> int:
     """The order of Taylor steps.
+
+    Where their length follows from the last two terms, lower orders would creep: of a quadratic,
+    the linear term would have to be as small as the tolerance.
 
     Raises:
         ArgumentError: it is no integer, or out of range.
     """
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)):
         raise ArgumentError(f"order must be an integer, got {order!r}")
-    if not LEAST_ORDER <= order <= MOST_ORDER:
-        raise ArgumentError(f"order must be {LEAST_ORDER} to {MOST_ORDER}, got {order}")
+    least = LEAST_ADAPTIVE_ORDER if adaptive else LEAST_ORDER
+    if not least <= order <= MOST_ORDER:
+        raise ArgumentError(f"order must be {least} to {MOST_ORDER}, got {order}")
     return int(order)
 
 
@@ -224,7 +229,7 @@ def force_series(control: Control, t: Array, q: Array, v: Array, order: int) -> 
     """
     series = np.zeros((len(q), order, v.shape[-1]))
     for k in range(len(q)):
-        given = control(float(t[k]), q[k], v[k])
+        given = asked(control, float(t[k]), q[k], v[k])
         try:
             rows = np.asarray(given, float)
         except (TypeError, ValueError):

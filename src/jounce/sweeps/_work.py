@@ -131,8 +131,10 @@ def _block(
     """Results of a block, in parts if some of its states fail, and what was wrong with those."""
     try:
         result = _call(job, start, stop - start, rows)
-    except (TypeError, MemoryError):  # not the fault of a state
+    except (ArgumentTypeError, MemoryError):  # not the fault of a state
         raise
+    except TypeError as error:
+        raise ArgumentTypeError(f"the function cannot be called like this: {error}") from error
     except Exception as error:
         if stop == start:
             raise SweepError(f"the function failed for no states: {_text(error)}") from error

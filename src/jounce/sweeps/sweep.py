@@ -106,6 +106,8 @@ def sweep(
             which. What else was computed is in the file, if there is one.
         ArgumentError: arrays do not fit together, or the file is of another function, model,
             arrays or constants.
+        ArgumentTypeError: the function raises a TypeError, as it does where it does not take what
+            it is given, or returns no rows for the states.
         MissingExtraError: a package is needed that is not installed.
 
     Examples:

@@ -68,7 +68,12 @@ class PolynomialSegment(Segment):
                 f"initial and final: expected one size, got {first.shape[1]} and {last.shape[1]}"
             )
         duration, start = _checks.positive("duration", duration), _checks.number("start", start)
-        bernstein = tuple(_derivatives(_control_points(first, last, Fraction(duration))))
+        try:
+            bernstein = tuple(_derivatives(_control_points(first, last, Fraction(duration))))
+        except OverflowError:
+            raise ArgumentError(
+                f"initial and final: too large for a polynomial over {duration} s"
+            ) from None
         super().__init__(
             initial=first,
             final=last,
