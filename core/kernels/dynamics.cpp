@@ -145,7 +145,7 @@ struct HybridDynamics {
 }  // namespace
 
 Failure in_closed_form(Pass, Form form, const Call& call, std::ptrdiff_t first, int count, char* block) {
-  if constexpr (!kDuals) {
+  if constexpr (kPlain) {
     switch (form) {
       case Form::inverse: return batch::run_closed<InverseDynamics, InverseDirections>(call, first, count, block);
       case Form::bias: return batch::run_closed<BiasForces, BiasDirections>(call, first, count, block);

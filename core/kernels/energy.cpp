@@ -61,7 +61,7 @@ struct Momentum {
 KernelList energy_kernels(Pass) {
   return differentiable<KineticEnergy, KineticEnergyDerivatives, PotentialEnergy, Momentum<false>,
                         Momentum<true>>(
-      second_derivatives<KineticEnergy, Momentum<false>>());
+      second_derivatives<KineticEnergy, KineticEnergyDerivatives, Momentum<false>>());
 }
 
 }  // namespace jounce
