@@ -247,4 +247,5 @@ def _dask(workers: int) -> Iterator[Crew]:
             dashboard_address=f"{LOOPBACK}:0",
         )
     with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
-        yield Crew(Direct(client, workers), workers, elsewhere=True)
+        with _ended(Direct(client, workers)) as direct:
+            yield Crew(direct, workers, elsewhere=True)
