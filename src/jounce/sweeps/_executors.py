@@ -246,6 +246,9 @@ def _dask(workers: int) -> Iterator[Crew]:
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
         )
-    with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
-        with _ended(Direct(client, workers)) as direct:
-            yield Crew(direct, workers, elsewhere=True)
+    with (
+        cluster,
+        distributed.Client(cluster, direct_to_workers=True) as client,
+        _ended(Direct(client, workers)) as direct,
+    ):
+        yield Crew(direct, workers, elsewhere=True)
