@@ -1,8 +1,9 @@
 """Sweeps on workers of Dask beside the threads of the same machine.
 
-The same rollouts of an arm three ways: one call with ``threads=``, a sweep on threads, and a sweep
-on as many worker processes of Dask, with tasks of about 100 ms. Scheduler and workers are there
-before the clock starts, as they are on a cluster, and have done a task.
+The same rollouts of an arm four ways: one call with ``threads=``, a sweep on threads, and sweeps on
+as many worker processes of Dask, with tasks of about 100 ms: as ``executor="dask"`` hands them out,
+straight to the workers, and through the scheduler, as for a cluster that others use too. Scheduler
+and workers are there before the clock starts, as they are on a cluster, and have done a task.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ STEPS = 200
 
 @contextlib.contextmanager
 def dask(effort: Effort) -> Iterator[Any]:
-    """A client, or None where Dask is not installed or starting it would take too long."""
+    """What ``executor="dask"`` starts, or None where that is not to be had or takes too long."""
     if effort.tiny or importlib.util.find_spec("distributed") is None:
         yield None
         return
     with crew("dask", WORKERS) as made:
-        yield made.executor._client
+        yield made.executor
 
 
 def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, tuple[float, Any]]:
@@ -50,7 +51,7 @@ def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, tuple
 
 
 def run(effort: Effort, step: Steps) -> Report:
-    """Measure all three."""
+    """Measure all of them."""
     report = Report("sweeps")
     model = jc.models.chain(7)
     states = effort.pick(40_000, 8_000, 64)
@@ -64,16 +65,18 @@ def run(effort: Effort, step: Steps) -> Report:
         chosen = {name: array[some] for name, array in arrays.items()}
         return jc.sweep(jc.rollout, model, chosen, executor, constants=constants, workers=WORKERS)
 
-    with mock.patch.object(_chunks, "TASK_SECONDS", TASK), dask(effort) as client:
+    with mock.patch.object(_chunks, "TASK_SECONDS", TASK), dask(effort) as workers:
         ways: dict[str, Callable[[], Any]] = {
             f"one call, {WORKERS} threads": lambda: jc.rollout(
                 model, **arrays, **constants, threads=WORKERS
             ),
             f"sweep on {WORKERS} threads": lambda: sweep("threads"),
         }
-        if client is not None:
-            sweep(client, slice(0, 64))
-            ways[f"sweep on {WORKERS} workers of Dask"] = lambda: sweep(client)
+        if workers is not None:
+            for executor in (workers, workers._client):
+                sweep(executor, slice(0, 64))
+            ways[f"sweep on {WORKERS} workers of Dask"] = lambda: sweep(workers)
+            ways["the same through its scheduler"] = lambda: sweep(workers._client)
         step(", ".join(ways))
         found = in_turns(ways, rounds)
     _tell(report, found, states)

@@ -111,16 +111,15 @@ def follow(page: list[Step], copy: Path) -> None:
 
 def kernel_lists(copy: Path, changed: list[Path]) -> str:
     """The lists of kernels that `changed` does not define, from the installed core."""
-    declared = re.findall(
-        r"^KernelList (\w+)\((Plain|Duals)\);", (copy / "core/kernels/list.hpp").read_text(), re.M
-    )
+    listed = (copy / "core/kernels/list.hpp").read_text()
+    declared = re.findall(r"^KernelList (\w+)\((Plain|Duals|Seconds)\);", listed, re.M)
     sources = "".join(path.read_text() for path in changed)
     own = sorted({name for name, _ in declared if f"KernelList {name}(Pass) {{" in sources})
     others = [f"{name}({which})" for name, which in declared if name not in own]
     assert others
     assert len(own) == 1, "compile all of them, or change `compiled` below"
-    compiled = f"numbered({{{own[0]}(Plain{{}}), {own[0]}(Duals{{}})}})"
-    code = INSTALLED_KERNELS.replace("compiled()", compiled)
+    compiled = ", ".join(f"{own[0]}({which}{{}})" for which in ("Plain", "Duals", "Seconds"))
+    code = INSTALLED_KERNELS.replace("compiled()", f"numbered({{{compiled}}})")
     ends = [f"KernelList {name} {{ return {{}}; }}" for name in others[1:]]
     ends.append(f"KernelList {others[0]} {{ return installed(); }}")
     return code + "namespace jounce {\n" + "\n".join(ends) + "\n}\n"
@@ -146,12 +145,14 @@ def build(page: list[Step], copy: Path) -> Path:
         *("-fno-strict-aliasing", "-fvisibility=hidden", "-Wno-psabi", "-DJOUNCE_INLINE_LESS"),
         *("-I", include),
     ]
-    duals = copy / "duals.o"
-    subprocess.run([*compiler, "-DJOUNCE_DUALS", "-c", *changed, "-o", duals], check=True)
+    passes = [copy / "duals.o", copy / "seconds.o"]
+    for made in passes:
+        defined = f"-DJOUNCE_{made.stem.upper()}"
+        subprocess.run([*compiler, defined, "-c", *changed, "-o", made], check=True)
     subprocess.run(
         [
             *(*compiler, "-shared", f'-DINSTALLED="{jc.get_library()}"', whole),
-            *(duals, "-o", library, "-ldl"),
+            *(*passes, "-o", library, "-ldl"),
         ],
         check=True,
     )

@@ -198,7 +198,7 @@ template <Still kStill, class... K>
 std::vector<Kernel> differentiable_as(std::vector<Kernel> all) {
   if constexpr (kDuals) {
     (all.push_back(kernel_of<Jvp<K, kStill>>), ...);
-  } else {
+  } else if constexpr (kPlain) {
     (all.push_back(kernel_of<K>), ...);
   }
   return all;
@@ -221,7 +221,7 @@ std::vector<Kernel> differentiable_by_state(std::vector<Kernel> all = {}) {
 // Kernels without derivatives.
 template <class... K>
 std::vector<Kernel> others(std::vector<Kernel> all = {}) {
-  if constexpr (!kDuals) (all.push_back(kernel_of<K>), ...);
+  if constexpr (kPlain) (all.push_back(kernel_of<K>), ...);
   return all;
 }
 

@@ -61,11 +61,11 @@ struct Work {
   DD *in[kMostInputs], *out[kMostOutputs];
   typename K::template Work<DD> own;
 
-  Work(const Tree<double>& tree, int order, Arena& arena)
+  Work(const Tree<double>& tree, Extent extent, Arena& arena)
       : rates(arena.take<D>(tree.nq)),
         plain_rates(arena.take<S>(tree.nq)),
-        own(make_work<decltype(own)>(tree, order, arena)) {
-    const Sizes sizes(tree, order);
+        own(make_work<decltype(own)>(tree, extent, arena)) {
+    const Sizes sizes(tree, extent);
     const auto& inputs = K::signature.inputs;
     const auto& outputs = K::signature.outputs;
     std::ptrdiff_t most = tree.nq;
@@ -139,10 +139,11 @@ struct Second {
   }
 };
 
-// Kernels of the second derivatives of these, for those that have no first ones in closed form.
+// Kernels of the second derivatives of these: of all functions that front ends offer whose first derivatives
+// have no closed form.
 template <class... K>
 std::vector<Kernel> second_derivatives() {
-  if constexpr (kDuals) {
+  if constexpr (kSeconds) {
     return {kernel_of<Second<K>>...};
   } else {
     return {};

@@ -94,7 +94,8 @@ struct CentroidalMomentumDerivatives {
 KernelList center_of_mass_kernels(Pass) {
   return differentiable<CenterOfMass, CenterOfMassJacobian, CenterOfMassJacobianRate,
                         CenterOfMassDerivatives, SubtreeCentersOfMass, CentroidalMomentumDerivatives>(
-      second_derivatives<CenterOfMassJacobian, SubtreeCentersOfMass>());
+      second_derivatives<CenterOfMassJacobian, CenterOfMassJacobianRate, CenterOfMassDerivatives,
+                         SubtreeCentersOfMass, CentroidalMomentumDerivatives>());
 }
 
 }  // namespace jounce

@@ -123,7 +123,9 @@ struct DifferenceDerivatives {
 KernelList configuration_kernels(Pass) {
   return differentiable_by_state<Integrate, Difference, Interpolate, Normalize, CoordinateRates,
                                  IntegrateDerivatives, DifferenceDerivatives>(
-      others<IntegrateBlocks>(second_derivatives<Interpolate, Normalize, CoordinateRates>()));
+      others<IntegrateBlocks>(
+          second_derivatives<Interpolate, Normalize, CoordinateRates, IntegrateDerivatives,
+                             DifferenceDerivatives>()));
 }
 
 }  // namespace jounce

@@ -155,7 +155,7 @@ using OfGravityForces = InverseDirections<Form::gravity, -1, -1, -1>;
 }  // namespace
 
 Failure in_closed_form(Pass, Form form, const Call& call, std::ptrdiff_t first, int count, char* block) {
-  if constexpr (!kDuals) {
+  if constexpr (kPlain) {
     switch (form) {
       case Form::inverse: return batch::run_closed<InverseDynamics, OfInverseDynamics>(call, first, count, block);
       case Form::bias: return batch::run_closed<BiasForces, OfBiasForces>(call, first, count, block);

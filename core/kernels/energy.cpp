@@ -116,7 +116,7 @@ struct Momentum {
 }  // namespace
 
 Failure energy_directions(Pass, Energy which, const Call& call, std::ptrdiff_t first, int count, char* block) {
-  if constexpr (!kDuals) {
+  if constexpr (kPlain) {
     switch (which) {
       case Energy::kinetic:
         return batch::run_closed<KineticEnergy, EnergyDirections<Energy::kinetic>>(call, first, count, block);
@@ -128,7 +128,8 @@ Failure energy_directions(Pass, Energy which, const Call& call, std::ptrdiff_t f
 }
 
 KernelList energy_kernels(Pass) {
-  KernelList all = others<KineticEnergy, PotentialEnergy>(second_derivatives<KineticEnergy, Momentum<false>>());
+  KernelList all = others<KineticEnergy, PotentialEnergy>(
+      second_derivatives<KineticEnergy, KineticEnergyDerivatives, Momentum<false>>());
   if constexpr (kDuals) {
     all.push_back(directions_kernel<KineticEnergy, EnergyDirections<Energy::kinetic>, Still::shared>);
     all.push_back(directions_kernel<PotentialEnergy, EnergyDirections<Energy::potential>, Still::shared>);

@@ -1,7 +1,7 @@
 // Derivatives of twist, acceleration and Jacobian of a frame.
 #include "jounce/partials/frame_partials.hpp"
 
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 
 namespace jounce {
@@ -65,7 +65,8 @@ struct JacobianDerivatives {
 
 KernelList frame_partials_kernels(Pass) {
   return differentiable<BodyTwistDerivatives, BodyAccelerationDerivatives, JacobianDerivatives<1>,
-                        JacobianDerivatives<2>>();
+                        JacobianDerivatives<2>>(
+      second_derivatives<BodyTwistDerivatives, BodyAccelerationDerivatives>());
 }
 
 }  // namespace jounce

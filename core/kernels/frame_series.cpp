@@ -1,5 +1,5 @@
 // Time derivatives of poses, twists and Jacobians of frames.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/series/jacobian_series.hpp"
 #include "jounce/series/motion_series.hpp"
@@ -51,7 +51,8 @@ struct JacobianSeries {
 }  // namespace
 
 KernelList frame_series_kernels(Pass) {
-  return differentiable<BodyPoseSeries, BodyMotionSeries, JacobianSeries>();
+  return differentiable<BodyPoseSeries, BodyMotionSeries, JacobianSeries>(
+      second_derivatives<BodyPoseSeries, BodyMotionSeries, JacobianSeries>());
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Gradients of weighted results of inverse and forward dynamics, in O(n), and their second derivatives.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kernels/once.hpp"
 #include "jounce/partials/forward_hessian.hpp"
@@ -169,7 +169,8 @@ struct InverseDynamicsSecondDerivatives {
 KernelList hessian_kernels(Pass) {
   return differentiable<InverseDynamicsHessian, ForwardDynamicsHessian,
                         InverseDynamicsSecondDerivatives>(
-      others<InverseDynamicsVjp, ForwardDynamicsVjp>());
+      others<InverseDynamicsVjp, ForwardDynamicsVjp>(
+          second_derivatives<InverseDynamicsHessian, ForwardDynamicsHessian>()));
 }
 
 }  // namespace jounce

@@ -4,52 +4,44 @@ namespace jounce {
 
 namespace {
 
+// Those that can be differentiated, or their derivatives.
+template <class Kernels>
+KernelList differentiable_kernels(Kernels pass) {
+  return numbered({
+      dynamics_kernels(pass),
+      energy_kernels(pass),
+      matrix_kernels(pass),
+      regressor_kernels(pass),
+      kinematics_kernels(pass),
+      configuration_kernels(pass),
+      wrench_kernels(pass),
+      center_of_mass_kernels(pass),
+      series_kernels(pass),
+      frame_series_kernels(pass),
+      partials_kernels(pass),
+      mass_partials_kernels(pass),
+      frame_partials_kernels(pass),
+      simulation_kernels(pass),
+      passive_kernels(pass),
+      hessian_kernels(pass),
+      series_partials_kernels(pass),
+  });
+}
+
 KernelList all_kernels() {
   const Plain numbers;
-  const Duals duals;
   return numbered({
-      dynamics_kernels(numbers),
-      energy_kernels(numbers),
-      matrix_kernels(numbers),
-      regressor_kernels(numbers),
+      differentiable_kernels(numbers),
       adaptive_kernels(numbers),
-      kinematics_kernels(numbers),
-      configuration_kernels(numbers),
-      wrench_kernels(numbers),
-      center_of_mass_kernels(numbers),
-      series_kernels(numbers),
-      frame_series_kernels(numbers),
-      partials_kernels(numbers),
-      mass_partials_kernels(numbers),
-      frame_partials_kernels(numbers),
       check_kernels(numbers),
-      simulation_kernels(numbers),
       rollout_adjoint_kernels(numbers),
       constrained_rollout_kernels(numbers),
-      passive_kernels(numbers),
       inverse_kinematics_kernels(numbers),
-      hessian_kernels(numbers),
-      series_partials_kernels(numbers),
       constraint_kernels(numbers),
       constrained_series_kernels(numbers),
-      dynamics_kernels(duals),
-      energy_kernels(duals),
-      matrix_kernels(duals),
-      regressor_kernels(duals),
-      kinematics_kernels(duals),
-      configuration_kernels(duals),
-      wrench_kernels(duals),
-      center_of_mass_kernels(duals),
-      series_kernels(duals),
-      frame_series_kernels(duals),
-      partials_kernels(duals),
-      mass_partials_kernels(duals),
-      frame_partials_kernels(duals),
-      simulation_kernels(duals),
-      passive_kernels(duals),
-      hessian_kernels(duals),
-      series_partials_kernels(duals),
-      constrained_series_kernels(duals),
+      differentiable_kernels(Duals{}),
+      constrained_series_kernels(Duals{}),
+      differentiable_kernels(Seconds{}),
   });
 }
 

@@ -10,7 +10,7 @@
 
 namespace jounce {
 
-// One part of the list per file. A file whose list takes a `Pass` is compiled twice, see batch/passes.hpp.
+// One part of the list per file. A file whose list takes a `Pass` is compiled again, see batch/passes.hpp.
 using KernelList = std::vector<Kernel>;
 KernelList dynamics_kernels(Plain);
 KernelList energy_kernels(Plain);
@@ -54,6 +54,23 @@ KernelList passive_kernels(Duals);
 KernelList hessian_kernels(Duals);
 KernelList series_partials_kernels(Duals);
 KernelList constrained_series_kernels(Duals);
+KernelList dynamics_kernels(Seconds);
+KernelList energy_kernels(Seconds);
+KernelList matrix_kernels(Seconds);
+KernelList regressor_kernels(Seconds);
+KernelList kinematics_kernels(Seconds);
+KernelList configuration_kernels(Seconds);
+KernelList wrench_kernels(Seconds);
+KernelList center_of_mass_kernels(Seconds);
+KernelList series_kernels(Seconds);
+KernelList frame_series_kernels(Seconds);
+KernelList partials_kernels(Seconds);
+KernelList mass_partials_kernels(Seconds);
+KernelList frame_partials_kernels(Seconds);
+KernelList simulation_kernels(Seconds);
+KernelList passive_kernels(Seconds);
+KernelList hessian_kernels(Seconds);
+KernelList series_partials_kernels(Seconds);
 
 // Parts of a list together; the slot of each kernel is its position.
 KernelList numbered(std::initializer_list<KernelList> parts);

@@ -1,7 +1,7 @@
 // Derivatives of the mass matrix and of its inverse; Christoffel symbols.
 #include "jounce/partials/mass_partials.hpp"
 
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kernels/once.hpp"
 
@@ -50,7 +50,8 @@ struct InverseMassMatrixDerivatives {
 }  // namespace
 
 KernelList mass_partials_kernels(Pass) {
-  return differentiable<MassMatrixDerivatives, ChristoffelSymbols, InverseMassMatrixDerivatives>();
+  return differentiable<MassMatrixDerivatives, ChristoffelSymbols, InverseMassMatrixDerivatives>(
+      second_derivatives<MassMatrixDerivatives, ChristoffelSymbols, InverseMassMatrixDerivatives>());
 }
 
 }  // namespace jounce

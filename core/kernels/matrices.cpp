@@ -64,7 +64,8 @@ struct CentroidalMomentumMatrixRate {
 
 KernelList matrix_kernels(Pass) {
   return differentiable<MassMatrix, InverseMassMatrix, CentroidalMomentumMatrix,
-                        CentroidalMomentumMatrixRate>(second_derivatives<CentroidalMomentumMatrix>());
+                        CentroidalMomentumMatrixRate>(
+      second_derivatives<CentroidalMomentumMatrix, CentroidalMomentumMatrixRate>());
 }
 
 }  // namespace jounce

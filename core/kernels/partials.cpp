@@ -1,5 +1,5 @@
 // Partial derivatives of inverse, forward and hybrid dynamics; the Coriolis matrix.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kernels/once.hpp"
 #include "jounce/partials/forward_partials.hpp"
@@ -97,7 +97,9 @@ struct CoriolisMatrix {
 KernelList partials_kernels(Pass) {
   return differentiable<InverseDynamicsDerivatives, ForwardDynamicsDerivatives<false>,
                         HybridDynamicsDerivatives, CoriolisMatrix>(
-      others<ForwardDynamicsDerivatives<true>>());
+      others<ForwardDynamicsDerivatives<true>>(
+          second_derivatives<InverseDynamicsDerivatives, ForwardDynamicsDerivatives<false>,
+                             HybridDynamicsDerivatives, CoriolisMatrix>()));
 }
 
 }  // namespace jounce

@@ -1,5 +1,5 @@
 // Forces of springs, damping and friction in the joints, and their derivatives.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/passive.hpp"
 #include "jounce/kernels/list.hpp"
 
@@ -36,7 +36,8 @@ struct PassiveForcesDerivatives {
 }  // namespace
 
 KernelList passive_kernels(Pass) {
-  return differentiable<PassiveForces, PassiveForcesDerivatives>();
+  return differentiable<PassiveForces, PassiveForcesDerivatives>(
+      second_derivatives<PassiveForcesDerivatives>());
 }
 
 }  // namespace jounce

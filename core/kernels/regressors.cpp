@@ -1,6 +1,6 @@
 // Linear maps from the inertial parameters.
 #include "jounce/batch/direct.hpp"
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/dynamics/articulated.hpp"
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 #include "jounce/dynamics/torque_regressor.hpp"
@@ -169,10 +169,11 @@ struct MomentumRegressor {
 
 KernelList regressor_kernels(Pass) {
   KernelList all = differentiable<KineticEnergyRegressor, PotentialEnergyRegressor, MomentumRegressor>(
-      others<ForwardDynamicsByInertias>());
-  if constexpr (kDuals) {
-    all.push_back(kernel_of<Jvp<TorqueRegressor>>);
-  } else {
+      others<ForwardDynamicsByInertias>(
+          second_derivatives<TorqueRegressor, KineticEnergyRegressor, PotentialEnergyRegressor,
+                             MomentumRegressor>()));
+  if constexpr (kDuals) all.push_back(kernel_of<Jvp<TorqueRegressor>>);
+  if constexpr (kPlain) {
     all.push_back(direct_kernel<TorqueRegressor>);
     all.push_back(direct_kernel<TorqueRegressorBlocks>);
   }

@@ -1,5 +1,5 @@
 // Time derivatives of inverse, forward and hybrid dynamics.
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/series/series.hpp"
 #include "jounce/series/series_solve.hpp"
@@ -64,7 +64,8 @@ struct HybridDynamicsSeries {
 }  // namespace
 
 KernelList series_kernels(Pass) {
-  return differentiable<InverseDynamicsSeries, ForwardDynamicsSeries, HybridDynamicsSeries>();
+  return differentiable<InverseDynamicsSeries, ForwardDynamicsSeries, HybridDynamicsSeries>(
+      second_derivatives<InverseDynamicsSeries, ForwardDynamicsSeries, HybridDynamicsSeries>());
 }
 
 }  // namespace jounce

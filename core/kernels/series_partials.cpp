@@ -1,7 +1,7 @@
 // Partial derivatives of the time derivatives of inverse, forward and hybrid dynamics.
 #include "jounce/partials/series_partials.hpp"
 
-#include "jounce/batch/jvp.hpp"
+#include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kernels/once.hpp"
 #include "jounce/partials/forward_series_partials.hpp"
@@ -80,7 +80,8 @@ struct HybridDynamicsSeriesDerivatives {
 
 KernelList series_partials_kernels(Pass) {
   return differentiable<InverseDynamicsSeriesDerivatives, ForwardDynamicsSeriesDerivatives,
-                        HybridDynamicsSeriesDerivatives>();
+                        HybridDynamicsSeriesDerivatives>(
+      second_derivatives<ForwardDynamicsSeriesDerivatives, HybridDynamicsSeriesDerivatives>());
 }
 
 }  // namespace jounce

@@ -27,7 +27,7 @@
 // What is inlined. JOUNCE_ALWAYS_INLINE is for the algebra of numbers and vectors, JOUNCE_INLINE for all else
 // that is small or runs once in a recursion, JOUNCE_INLINED for lambdas, after their parameters. In code for
 // dual numbers (see batch/passes.hpp), the compiler decides on the latter two; where it is not speed that counts
-// (JOUNCE_INLINE_LESS: sanitizers, coverage), on all.
+// (JOUNCE_INLINE_LESS: second derivatives, sanitizers, coverage), on all.
 #define JOUNCE_FORCED __attribute__((always_inline))
 #ifdef JOUNCE_INLINE_LESS
 #define JOUNCE_ALWAYS_INLINE inline

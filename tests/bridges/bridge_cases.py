@@ -11,21 +11,6 @@ from jounce.interop._bridge.functions import functions
 
 EPS = np.finfo(float).eps
 OPTIONS = {"body": "hand", "twist": "hybrid", "method": "rkmk2"}
-ONCE = {
-    *("christoffel_symbols", "coriolis_matrix", "integrate_derivatives", "difference_derivatives"),
-    *("mass_matrix_derivatives", "inverse_mass_matrix_derivatives", "jacobian_series"),
-    *("inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
-    *("hybrid_dynamics_derivatives", "body_twist_derivatives", "body_acceleration_derivatives"),
-    *("center_of_mass_derivatives", "centroidal_momentum_derivatives"),
-    *("passive_forces_derivatives", "center_of_mass_jacobian_rate"),
-    *("centroidal_momentum_matrix_rate", "inverse_dynamics_series", "forward_dynamics_series"),
-    *("hybrid_dynamics_series", "body_pose_series", "body_motion_series"),
-    *("torque_regressor", "kinetic_energy_regressor", "momentum_regressor"),
-    *("inverse_dynamics_hessian", "forward_dynamics_hessian", "kinetic_energy_derivatives"),
-    *("forward_dynamics_series_derivatives", "hybrid_dynamics_series_derivatives"),
-    "potential_energy_regressor",
-}
-"""Functions that can be differentiated once; all others can twice."""
 
 
 def robot() -> jc.Model:

@@ -13,7 +13,8 @@ ca = pytest.importorskip("casadi", reason="CasADi is not installed")
 from jounce.interop import casadi as jca  # noqa: E402
 
 NAMES = [name for name in jca.__all__ if name != "function"]
-TWICE = ("body_pose", "integrate", "kinetic_energy", "jacobian")
+SLOW = {"hybrid_dynamics_derivatives", "forward_dynamics_hessian", "inverse_dynamics_hessian"}
+"""Their Hessians take seconds; test_operations.py has their second derivatives."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def weighted(model, name, given):
     return symbols, total, row, start
 
 
-@pytest.mark.parametrize("name", TWICE)
+@pytest.mark.parametrize("name", ["body_pose", "integrate", "kinetic_energy", "jacobian"])
 def test_gradients_and_hessians_are_those_of_the_values(model, name):
     given = arguments(name, state(model))
     symbols, total, row, start = weighted(model, name, given)
@@ -77,6 +78,30 @@ def test_gradients_and_hessians_are_those_of_the_values(model, name):
 
     assert close(at(start, 1).ravel(), slopes(0).ravel(), 1e-8)
     assert close(at(start, 2), slopes(1), 1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
+def test_hessians_along_a_direction_are_changes_of_gradients(model, name):
+    given = arguments(name, state(model))
+    symbols, total, row, start = weighted(model, name, given)
+    hessian, gradient = ca.hessian(total, row)
+    d = np.random.default_rng(1).standard_normal(start.size)
+    d /= np.linalg.norm(d)
+    slope = ca.Function("slope", [*symbols.values()], [gradient])
+    change = ca.Function("change", [*symbols.values()], [hessian @ d])
+    bounds = np.cumsum([s.numel() for s in symbols.values()])[:-1]
+
+    def at(run, x):
+        parts = zip(np.split(x, bounds), symbols.values(), strict=True)
+        return np.array(run(*(ca.reshape(ca.DM(part), *s.shape) for part, s in parts))).ravel()
+
+    h = 2.0**-13  # quaternions stay close to unit length
+    steps = {1: 45, 2: -9, 3: 1}
+    expected = sum(
+        w * (at(slope, start + k * h * d) - at(slope, start - k * h * d)) / (60 * h)
+        for k, w in steps.items()
+    )
+    assert close(at(change, start), expected, 1e-8)
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])

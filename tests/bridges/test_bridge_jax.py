@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from bridge_cases import (
     EPS,
-    ONCE,
     arguments,
     as_tuple,
     close,
@@ -188,7 +187,7 @@ def test_both_modes_pass_jaxs_own_check(model, name):
 @pytest.mark.jax
 @pytest.mark.parametrize("name", sorted(functions()))
 def test_every_function_passes_jaxs_own_check(model, name):
-    own_check(model, name, 1 if name in ONCE else 2)
+    own_check(model, name, 2)
 
 
 def test_vmap_is_one_batched_call_and_broadcasts(model):

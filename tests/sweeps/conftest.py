@@ -10,7 +10,7 @@ from jounce.sweeps._executors import crew
 
 
 @pytest.fixture(scope="session")
-def dask():
+def dask_crew():
     """A scheduler and two workers, processes of their own, as a sweep starts them."""
     config = pytest.importorskip("dask").config
     pytest.importorskip("distributed")
@@ -20,7 +20,13 @@ def dask():
         "distributed.comm.timeouts.tcp": "3600s",
     }
     with config.set(patient), crew("dask", 2) as made:
-        yield made.executor._client
+        yield made.executor
+
+
+@pytest.fixture(scope="session")
+def dask(dask_crew):
+    """The client of the same, as of a cluster that others started."""
+    return dask_crew._client
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +43,7 @@ def threads():
         yield pool
 
 
-@pytest.fixture(params=["here", "threads", "processes", "dask"])
+@pytest.fixture(params=["here", "threads", "processes", "dask", "dask_crew"])
 def executor(request):
     """Each kind of executor."""
     return None if request.param == "here" else request.getfixturevalue(request.param)

@@ -31,9 +31,11 @@ def test_a_dead_process_makes_no_difference(pool, tmp_path):
     assert found.tobytes() == EXPECTED.tobytes()
 
 
-def test_a_dead_worker_of_dask_makes_no_difference(dask, tmp_path):
+@pytest.mark.parametrize("way", ["dask", "dask_crew"])
+def test_a_dead_worker_of_dask_makes_no_difference(way, request, tmp_path):
+    executor = request.getfixturevalue(way)
     constants = {"state": Q[1500, -1], "mark": str(tmp_path / "killed")}
-    found = jc.sweep(work.ends_its_process, ROBOT, Q, dask, constants=constants)
+    found = jc.sweep(work.ends_its_process, ROBOT, Q, executor, constants=constants)
     assert (tmp_path / "killed").exists()
     assert found.tobytes() == EXPECTED.tobytes()
 

@@ -20,7 +20,7 @@ _MOST_BYTES = 2**22
 _GROWTH = 8
 """A task may be this many times as long as the one measured before."""
 
-_LEAST = 8
+_LEAST = 4
 """Towards the end tasks become shorter, so that all workers end at once, down to this part."""
 
 
@@ -32,9 +32,9 @@ def default_block(states: int) -> int:
 
     Examples:
         >>> [default_block(n) for n in (10, 100_000, 1_000_000, 10**9)]
-        [16, 64, 512, 1024]
+        [16, 256, 1024, 1024]
     """
-    return int(min(1024, max(16, 2 ** int(np.log2(max(states, 1) / 1024)))))
+    return int(min(1024, max(16, 2 ** int(np.log2(max(states, 1) / 256)))))
 
 
 @dataclass

@@ -22,6 +22,7 @@ from typing import Any
 
 from jounce._core.arrays import integer
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError, SweepError
+from jounce.sweeps._dask import Direct, WorkerGoneError
 
 __all__ = ["Crew", "crew"]
 
@@ -36,18 +37,32 @@ _EXPECTED = (
 _DEATHS = {"KilledWorker", "WorkerCrashedError", "NodeDiedError", "LocalRayletDiedError"}
 """What Dask and Ray call it when a worker has died too often."""
 
-_QUIET = {"distributed.admin.tick.interval": "1s", "distributed.worker.profile.enabled": False}
-"""What watches the clock and the stack of workers that we start takes 2 % of each core."""
+_QUIET = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.worker.profile.enabled": False,
+    # Workers would give memory back to the system and ask for it again in every task.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
+}
+"""What watches the workers that we start takes some percent of each core."""
 
 
 class Crew:
     """An executor, with how many work and how to get another one."""
 
     def __init__(
-        self, executor: Executor, workers: int, another: Callable[[], Executor] | None = None
+        self,
+        executor: Executor,
+        workers: int,
+        another: Callable[[], Executor] | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> None:
         self.executor = executor
         self.workers = workers
+        self.elsewhere = elsewhere
+        """Whether workers are surely other processes, which know nothing of the job."""
         self._another = another
         self._ours: list[Executor] = []
 
@@ -62,7 +77,7 @@ class Crew:
 
     def is_death(self, error: BaseException) -> bool:
         """Whether the worker failed, not the work."""
-        if isinstance(error, (BrokenExecutor, CancelledError)):
+        if isinstance(error, (BrokenExecutor, CancelledError, WorkerGoneError)):
             return True
         return type(error).__name__ in _DEATHS
 
@@ -149,17 +164,19 @@ def _given(executor: Any) -> Crew:
     if executor is None:
         return Crew(_Here(), 1)
     if isinstance(executor, ProcessPoolExecutor):
-        return Crew(executor, _size(executor), lambda: _like(executor))
+        return Crew(executor, _size(executor), lambda: _like(executor), elsewhere=True)
     if isinstance(executor, Executor):
-        return Crew(executor, _size(executor))
+        return Crew(executor, _size(executor), elsewhere=isinstance(executor, Direct))
     if hasattr(executor, "get_executor"):  # a Client of Dask
-        return Crew(executor.get_executor(pure=False), _dask_threads(executor))
+        threads = _dask_threads(executor)
+        return Crew(executor.get_executor(pure=False), threads, elsewhere=True)
     if hasattr(executor, "get_client"):  # a cluster of Dask
         return _given(executor.get_client())
     if getattr(executor, "__name__", "") == "ray":
         if not executor.is_initialized():  # not by us: its servers listen on every interface
             raise ArgumentError("call ray.init() before a sweep on Ray")
-        return Crew(_Ray(executor), int(executor.cluster_resources().get("CPU", 1)))
+        cores = int(executor.cluster_resources().get("CPU", 1))
+        return Crew(_Ray(executor), cores, elsewhere=True)
     raise ArgumentTypeError(f"{_EXPECTED}, got {type(executor).__name__}")
 
 
@@ -198,7 +215,7 @@ def _processes(workers: int) -> Iterator[Crew]:
         return ProcessPoolExecutor(workers, context)
 
     with _ended(pool()) as first:
-        made = Crew(first, workers, pool)
+        made = Crew(first, workers, pool, elsewhere=True)
         try:
             yield made
         finally:
@@ -229,5 +246,9 @@ def _dask(workers: int) -> Iterator[Crew]:
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
         )
-    with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
-        yield Crew(client.get_executor(pure=False), workers)
+    with (
+        cluster,
+        distributed.Client(cluster, direct_to_workers=True) as client,
+        _ended(Direct(client, workers)) as direct,
+    ):
+        yield Crew(direct, workers, elsewhere=True)

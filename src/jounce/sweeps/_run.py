@@ -44,6 +44,8 @@ class Run:
         self.plan = Plan(store.done, crew.workers, row_bytes, job.block)
         self.pending: dict[Future[Any], Chunk] = {}
         self.begun = False
+        self.strangers = crew.workers if crew.elsewhere else 0
+        """Workers to whom the job goes with their first task."""
         self.bytes: bytes | None = None
         self.lowest: int | None = None if job.marks else min(store.failures, default=None)
 
@@ -99,6 +101,9 @@ class Run:
             self._submit(chunk)
 
     def _submit(self, chunk: Chunk) -> None:
+        if self.strangers > 0:
+            self.strangers -= 1
+            chunk.with_job = True
         if chunk.with_job and self.bytes is None:
             self.bytes = _work.packed(self.job)
         job = self.bytes if chunk.with_job else None

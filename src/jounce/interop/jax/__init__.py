@@ -13,7 +13,7 @@ They have the names and the arguments of those of the package, without `out`::
 
 The compiled kernels run inside XLA's computation, on the CPU, on arrays where they lie. `vmap` and
 leading axes become one batch. Derivatives are the exact partial derivatives of the core, of first
-order for all functions and of second order for most; forward and reverse mode both work.
+and second order for all functions; forward and reverse mode both work.
 
 Derivatives by q are those by its components: where q holds quaternions, of the function that takes
 a quaternion of any length for the rotation it stands for. A step along such a gradient leaves the

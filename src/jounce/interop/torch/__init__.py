@@ -11,7 +11,7 @@ They have the names and the arguments of those of the package, without `out`::
 Tensors are on the CPU; those of 64 bits are used where they lie, those of 32 bits are converted
 on the way in and out, and what is between is computed in 64 bits. Leading axes and
 `torch.func.vmap` are one batch. Derivatives are the exact partial derivatives of the core, of first
-order for all functions and of second order for most, in reverse and in forward mode.
+and second order for all functions, in reverse and in forward mode.
 
 Derivatives by q are those by its components, as in `jounce.interop.jax`: to optimize over
 rotations, differentiate through ``integrate(model, q, dv)`` at dv = 0.
