@@ -54,7 +54,7 @@ def test_the_energy_of_the_variational_method_oscillates_and_does_not_drift():
     assert np.ptp(energy) < 1e-4 * energy[0]
     plain = jc.rollout(model, q, v, rest, 0.01, method="rkmk2")
     drift = jc.kinetic_energy(model, plain.q, plain.v)
-    assert abs(drift[-1] - drift[0]) > 10 * np.ptp(energy)
+    assert np.ptp(drift) > 10 * np.ptp(energy)
 
 
 @pytest.mark.parametrize("method", GEOMETRIC)
