@@ -128,4 +128,5 @@ def test_one_state_writes_all_of_its_matrix_and_nothing_beside_it():
         packs = jc.mass_matrix(model, q)[0]
         assert np.all(np.abs(alone - packs) <= 64 * EPS * np.abs(packs).max())
         np.testing.assert_array_equal(alone, alone.T)
-        assert np.isnan(memory[:margin]).all() and np.isnan(memory[-margin:]).all()
+        assert np.isnan(memory[:margin]).all()
+        assert np.isnan(memory[-margin:]).all()
