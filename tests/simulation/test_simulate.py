@@ -298,3 +298,11 @@ def test_mistakes_with_a_motion_are_errors_of_the_package(tmp_path):
         jc.SimulatedMotion.load(tmp_path, "robot")
     with pytest.raises(jc.ArgumentError, match="broadcast"):
         jc.simulate(chain, np.zeros((2, 2)), np.zeros(2), [0.0, 0.1], np.zeros((3, 1, 2)))
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("events", [(), [jc.Event(lambda t, q, v: 1.0)]])
+def test_a_last_time_that_is_never_reached_is_told(method, events):
+    model = jc.models.chain(2)
+    with pytest.raises(jc.DivergenceError, match=r"to the last time, 1e\+154 s, it would take"):
+        jc.simulate(model, np.ones(2), np.ones(2), [0.0, 1e154], method=method, events=events)

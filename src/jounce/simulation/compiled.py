@@ -33,6 +33,7 @@ __all__ = [
     "follow",
     "least",
     "padded",
+    "require_end",
     "taylor",
 ]
 
@@ -50,6 +51,11 @@ EFFORT = 20_000
 
 ANY = 1e300
 """A tolerance that allows every step."""
+
+MOST_STEPS = 1e12
+"""Steps to the last time that nobody means: at the pace of a fast machine, months."""
+SOME_STEPS = 1000
+"""After so many their pace is known."""
 
 DUE, STATUS = 2, 3
 """Places in what a portion tells of a state, and of its status:"""
@@ -123,6 +129,20 @@ def diverged(state: int, t: float) -> DivergenceError:
     )
 
 
+def require_end(begun: float, now: float, end: float, steps: int) -> None:
+    """Refuse to go on where the last time would never be reached.
+
+    Raises:
+        DivergenceError: the steps taken so far say how many it would take.
+    """
+    if steps >= SOME_STEPS and end - now > MOST_STEPS * ((now - begun) / steps):
+        raise DivergenceError(
+            f"after {steps} steps the motion is at t = {now:.9g} s, and to the last time, "
+            f"{end:.9g} s, it would take more than {MOST_STEPS:.0e}: give a nearer last time, or "
+            "larger rtol and atol"
+        )
+
+
 def follow(
     kernel: Kernel, start: Start, allowed: tuple[float, float], report: Report = silent
 ) -> tuple[Array, Array, int]:
@@ -143,7 +163,7 @@ def follow(
     steps = max(1, EFFORT // max(1, math.prod(start.lead) * model.nv))
     plan = np.array((*allowed, t[-1], steps, passive))
     progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0))
-    done, low = None, 1
+    done, low, taken = None, 1, 0
     try:
         while low < len(t):
             window = slice(low - 1, low - 1 + WINDOW)
@@ -151,19 +171,22 @@ def follow(
             some_q, some_v, q, v, progress = portion(
                 model, q, v, progress, plan, t[window], method, hold, some, threads=threads
             )
-            if report is not silent and progress.size:
-                report(float(progress[..., 0].min()))
+            taken += steps
+            if progress.size:
+                now = float(progress[..., 0].min())
+                report(now)
+                require_end(t[0], now, t[-1], taken)
             due = progress[..., DUE]
             low = window.start + least(due)
             if done is None and low >= len(t):  # all at once
                 return some_q, some_v, len(t)
-            now = due.astype(int) + window.start
+            written = due.astype(int) + window.start
             done = done or _nothing(some_q, some_v, len(t))
-            _keep(done, some_q, some_v, window, now)
+            _keep(done, some_q, some_v, window, written)
             stuck = np.flatnonzero(progress[..., STATUS] == STUCK)
             if len(stuck):
                 raise diverged(int(stuck[0]), float(progress[..., 0].flat[stuck[0]]))
-            due[...] = now - (low - 1)
+            due[...] = written - (low - 1)
     except KeyboardInterrupt:
         pass
     done = done or _nothing(*start.first(), len(t))

@@ -10,6 +10,7 @@ from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.simulation import adaptive
 from jounce.simulation.adaptive import Embedded
+from jounce.simulation.compiled import require_end
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
@@ -118,10 +119,13 @@ def by_adaptive_steps(task: Task, pair: Embedded, allowed: tuple[float, float]) 
     slope = field.slope(at)
     h = adaptive.first_step(pair, field, at, slope, allowed)
     pace = adaptive.Pace(h, np.zeros_like(h))
+    rounds = 0
     try:
         while (done.due < len(t)).any():
             at, slope, pace = _one_round(task, pair, allowed, done, at, slope, pace)
-            task.report(float(at.t.min()))
+            rounds, now = rounds + 1, float(at.t.min())
+            task.report(now)
+            require_end(t[0], now, t[-1], rounds)
     except KeyboardInterrupt:
         return task.motion(pair.name, done.q, done.v, int(done.due.min()))
     return task.motion(pair.name, done.q, done.v)

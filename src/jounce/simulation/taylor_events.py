@@ -22,7 +22,7 @@ from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
-from jounce.simulation.compiled import Followed, diverged
+from jounce.simulation.compiled import Followed, diverged, require_end
 from jounce.simulation.events import Event, EventRecord, apply_map, endless
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
@@ -235,11 +235,14 @@ def follow_series(
     now, never = np.full(n, start.t[0]), np.full(n, np.inf)
     walk = _Walk(now, at, never, signs, np.zeros(n, int))
     found: list[EventRecord] = []
-    interrupted = False
+    interrupted, rounds = False, 0
     try:
         while n and (np.minimum(start.t[-1], walk.ended) > walk.t).any():
             walk = _walk(task, walk, done, found)
-            report(float(np.where(np.isfinite(walk.ended), start.t[-1], walk.t).min()))
+            reached = float(np.where(np.isfinite(walk.ended), start.t[-1], walk.t).min())
+            rounds += 1
+            report(reached)
+            require_end(start.t[0], reached, start.t[-1], rounds)
     except KeyboardInterrupt:
         interrupted = True
     return SeriesMotion(done, found, walk.ended, interrupted)
