@@ -177,7 +177,7 @@ def test_a_motion_is_sliced_saved_and_loaded(tmp_path, all_joints):
     again = jc.SimulatedMotion.load(path, all_joints)
     for name in ("t", "q", "v", "method", "interrupted"):
         np.testing.assert_array_equal(getattr(again, name), getattr(motion, name))
-    with pytest.raises(jc.ArgumentError, match="the model has"):
+    with pytest.raises(jc.ArgumentError, match="another robot"):
         jc.SimulatedMotion.load(path, jc.models.chain(2))
     with pytest.raises(jc.MissingFileError):
         jc.SimulatedMotion.load(tmp_path / "nothing.npz", all_joints)
@@ -306,3 +306,25 @@ def test_a_last_time_that_is_never_reached_is_told(method, events):
     model = jc.models.chain(2)
     with pytest.raises(jc.DivergenceError, match=r"to the last time, 1e\+154 s, it would take"):
         jc.simulate(model, np.ones(2), np.ones(2), [0.0, 1e154], method=method, events=events)
+
+
+def test_events_are_saved_and_broken_files_are_told(tmp_path):
+    model, rng = jc.models.chain(2), np.random.default_rng(0)
+    passes = jc.Event(lambda t, q, v: q[..., 0] - 0.1, name="passes")
+    motion = jc.simulate(model, np.zeros((3, 2)), rng.random((3, 2)), TIMES, events=passes)
+    assert motion.events
+    motion.save(tmp_path / "plain")  # gets NumPy's ending
+    again = jc.SimulatedMotion.load(tmp_path / "plain", model)
+    for one, other in zip(motion.events, again.events, strict=True):
+        for field, copy in zip(one, other, strict=True):
+            np.testing.assert_array_equal(field, copy)
+    good = (tmp_path / "plain.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(good[: len(good) // 2])
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with open(tmp_path / "array.npz", "wb") as file:
+        np.save(file, np.zeros(3))
+    parts = dict(np.load(tmp_path / "plain.npz"))
+    np.savez(tmp_path / "short.npz", **(parts | {"t": parts["t"][:-1]}))
+    for name in ("cut", "empty", "array", "short"):
+        with pytest.raises(jc.ArgumentError, match="holds no motion"):
+            jc.SimulatedMotion.load(tmp_path / f"{name}.npz", model)

@@ -11,11 +11,12 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import kinetic_energy, momentum, potential_energy
-from jounce.errors import ArgumentError, MissingExtraError, MissingFileError
+from jounce.errors import ArgumentError, MissingExtraError
 from jounce.kinematics import body_pose, difference, integrate
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
+from jounce.simulation._files import read, write
 from jounce.simulation.balance import Applied, group_rates, group_slope, power_and_defect
 from jounce.simulation.events import EventRecord
 from jounce.simulation.stepping import Step
@@ -69,7 +70,7 @@ class SimulatedMotion:
     interrupted: bool = False
     """Whether it ends before it should."""
     events: tuple[EventRecord, ...] = ()
-    """What happened on the way, state by state; not part of what `save` writes."""
+    """What happened on the way, state by state."""
 
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""
@@ -254,7 +255,9 @@ class SimulatedMotion:
         return names
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write times, coordinates and rates to a ``.npz`` file; the model is not part of it.
+        """Write times, coordinates, rates and events to a ``.npz`` file, but not the model.
+
+        A name without that ending gets it.
 
         Raises:
             MissingFileError: there is no such folder.
@@ -265,15 +268,12 @@ class SimulatedMotion:
             >>> motion = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 1, 11))
             >>> with TemporaryDirectory() as folder:
             ...     motion.save(f"{folder}/motion.npz")
-            ...     sorted(np.load(f"{folder}/motion.npz"))
-            ['interrupted', 'method', 'q', 't', 'v']
+            ...     np.load(f"{folder}/motion.npz")["q"].shape
+            (11, 2)
         """
         words = {"method": np.array(self.method), "interrupted": np.array(self.interrupted)}
-        parts: dict[str, Any] = {"t": self.t, "q": self.q, "v": self.v, **words}
-        try:
-            np.savez_compressed(path, **parts)
-        except FileNotFoundError:
-            raise MissingFileError(f"there is no folder for {os.fspath(path)!r}") from None
+        parts = {"t": self.t, "q": self.q, "v": self.v, **words, "events": self.events}
+        write(path, self.model, parts, self.q.ndim - 2)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model) -> SimulatedMotion:
@@ -294,22 +294,7 @@ class SimulatedMotion:
             True
         """
         require_model(model)
-        if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-            raise MissingFileError(f"there is no file {path!r}")
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                data: dict[str, Any] = {key: file[key] for key in file.files}
-            t, q, v = (np.asarray(data[key], float) for key in "tqv")
-            motion = cls(model, t, q, v, str(data["method"]), bool(data["interrupted"]))
-        except (KeyError, ValueError, OSError) as error:
-            raise ArgumentError(f"{os.fspath(path)!r} holds no motion: {error}") from None
-        sizes = motion.q.shape[-1:], motion.v.shape[-1:]
-        if sizes != ((model.nq,), (model.nv,)):
-            raise ArgumentError(
-                f"{os.fspath(path)!r} holds a motion with {sizes[0]} coordinates and {sizes[1]} "
-                f"rates, the model has {model.nq} and {model.nv}"
-            )
-        return motion
+        return cls(model, **read(path, model))
 
 
 def _extra(name: str) -> Any:

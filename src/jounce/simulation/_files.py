@@ -1,0 +1,88 @@
+"""Simulated motions in files of NumPy; nothing in them is unpickled."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from jounce._types import Array
+from jounce.errors import ArgumentError, MissingFileError
+from jounce.model import Model
+from jounce.simulation.events import EventRecord
+
+__all__ = ["read", "write"]
+
+_NOT_OURS = (KeyError, ValueError, TypeError, IndexError, OSError, EOFError, BadZipFile)
+
+
+def write(path: str | os.PathLike[str], model: Model, parts: dict[str, Any], axes: int) -> None:
+    """Write a motion with `axes` axes of the batch, and the names of the joints that move."""
+    place = _place(path)
+    events: tuple[EventRecord, ...] = parts.pop("events")
+    columns: dict[str, Any] = {
+        "joints": np.array(model.joint_names, str),
+        "event_names": np.array([e.name for e in events], str),
+        "event_places": np.array(
+            [(e.event, e.direction, *e.state) for e in events], np.int64
+        ).reshape(len(events), 2 + axes),
+        "event_t": np.array([e.t for e in events], float),
+        "event_q": np.array([e.q for e in events], float).reshape(len(events), model.nq),
+        "event_v": np.array([e.v for e in events], float).reshape(len(events), model.nv),
+    }
+    try:
+        np.savez_compressed(place, **parts, **columns)
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no folder for {place!r}") from None
+
+
+def read(path: object, model: Model) -> dict[str, Any]:
+    """What `write` wrote, after looking whether it is a motion of this robot."""
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(_place(path)):
+        raise MissingFileError(f"there is no file {path!r}")
+    place = _place(path)
+    try:
+        with open(place, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            data: dict[str, Any] = {key: arrays[key] for key in arrays.files}
+        t, q, v = (np.asarray(data[key], float) for key in "tqv")
+        words = {"method": str(data["method"]), "interrupted": bool(data["interrupted"])}
+        joints, events = list(map(str, data["joints"])), _events(data)
+    except _NOT_OURS as error:
+        raise ArgumentError(f"{place!r} holds no motion: {type(error).__name__}, {error}") from None
+    if joints != list(model.joint_names):
+        raise ArgumentError(
+            f"{place!r} holds a motion of another robot, with the joints {_few(joints)}; those of "
+            f"the model are {_few(list(model.joint_names))}"
+        )
+    if not _fits(t, q, model.nq) or not _fits(t, v, model.nv) or q.shape[:-1] != v.shape[:-1]:
+        raise ArgumentError(
+            f"{place!r} holds no motion: t, q and v must be (T,), (..., T, {model.nq}) and "
+            f"(..., T, {model.nv}), got {t.shape}, {q.shape} and {v.shape}"
+        )
+    return {"t": t, "q": q, "v": v, **words, "events": events}
+
+
+def _place(path: str | os.PathLike[str]) -> str:
+    """Where a motion is: NumPy adds the ending to names that have none."""
+    name = os.fspath(path)
+    return name if name.endswith(".npz") else f"{name}.npz"
+
+
+def _events(data: dict[str, Any]) -> tuple[EventRecord, ...]:
+    columns = (data[f"event_{key}"] for key in ("names", "places", "t", "q", "v"))
+    return tuple(
+        EventRecord(
+            str(name), int(place[0]), tuple(map(int, place[2:])), float(t), q, v, int(place[1])
+        )
+        for name, place, t, q, v in zip(*columns, strict=True)
+    )
+
+
+def _fits(t: Array, x: Array, size: int) -> bool:
+    return t.ndim == 1 and x.ndim >= 2 and x.shape[-2:] == (len(t), size)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
