@@ -431,3 +431,32 @@ def test_wrenches_with_leading_axes_of_their_own_give_them_to_the_derivatives(so
         np.testing.assert_allclose(one, every, rtol=0, atol=1e-12 * np.abs(every).max(initial=1.0))
     with pytest.raises(jc.ArgumentError, match="f_ext must have shape"):
         jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext[..., :5]), p)
+
+
+def test_inertial_parameters_beside_others_and_some_of_them():
+    model, rng = jc.models.chain(3), np.random.default_rng(0)
+    state = tuple(rng.standard_normal((3, 20, 3)))
+    mixed = jc.parameters(model, "armature") + jc.parameters(model, "log_cholesky")
+    order = rng.permutation(len(mixed))
+    for function in (jc.inverse_dynamics, jc.forward_dynamics):
+        got = jc.parameter_derivatives(function, model, state, mixed[order])
+        for k in (0, 1, 2, 5, 20):
+            one = mixed[[int(order[k])]]
+            along = jc.jvp(function, model, state, {}, parameters=(one, np.ones(1))).derivative
+            np.testing.assert_allclose(got[..., k], along, rtol=1e-11, atol=1e-11)
+    assert mixed[:3].items == jc.parameters(model, "armature").items
+    with pytest.raises(jc.ArgumentError, match="indexed by a slice"):
+        mixed[[100]]
+
+
+def test_parameters_are_given_once_and_keep_their_values():
+    model = jc.models.chain(2)
+    masses = jc.parameters(model, "mass")
+    with pytest.raises(jc.ArgumentError, match="component 0 of mass of 'body0' is given twice"):
+        masses + jc.parameters(model, "mass", ["body0"])
+    with pytest.raises(jc.ArgumentError, match="given twice"):
+        jc.parameters(model, "mass", ["body1", "body1"])
+    with pytest.raises(ValueError, match="read-only"):
+        masses.values[0] = 5.0
+    assert masses == masses
+    assert masses in {masses}

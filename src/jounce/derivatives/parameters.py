@@ -40,10 +40,10 @@ def parameter_derivatives(
 ) -> Any:
     """Derivatives of a function of the core by parameters of the model; they are the last axis.
 
-    Held fixed are the components of the arguments and the inertias in their body frames. Where all
-    parameters are inertial and the function is linear in them, that is used: the torque regressor Y
-    gives ``d tau = Y d pi``, and with it ``d a = -M^-1 Y(q, v, a) d pi`` (kim, Sec. 3). Otherwise
-    the derivative is taken along one parameter after the other, as `jvp` does.
+    Held fixed are the components of the arguments and the inertias in their body frames. Where
+    the function is linear in inertial parameters, that is used: the torque regressor Y gives
+    ``d tau = Y d pi``, and with it ``d a = -M^-1 Y(q, v, a) d pi`` (kim, Sec. 3). The derivative by
+    others is taken along one parameter after the other, as `jvp` does.
 
     Args:
         function: any that `jvp` takes.
@@ -74,13 +74,21 @@ def parameter_derivatives(
     given = plan.by_name("arguments", arguments)
     parameters.require_model(model)
     linear = _LINEAR.get(function)
-    if linear is None or not parameters.are_inertial:
+    inertial = parameters.are_inertial
+    if linear is None or (len(parameters) and not inertial.any()):
         parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
         return _along_each(function, model, given, parameters, threads)
     missing = [name for name in plan.names if name not in given and name != "f_ext"]
     if missing:
         raise ArgumentTypeError(f"arguments: {plan.name}() needs {missing[0]}")
-    return parameters.inertial_changes.times(linear(model, **given, threads=threads))
+    closed, others = (parameters, None) if inertial.all() else parameters.parts
+    by_inertias: Array = closed.inertial_changes.times(linear(model, **given, threads=threads))
+    if others is None:
+        return by_inertias
+    out = np.empty((*by_inertias.shape[:-1], len(parameters)))
+    out[..., inertial] = by_inertias
+    out[..., ~inertial] = _along_each(function, model, given, others, threads)
+    return out
 
 
 def _torques(model: Model, q: Any, v: Any, a: Any, f_ext: Any = None, **options: Any) -> Array:

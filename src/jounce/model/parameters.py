@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._core.arrays import reals
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -73,9 +74,11 @@ class Parameter(NamedTuple):
     """Which of those that the kind has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parameters:
     """Parameters of a model, in a row; made by `jounce.parameters`, joined by ``+``.
+
+    ``p[2:5]``, ``p[[0, 3]]`` and ``p[mask]`` are some of them.
 
     Attributes:
         model: the robot.
@@ -88,6 +91,11 @@ class Parameters:
         >>> p = jc.parameters(arm, "mass", ["body1"]) + jc.parameters(arm, "gravity")
         >>> len(p.items), p.values[1:]
         (4, array([ 0.  ,  0.  , -9.81]))
+        >>> p[[0, 3]]
+        Parameters(2: mass of body1, gravity)
+
+    Raises:
+        ArgumentError: one is given twice.
     """
 
     model: Model
@@ -98,9 +106,31 @@ class Parameters:
     _inertial: Array
     """(number, 10 n_bodies) changes of the inertial parameters"""
 
+    def __post_init__(self) -> None:
+        """Refuse what is given twice, and keep the values."""
+        twice = [p for p, count in Counter(self.items).items() if count > 1]
+        if twice:
+            kind, name, component = twice[0]
+            raise ArgumentError(
+                f"component {component} of {kind}{f' of {name!r}' if name else ''} is given twice"
+            )
+        self.values.setflags(write=False)
+
     def __len__(self) -> int:
         """How many there are."""
         return len(self.items)
+
+    def __getitem__(self, some: slice | Sequence[int] | Integers | Mask) -> Parameters:
+        """Some of them, in the order asked for."""
+        try:
+            at = np.atleast_1d(np.arange(len(self))[some])
+        except (IndexError, TypeError, ValueError):
+            raise ArgumentError(
+                f"{len(self)} parameters are indexed by a slice, by places or by a mask of "
+                f"{len(self)}, got {some!r}"
+            ) from None
+        own = (self.values[at], self._directions[at], self._inertial[at])
+        return Parameters(self.model, tuple(self.items[k] for k in at), *own)
 
     def __add__(self, other: Parameters) -> Parameters:
         """These, then the others."""
@@ -121,9 +151,15 @@ class Parameters:
         return f"Parameters({len(self)}: {', '.join(known)})"
 
     @functools.cached_property
-    def are_inertial(self) -> bool:
-        """Whether all are inertial parameters of bodies, or coordinates of them."""
-        return all(p.kind in _INERTIAL or p.kind == "log_cholesky" for p in self.items)
+    def are_inertial(self) -> Mask:
+        """Which of them are inertial parameters of bodies, or coordinates of them, (number,)."""
+        kinds = (*_INERTIAL, "log_cholesky")
+        return np.array([p.kind in kinds for p in self.items], bool)
+
+    @functools.cached_property
+    def parts(self) -> tuple[Parameters, Parameters]:
+        """The inertial ones, and the others."""
+        return self[self.are_inertial], self[~self.are_inertial]
 
     def inertial_directions(self) -> Array:
         """How the inertial parameters of the bodies change with each, (number, 10 n_bodies).
