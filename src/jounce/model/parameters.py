@@ -265,6 +265,7 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     ============= ======== =====================================================================
 
     Held fixed are the components of q, v, a, tau and f_ext, and the inertias in their body frames.
+    Damping and stiffness act in `passive_forces` alone: derivatives of dynamics by them are zero.
 
     Args:
         model: the robot.
