@@ -20,8 +20,12 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import Array, Integers
-from jounce.constraints import Constraints, constrained_dynamics_series
-from jounce.constraints.checks import require_state
+from jounce.constraints import (
+    Constraints,
+    constrained_dynamics,
+    constrained_dynamics_series,
+)
+from jounce.constraints.checks import require_possible, require_state
 from jounce.constraints.constraints import constraints_on
 from jounce.constraints.dynamics import projected
 from jounce.constraints.moving import target_field, target_moves
@@ -174,7 +178,8 @@ def manifold_of(
     """The manifold on which states (n, nq), (n, nv) begin; None without constraints.
 
     Raises:
-        ArgumentError: a state that the constraints do not allow.
+        ArgumentError: a state that the constraints do not allow, or accelerations that contradict
+            each other.
     """
     if constraints is None:
         return None
@@ -184,6 +189,9 @@ def manifold_of(
     q, v = state
     manifold = Manifold(c, q, start, project, threads)
     require_state(c, q, v, ("q0", "v0"), threads)
+    if len(q) and len(c.motion) > 1:
+        a = constrained_dynamics(model, q, v, np.zeros_like(v), c, threads=threads).a
+        require_possible(c, q, v, a, threads)
     return manifold
 
 
