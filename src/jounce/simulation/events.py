@@ -39,7 +39,7 @@ EventSeries = Callable[[Array, Array, Array], ArrayLike]
 SAMPLES = 4
 """Parts of each interval of times at whose ends events are looked at."""
 CHUNK = 16
-"""Intervals that are followed at once."""
+"""Most intervals that are followed at once."""
 MOST_TRIALS = 200
 SAME_TIME = 64
 """Zeros within so many units in the last place of the time are one."""
@@ -199,17 +199,34 @@ class Passed(NamedTuple):
 
 
 def through_events(
-    follow: Follow, t: Array, q: Array, v: Array, events: list[Event], place: tuple[int, ...]
+    follow: Follow,
+    t: Array,
+    q: Array,
+    v: Array,
+    events: list[Event],
+    place: tuple[int, ...],
+    told: Callable[[list[int]], list[int]] = list,
 ) -> Passed:
-    """Follow one state through events, each at its time; all that happen at once are recorded."""
+    """Follow one state through events, each at its time; all that happen at once are recorded.
+
+    Args:
+        follow: gives the motion without events.
+        t: (T,) times.
+        q: (nq,) coordinates at the first.
+        v: (nv,) rates.
+        events: what to look for.
+        place: which state of the batch it is.
+        told: of events that happened, those that are recorded; it is asked after their maps.
+    """
     out_q, out_v = np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan)
     out_q[0], out_v[0] = q, v
     records: list[EventRecord] = []
     now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
+    ahead = CHUNK  # intervals that are followed at once: few after an event
     left: dict[int, float] = {}  # events whose maps were used, and their signs before
     try:
         while due < len(t):
-            whole = _grid(now, t[due : due + CHUNK], bool(left))
+            whole = _grid(now, t[due : due + ahead], bool(left))
             qs, vs = follow(whole, q, v)
             grid = whole[: len(qs)]
             for which, sign in left.items():
@@ -224,19 +241,19 @@ def through_events(
             if len(grid) < len(whole):
                 raise KeyboardInterrupt
             if found is None:
-                now, q, v = float(grid[-1]), qs[-1], vs[-1]
+                now, q, v, ahead = float(grid[-1]), qs[-1], vs[-1], min(2 * ahead, CHUNK)
                 continue
             ends = [(float(grid[k]), qs[k], vs[k]) for k in (last, last + 1)]
             at, happened = _earliest(follow, events, found, ends[0], ends[1][0])
-            before = found.signs
+            ahead = max(1, ahead // 4)
+            before, ended = found.signs, any(events[x].terminal for x in happened)
+            now, q, v = at if ended else _after(events, happened, at)
             records += [
-                EventRecord(events[x].name, x, place, *at, -int(before[x])) for x in happened
+                EventRecord(events[x].name, x, place, *at, -int(before[x] or 1))
+                for x in (happened if ended else told(happened))
             ]
-            if any(events[x].terminal for x in happened):
+            if ended:
                 return Passed(out_q, out_v, records, at[0])
-            now, q, v = at
-            for x in happened:
-                now, q, v = apply_map(events[x], (now, q, v))
             left = {x: float(before[x]) for x in happened if events[x].map is not None}
             signs = _signs(events, now, q, v) if left else before
             for x in happened:
@@ -248,6 +265,13 @@ def through_events(
     except KeyboardInterrupt:
         return Passed(out_q, out_v, records, np.inf, due)
     return Passed(out_q, out_v, records, np.inf)
+
+
+def _after(events: list[Event], happened: list[int], at: State) -> State:
+    """The state after the maps of events that happened at once."""
+    for which in happened:
+        at = apply_map(events[which], at)
+    return at
 
 
 def _require_leaving(event: Event, before: float, grid: Array, qs: Array, vs: Array) -> None:
