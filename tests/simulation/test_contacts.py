@@ -164,32 +164,32 @@ def test_what_slides_or_moves_into_its_plane_at_the_start_lands_there(speed):
 FEET = ["front_left_foot", "front_right_foot", "rear_left_foot", "rear_right_foot"]
 
 
-def dropped_quadruped(turn, times, **gains):
+def dropped_quadruped(turn, times):
     """A quadruped that holds its legs by servos, let go above the ground."""
     dog = jc.models.quadruped()
     standing = dog.poses["standing"]
     start = jc.integrate(dog, standing, np.concatenate([[*turn, 0, 0, 0.05], np.zeros(12)]))
-    kp, kd = gains.get("kp", 200.0), gains.get("kd", 5.0)
 
     def servos(t, q, v):
-        return np.concatenate([np.zeros(6), kp * (standing[7:] - q[7:]) - kd * v[6:]])
+        return np.concatenate([np.zeros(6), 200 * (standing[7:] - q[7:]) - 5 * v[6:]])
 
     contacts = [jc.Contact(foot) for foot in FEET]
-    options = {"rtol": 1e-6, "atol": 1e-6, "contacts": contacts}
+    options = {"method": "dopri5", "rtol": 1e-5, "atol": 1e-5, "contacts": contacts}
     return dog, servos, jc.simulate(dog, start, np.zeros(dog.nv), times, servos, **options)
 
 
-def test_a_quadruped_falls_on_its_feet_and_stands():
-    dog, servos, got = dropped_quadruped((0, 0, 0), [0.0, 0.2, 0.6, 1.0])
+@pytest.mark.parametrize("pitch", [0.0, 0.03])
+def test_a_quadruped_falls_on_its_feet_and_stands(pitch):
+    dog, servos, got = dropped_quadruped((0, pitch, 0), [0.0, 0.3, 0.7])
     assert sorted(event.name for event in got.events) == [f"touch-down of {x}" for x in FEET]
     assert lowest(got, [jc.Contact(foot) for foot in FEET]) > -1e-6
-    assert np.abs(got.v[-1]).max() < 0.02
+    assert np.abs(got.v[-1]).max() < 0.1
     feet = jc.Constraints(dog, [jc.Point(foot) for foot in FEET])
     tau = np.array([servos(*x) for x in zip(got.t, got.q, got.v, strict=True)])
     force = jc.constrained_dynamics(dog, got.q, got.v, tau, feet).force.reshape(-1, 4, 3)
     assert force[1:, :, 2].min() > 0
     weight = jc.total_mass(dog) * G
-    assert abs(force[-1, :, 2].sum() - weight) < 0.01 * weight
+    assert abs(force[-1, :, 2].sum() - weight) < 0.05 * weight
 
 
 def test_states_of_a_batch_have_their_own_modes():
@@ -249,9 +249,7 @@ def test_constraints_that_move_go_on_through_impacts(method):
         contacts=[jc.Contact("foot")],
         **OPTIONS[method],
     )
-    names = [event.name for event in got.events]
-    assert names[:2] == ["touch-down of foot", "lift-off of foot"]
-    assert len(names) == 2 or method == "taylor"  # whose series of the spring is cut off
+    assert [event.name for event in got.events] == ["touch-down of foot", "lift-off of foot"]
     np.testing.assert_allclose(got.q[:, 2], TIMES**2 / 2 + TIMES**3 / 3, atol=1e-8)
     seen = jc.simulate(
         model,

@@ -39,7 +39,7 @@ EventSeries = Callable[[Array, Array, Array], ArrayLike]
 SAMPLES = 4
 """Parts of each interval of times at whose ends events are looked at."""
 CHUNK = 16
-"""Most intervals that are followed at once."""
+"""Intervals that are followed at once."""
 MOST_TRIALS = 200
 SAME_TIME = 64
 """Zeros within so many units in the last place of the time are one."""
@@ -222,11 +222,10 @@ def through_events(
     out_q[0], out_v[0] = q, v
     records: list[EventRecord] = []
     now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
-    ahead = CHUNK  # intervals that are followed at once: few after an event
     left: dict[int, float] = {}  # events whose maps were used, and their signs before
     try:
         while due < len(t):
-            whole = _grid(now, t[due : due + ahead], bool(left))
+            whole = _grid(now, t[due : due + CHUNK], bool(left))
             qs, vs = follow(whole, q, v)
             grid = whole[: len(qs)]
             for which, sign in left.items():
@@ -241,11 +240,10 @@ def through_events(
             if len(grid) < len(whole):
                 raise KeyboardInterrupt
             if found is None:
-                now, q, v, ahead = float(grid[-1]), qs[-1], vs[-1], min(2 * ahead, CHUNK)
+                now, q, v = float(grid[-1]), qs[-1], vs[-1]
                 continue
             ends = [(float(grid[k]), qs[k], vs[k]) for k in (last, last + 1)]
             at, happened = _earliest(follow, events, found, ends[0], ends[1][0])
-            ahead = max(1, ahead // 4)
             before, ended = found.signs, any(events[x].terminal for x in happened)
             now, q, v = at if ended else _after(events, happened, at)
             records += [
