@@ -38,6 +38,40 @@ def test_accelerations_that_contradict_each_other_are_met_as_nearly_as_possible(
     assert finite(derivatives)
 
 
+def test_motions_under_accelerations_that_contradict_each_other_are_refused():
+    up, down = (jc.Point("body5", motion=[[0, 0, 0], [0, 0, s]]) for s in (1.0, -1.0))
+    c = jc.Constraints(ARM, [up, down])
+    with pytest.raises(jc.errors.ArgumentError, match=r"no acceleration fulfills Point\('body5'\)"):
+        jc.simulate(ARM, Q, STILL, [0.0, 0.1], constraints=c)
+    with pytest.raises(jc.errors.ArgumentError, match="no acceleration fulfills"):
+        jc.rollout(ARM, Q, STILL, np.zeros((2, 6)), 0.01, constraints=c)
+    agree = jc.Constraints(ARM, [up, up])
+    assert np.isfinite(jc.simulate(ARM, Q, STILL, [0.0, 0.01], constraints=agree).q).all()
+
+
+def test_accelerations_of_a_stabilized_set_are_allowed_by_it():
+    c = jc.Constraints(ARM, [jc.Point("body5")]).at(Q).stabilized(100.0)
+    near = Q + 2e-7  # within the tolerance of 1e-6
+    v = jc.project_velocity(ARM, near, np.ones(6), c)
+    a = jc.constrained_dynamics(ARM, near, v, STILL, c).a
+    assert np.abs(c.acceleration(near, v, a)).max() > 1e-4
+    assert finite(jc.constrained_inverse_dynamics(ARM, near, v, a, c))
+    planned = jc.constrained_dynamics(ARM, near, v, STILL, c.stabilized(0.0)).a
+    assert finite(jc.constrained_inverse_dynamics(ARM, near, v, planned, c))
+    series = jc.constrained_dynamics_series(ARM, near, v, np.zeros((4, 6)), c).a
+    motion = np.concatenate([v[None], series])
+    assert finite(jc.constrained_inverse_dynamics_series(ARM, near, motion, c))
+    motion[2] += 1.0
+    with pytest.raises(jc.errors.ArgumentError, match=r"motion\[\.\.\., 2, :\] violates"):
+        jc.constrained_inverse_dynamics_series(ARM, near, motion, c)
+
+
+def test_a_negative_tolerance_is_refused():
+    c = jc.Constraints(ARM, [jc.Point("body5")]).at(Q)
+    with pytest.raises(jc.errors.ArgumentError, match="tolerance must not be negative, got -1"):
+        jc.project(ARM, Q, c, tolerance=-1)
+
+
 def test_a_state_that_violates_them_is_measured_and_brought_back():
     c = jc.Constraints(ARM, [jc.Point("body5")]).at(Q)
     away = Q + 0.01

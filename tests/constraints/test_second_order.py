@@ -112,7 +112,8 @@ def start(name):
 
 def stepped(model, c, state, method):
     q, v, tau = state
-    return jc.linearize_step(model, q, v, tau, 0.05, method=method, constraints=c)
+    options = {"method": method, "constraints": c, "projection": False}
+    return jc.linearize_step(model, q, v, tau, 0.05, **options)
 
 
 def change(model, weights, first, other):
@@ -125,9 +126,8 @@ def test_the_hessian_of_a_step(name, method):
     model, c, q, v, tau = start(name)
     n, rng = model.nv, np.random.default_rng(3)
     weights = rng.standard_normal(2 * n)
-    lin = jc.linearize_step(
-        model, q, v, tau, 0.05, method=method, constraints=c, weights=weights, actuated=tau == tau
-    )
+    options = {"method": method, "constraints": c, "projection": False, "weights": weights}
+    lin = jc.linearize_step(model, q, v, tau, 0.05, actuated=tau == tau, **options)
     assert isinstance(lin, jc.ConstrainedSecondOrderStep)
     for _ in range(3):
         x = rng.standard_normal(3 * n) / np.sqrt(3 * n)
@@ -146,7 +146,8 @@ def test_on_the_manifold_it_is_that_along_curves_of_the_manifold(name):
     n, rng = model.nv, np.random.default_rng(4)
     weights = rng.standard_normal(2 * n)
     every = np.ones(n, bool)
-    lin = jc.linearize_step(model, q, v, tau, 0.05, constraints=c, weights=weights, actuated=every)
+    options = {"constraints": c, "projection": False, "weights": weights, "actuated": every}
+    lin = jc.linearize_step(model, q, v, tau, 0.05, **options)
     k = lin.Z.shape[-1]
     assert lin.H_min.shape == (k + n, k + n)
     back = np.linalg.pinv(tangent_rows(c, q, v))
@@ -176,6 +177,9 @@ def test_passive_forces_and_batches():
     springs = model.replace(damping=0.5)
     held = jc.Constraints(springs, c.items)
     options = {"constraints": held, "passive": True, "weights": np.ones(2 * model.nv)}
+    with pytest.raises(jc.errors.ArgumentError, match="weights need projection=False"):
+        jc.linearize_step(springs, q, v, tau, 0.01, **options)
+    options["projection"] = False
     one = jc.linearize_step(springs, q, v, tau, 0.01, **options)
     both = jc.linearize_step(springs, np.stack([q, q]), v, tau, 0.01, **options)
     for x, y in zip(one, both, strict=True):

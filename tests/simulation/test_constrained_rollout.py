@@ -213,8 +213,10 @@ def test_a_step_is_a_rollout_of_one_and_what_linearize_step_differentiates():
         if method == "taylor":
             continue
         free = jc.step(model, q, v, tau, DT, method=method, constraints=c, projection=False)
-        lin = jc.linearize_step(model, q, v, tau, DT, method=method, constraints=c)
-        assert_close(model, free, (lin.q, lin.v), 1e-13)
+        for end, project in ((free, False), (got, True)):
+            options = {"method": method, "constraints": c, "projection": project}
+            lin = jc.linearize_step(model, q, v, tau, DT, **options)
+            assert_close(model, end, (lin.q, lin.v), 1e-13)
 
 
 BAD = {

@@ -97,6 +97,60 @@ def test_joints_bounce_at_their_limits_and_the_others_react():
     assert all("limit of" in record.name for record in got.events)
 
 
+def falls_below(level, name, **options):
+    """An event that is known as a series, too."""
+
+    def series(q, motion, tau):
+        return np.concatenate([[q[0] - level], motion[:, 0]])
+
+    return jc.Event(lambda t, q, v: q[0] - level, direction=-1, name=name, series=series, **options)
+
+
+BOUNCE = {"map": lambda t, q, v: (q, -0.5 * v)}
+SEVERAL = {
+    "late first": ([falls_below(-0.02, "late"), falls_below(0.0, "early")], ["early", "late"]),
+    "one zero": ([falls_below(0.0, "A"), falls_below(0.0, "B")], ["A", "B"]),
+    "a bounce": ([falls_below(0.0, "A", **BOUNCE), falls_below(0.0, "B")], ["A", "B", "A", "B"]),
+    "an end": ([falls_below(0.0, "A", terminal=True), falls_below(0.0, "B")], ["A", "B"]),
+    "late bounce": (
+        [falls_below(-0.02, "late", **BOUNCE), falls_below(0.0, "early")],
+        ["early", "late", "early", "late"],
+    ),
+}
+
+
+@pytest.mark.parametrize("count", [2, 11])
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+@pytest.mark.parametrize("case", SEVERAL)
+def test_events_come_in_the_order_of_their_times(case, method, count):
+    """Whatever their order in the list and the output times are; none is lost at a common zero."""
+    events, expected = SEVERAL[case]
+    for some in (events, events[::-1]):
+        got = jc.simulate(
+            ball(), [1.0], [-2.0], np.linspace(0, 0.9, count), None, method, events=some
+        )
+        times = [record.t for record in got.events]
+        ordered = sorted((round(record.t, 12), record.name) for record in got.events)
+        assert [name for _, name in ordered] == expected
+        assert times == sorted(times)
+        first = (-2.0 + math.sqrt(4.0 + 2 * G)) / G
+        assert abs(times[0] - first) < 1e-9
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_maps_of_one_time_are_all_applied(method):
+    events = [
+        falls_below(0.0, "A", **BOUNCE),
+        falls_below(0.0, "B", map=lambda t, q, v: (q, 1.5 * v)),
+    ]
+    t = np.linspace(0.0, 0.5, 3)
+    got = jc.simulate(ball(), [1.0], [-2.0], t, None, method, events=events)
+    (first, second) = got.events
+    assert first.t == pytest.approx(second.t, abs=1e-14)
+    left, speed = 0.5 - first.t, 0.75 * math.sqrt(4.0 + 2 * G)
+    assert abs(got.q[-1, 0] - (speed * left - G * left**2 / 2)) < 1e-8
+
+
 def test_a_ball_that_comes_to_rest_is_an_error_that_says_so():
     event = jc.Event(height, direction=-1, map=lambda t, q, v: (q, -0.1 * v), name="floor")
     with pytest.raises(jc.DivergenceError, match="'floor' happens again and again at t = "):

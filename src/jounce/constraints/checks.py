@@ -17,7 +17,14 @@ from jounce.errors import ArgumentError
 if TYPE_CHECKING:
     from jounce.constraints.constraints import Constraints
 
-__all__ = ["defined", "rates_wanted", "require_motion", "require_motion_series", "require_state"]
+__all__ = [
+    "defined",
+    "rates_wanted",
+    "require_motion",
+    "require_motion_series",
+    "require_possible",
+    "require_state",
+]
 
 _ROUNDING = 64 * np.finfo(float).eps
 
@@ -75,9 +82,53 @@ def require_motion(
         return
     require_state(c, q, v, threads=threads)
     wrong = c.acceleration(q, v, a, threads=threads) - rates_wanted(c, 1)
+    wrong = _smaller(wrong, wrong + _stabilization(c, q, v, threads))
     remedy = "jounce.constrained_dynamics gives accelerations that it allows"
     told = ("rad/s^2 or m/s^2", " (1 + |a| + |v|^2)", remedy)
     _require(c, "a", wrong, 1.0 + _largest(a) + _largest(v) ** 2, told)
+
+
+def _smaller(x: Array, y: Array) -> Array:
+    """Motions of a stabilized set may fulfill the constraints as they are, or go back to them."""
+    return np.where(np.abs(x) < np.abs(y), x, y)
+
+
+def _stabilization(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int) -> Array | float:
+    """2 alpha (V - w) + beta^2 e, which accelerations of a stabilized set take away."""
+    alpha, beta = c.stabilization
+    if not alpha and not beta:
+        return 0.0
+    rates = c.velocity(q, v, threads=threads) - rates_wanted(c)
+    far = np.where(c.holonomic, c.residual(q, threads=threads), 0.0)
+    out: Array = 2.0 * alpha * rates + beta**2 * far
+    return out
+
+
+def require_possible(c: Constraints, q: Array, v: Array, a: Array, threads: int) -> None:
+    """Refuse sets whose rows ask for accelerations that contradict each other.
+
+    Args:
+        c: the constraints.
+        q: (..., nq) coordinates.
+        v: (..., nv) rates.
+        a: (..., nv) accelerations that fulfill them as nearly as possible.
+        threads: number of threads for a batch.
+    """
+    if not c.size or c.tolerance == np.inf:
+        return
+    wrong = c.acceleration(q, v, a, threads=threads) - rates_wanted(c, 1)
+    wrong = wrong + _stabilization(c, q, v, threads)
+    scale = 1.0 + _largest(a) + _largest(v) ** 2
+    relative = np.abs(wrong) / scale
+    if not relative.size or relative.max() <= c.tolerance:
+        return
+    *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    at = f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
+    raise ArgumentError(
+        f"no acceleration fulfills {c._item_of_row(int(row)).label}{at}: the nearest one is off by "
+        f"{np.abs(wrong)[(*state, row)]:.3g} rad/s^2 or m/s^2; constraints contradict each other "
+        "there, or the robot cannot move as they ask"
+    )
 
 
 def require_motion_series(c: Constraints, q: Array, motion: Array, J: Array, threads: int) -> None:
@@ -93,6 +144,9 @@ def require_motion_series(c: Constraints, q: Array, motion: Array, J: Array, thr
     if not c.size or c.tolerance == np.inf:
         return
     require_state(c, q, motion[..., 0, :], ("q", "motion[..., 0, :]"), threads)
+    alpha, beta = c.stabilization
+    far = np.where(c.holonomic, c.residual(q, threads=threads), 0.0)
+    rates = (J[..., 0, :, :] @ motion[..., 0, :, None])[..., 0] - rates_wanted(c)
     for k in range(1, motion.shape[-2]):
         wrong, size = -rates_wanted(c, k), np.ones(c.size)
         for i in range(k + 1):
@@ -100,7 +154,9 @@ def require_motion_series(c: Constraints, q: Array, motion: Array, J: Array, thr
             wrong = wrong + (rows @ rate)[..., 0]
             size = size + (np.abs(rows) @ np.abs(rate))[..., 0]
         told = (f"rad/s^{k + 1} or m/s^{k + 1}", " of the terms of the row", "plan another motion")
-        _require(c, f"motion[..., {k}, :]", wrong, size, told)
+        least = _smaller(wrong, wrong + 2.0 * alpha * rates + beta**2 * far)
+        _require(c, f"motion[..., {k}, :]", least, size, told)
+        far, rates = np.where(c.targeted & c.holonomic, rates, 0.0), wrong  # e' = V - w
 
 
 def _largest(x: ArrayLike) -> Array:

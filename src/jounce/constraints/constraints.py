@@ -12,7 +12,8 @@ from jounce import _core
 from jounce._core.arrays import integer, reals
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import defined
-from jounce.constraints.kinds import AnyConstraint
+from jounce.constraints.kinds import AnyConstraint, Loop, Weld
+from jounce.constraints.moving import moved, target_field, target_moves
 from jounce.constraints.table import NUMBERS, records_of, row_count
 from jounce.constraints.targets import require_defined, targeted_at
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
@@ -348,6 +349,26 @@ class Constraints:
         items = zip(self.items, lasting, strict=True)
         return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
 
+    def at_time(self, t: float) -> Constraints:
+        """The same constraints t seconds after the time of their ``motion``, with moved targets.
+
+        The rates w of the rows are a polynomial in time. A length, a sum of coordinates, a plane,
+        or a point in the world moves by its integral, the pose of a weld by X' = X hat(w). Where
+        the way there matters (a point in a frame that turns, a loop whose rates turn with its free
+        directions) there is no target at other times: these rows hold rates only.
+
+        Examples:
+            >>> arm = jc.models.chain(2)
+            >>> drive = jc.Coupling({"joint0": 1.0}, offset=0.1, motion=[0.5, 0.2])  # w and w'
+            >>> after = jc.Constraints(arm, [drive]).at_time(1.0)
+            >>> after.motion[:, 0], after.items[0].offset
+            (array([0.7, 0.2]), 0.7)
+        """
+        seconds = float(numbers("t", t, ()))
+        if not len(self.motion):
+            return self
+        return self._changed([moved(self.model, x, seconds) for x in self.items])
+
     def stabilized(self, alpha: float, beta: float | None = None) -> Constraints:
         """The same constraints with Baumgarte's stabilization: errors decay instead of growing.
 
@@ -360,8 +381,8 @@ class Constraints:
         no position, have e = 0; `simulate` and `rollout` take targets from the start. The residual
         is that of `residual`, but for turns of welds and loops: there it is the axis times the sine
         of the angle, which agrees with the angle near the target, and whose derivatives the series
-        know. A constant target whose pose moves by de changes the accelerations that the rows shall
-        have by ``-beta**2 * de``.
+        know; a ``motion`` moves the target, see `at_time`. A target whose pose differs by de
+        changes the accelerations that the rows shall have by ``-beta**2 * de``.
 
         Args:
             alpha: 1/s, not negative.
@@ -384,7 +405,14 @@ class Constraints:
         return Constraints(model or self.model, items, **options)  # type: ignore[arg-type]
 
     def wanted_accelerations(self, orders: int) -> Array:
-        """W' + 2 alpha w and its time derivatives, (orders, m).
+        """W' + 2 alpha w and its time derivatives, to which those of moving targets add beta^2 w.
+
+        Shape (orders, m). The residual e of a row with a target that moves has the derivative
+        V - w, so that row k > 0 has a term beta^2 w^(k-1).
+
+        Raises:
+            ArgumentError: derivatives for a stabilized set with the target of a weld or loop that
+                moves, or of a point that moves in a frame that does: these have none here.
 
         Examples:
             >>> drive = jc.Coupling({"joint0": 1.0}, offset=None, motion=[0.5, 0.1])  # w and w'
@@ -395,7 +423,27 @@ class Constraints:
         orders = integer("orders", orders, 0, MOST_ORDERS)
         w = np.zeros((max(orders + 1, len(self.motion)), self.size))
         w[: len(self.motion)] = self.motion
-        return w[1 : orders + 1] + 2.0 * self.stabilization[0] * w[:orders]
+        alpha, beta = self.stabilization
+        wanted: Array = w[1 : orders + 1] + 2.0 * alpha * w[:orders]
+        if beta and orders > 1 and len(self.motion):
+            self._require_plain_targets()
+            wanted[1:] += beta**2 * np.where(self.targeted & self.holonomic, w[: orders - 1], 0.0)
+        return wanted
+
+    def _require_plain_targets(self) -> None:
+        """Refuse moving targets of which the residual is no plain difference."""
+        for item in self.items:
+            if not self._is_plain(item):
+                raise ArgumentError(
+                    f"{item.label} has a target that moves, and no series of the error that "
+                    "stabilization acts on: give it no target, or beta = 0"
+                )
+
+    def _is_plain(self, item: AnyConstraint) -> bool:
+        """Whether a residual is the difference of a function of q and of one of time."""
+        if item.motion is None or getattr(item, target_field(item)) is None:
+            return True
+        return not isinstance(item, Weld | Loop) and target_moves(self.model, item)
 
     def linearization(
         self,

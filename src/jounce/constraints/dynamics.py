@@ -478,6 +478,8 @@ def project(
     """
     c = constraints_on(model, constraints)
     tolerance = float(numbers("tolerance", tolerance, ()))
+    if tolerance < 0:
+        raise ArgumentError(f"tolerance must not be negative, got {tolerance!r}")
     given = Given("project", model, threads, q=q)
 
     def compute(q: ArrayLike) -> Array:

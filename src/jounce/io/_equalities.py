@@ -10,9 +10,16 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.constraints import Coupling, Point, Weld
+from jounce.io._mjcf_extension import EQUALITY
 from jounce.model import Model
 
-__all__ = ["LAST_EQUALITY_READ", "with_equalities", "with_mimic_couplings"]
+__all__ = [
+    "LAST_EQUALITY_READ",
+    "mimic_couplings",
+    "with_constraints",
+    "with_equalities",
+    "with_mimic_couplings",
+]
 
 _CONNECT, _WELD, _JOINT = range(3)  # mjtEq
 LAST_EQUALITY_READ = _JOINT
@@ -20,38 +27,58 @@ _SITE = 6  # mjtObj
 _TORQUE_SCALE = 10  # of a weld, in eq_data
 
 
-def with_mimic_couplings(model: Model) -> Model:
-    """The model with a coupling for each joint that follows another one."""
-    followers = [joint for joint in model.joints if joint.mimic is not None]
+def mimic_couplings(model: Model) -> list[Coupling]:
+    """A coupling for each joint that follows another one."""
     items = []
-    for joint in followers:
+    for joint in model.joints:
         leader, multiplier, offset = joint.mimic or ("", 0.0, 0.0)
         if leader in model.joint_names and leader != joint.name:
             items.append(Coupling({joint.name: 1.0, leader: -multiplier}, offset))
-    return _with(model, items) if items else model
+    return items
+
+
+def with_mimic_couplings(model: Model) -> Model:
+    """The model with a coupling for each joint that follows another one."""
+    return with_constraints(model, mimic_couplings(model))
+
+
+def with_constraints(model: Model, items: Sequence[Any]) -> Model:
+    """The model with those constraints that hold something of it."""
+    items = [item for item in items if _holds_something(model, item)]
+    if not items:
+        return model
+    made_of = (model.name, model.gravity, model.bodies, dict(model.frames), model.visuals)
+    return Model(*made_of, dict(model.poses), model.fixed_inertia, items)
 
 
 def with_equalities(
-    model: Model, compiled: Any, bodies: Sequence[str], joints: Sequence[str]
+    model: Model,
+    compiled: Any,
+    bodies: Sequence[str],
+    joints: Sequence[str],
+    saved: Sequence[Any] | None = None,
 ) -> Model:
-    """The model with the active equalities of a `mujoco.MjModel`, under the names of its parts."""
-    items = []
+    """The model with the active equalities of a `mujoco.MjModel`, under the names of its parts.
+
+    Args:
+        model: without them.
+        compiled: the `mujoco.MjModel`.
+        bodies: names of its bodies.
+        joints: names of its joints.
+        saved: the constraints that `jounce.save` kept, for which some of the equalities stand.
+    """
+    items = list(saved or ())
     for k in range(compiled.neq):
         kind = int(compiled.eq_type[k])
-        if not compiled.eq_active0[k] or kind > _JOINT:
+        stands_for_saved = saved is not None and str(compiled.eq(k).name).startswith(EQUALITY)
+        if not compiled.eq_active0[k] or kind > _JOINT or stands_for_saved:
             continue
         if kind == _JOINT:
             items.append(_coupling(compiled, k, joints))
             continue
         model, item = _between(model, compiled, k, bodies)
         items.append(item)
-    items = [item for item in items if _holds_something(model, item)]
-    return _with(model, items) if items else model
-
-
-def _with(model: Model, constraints: Sequence[Any]) -> Model:
-    made_of = (model.name, model.gravity, model.bodies, dict(model.frames), model.visuals)
-    return Model(*made_of, dict(model.poses), model.fixed_inertia, constraints)
+    return with_constraints(model, items)
 
 
 def _holds_something(model: Model, item: Any) -> bool:

@@ -14,15 +14,15 @@ from jounce.model.joints import Joint
 __all__ = ["EQUALITY", "TEXT", "Extension", "read_extension", "restored"]
 
 TEXT = "jounce"
-"""Name of the text: JSON, ``{"joints": [...], "names": {...}}``.
+"""Name of the text: JSON, ``{"joints": [...], "names": {...}, "constraints": [...]}``.
 
 Each of the joints has a "name", "parts" (the joints of MJCF that it stands for), "fields" and
 "placed" if it is a free joint with a placement; "names" are those of bodies and sites that are
-called otherwise in MJCF.
+called otherwise in MJCF; "constraints" are those of the model, if it has any.
 """
 
 EQUALITY = "jounce:"
-"""Names of constraints between parts of one joint begin like this."""
+"""Names of equalities, and of sites for them, that stand for parts of a model begin like this."""
 
 
 class Extension(NamedTuple):
@@ -32,6 +32,8 @@ class Extension(NamedTuple):
     """By the name of the first part of each."""
     names: dict[str, str]
     """Names of bodies and frames by those in the file."""
+    constraints: Any = None
+    """The constraints as data, if the text has them."""
 
 
 def read_extension(compiled: Any) -> Extension:
@@ -57,7 +59,7 @@ def _parsed(text: str) -> Extension:
         good = False
     if not good:
         raise ModelError(f"the custom text {TEXT!r} is not what jounce writes")
-    return Extension(joints, names)
+    return Extension(joints, names, content.get("constraints"))
 
 
 def restored(joints: Sequence[Joint], extension: Extension) -> tuple[list[Joint], bool]:

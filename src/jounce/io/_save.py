@@ -40,9 +40,10 @@ def save(
     Numbers are written such that they are read back to the last bit; what is left are the
     roundings of angles, quaternions and inertias about another point.
 
-    Both formats keep bodies, joints, inertias, limits, damping, friction, frames and poses. What a
-    format has no word for stands in an extension that `jounce.load` reads and other readers pass
-    over; a warning says what those see otherwise. `docs/files.md` has the details.
+    Both formats keep bodies, joints, inertias, limits, damping, friction, frames, poses and
+    constraints. What a format has no word for stands in an extension that `jounce.load` reads and
+    other readers pass over; a warning says what those see otherwise. `docs/files.md` has the
+    details.
 
     - URDF has no spherical, helical, cylindrical and universal joints, no axes beside the origin
       of a link, and not several joints per body. Chains of URDF's joints with massless links

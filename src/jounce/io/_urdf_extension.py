@@ -1,7 +1,8 @@
 """Read what `jounce.save` keeps in ``<jounce>`` elements of a URDF file.
 
 In ``<robot>``: the gravity, the joint of a free root (``<joint>``), frames that are fixed to the
-world (``<frame>``), ``world="true"`` if the root link is there because URDF wants one.
+world (``<frame>``), ``world="true"`` if the root link is there because URDF wants one, the
+constraints as JSON (``<constraints data="..."/>``).
 
 In ``<joint>``: fields that URDF has no word for; ``frame="false"`` if the name of a fixed joint is
 not one of the model's frames; or ``body="..."`` at the first joint of a chain that stands for the
@@ -13,13 +14,15 @@ half spheres are shapes with ``shape="end"``; `_urdf_shapes` reads them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce._types import Array
 from jounce.errors import ModelError
+from jounce.io._constraint_data import constraints_from_data
 from jounce.io._extension import changed, from_attributes
 from jounce.io._urdf_origin import poses, read_origin
 from jounce.io._urdf_read import JointRecord
@@ -40,6 +43,7 @@ class Header(NamedTuple):
     frames: dict[str, Array]
     world: bool
     """Whether the root link stands for the world and is no frame of the model."""
+    constraints: Sequence[Any] | None = None
 
 
 class Chain(NamedTuple):
@@ -63,7 +67,16 @@ def read_header(doc: Document) -> Header:
         origin = read_origin(doc, element.find("origin"))
         frames[doc.text(element, "name")] = poses([origin])[0]
     root = None if joint is None else _joint(doc, joint, "free")
-    return Header(gravity, root, frames, header.get("world") == "true")
+    held = header.find("constraints")
+    constraints = None if held is None else _constraints(doc, held)
+    return Header(gravity, root, frames, header.get("world") == "true", constraints)
+
+
+def _constraints(doc: Document, element: Element) -> Sequence[Any]:
+    try:
+        return constraints_from_data(json.loads(doc.text(element, "data")))
+    except (ModelError, ValueError) as error:
+        raise doc.error(element, str(error)) from None
 
 
 def is_no_frame(record: JointRecord) -> bool:

@@ -13,10 +13,13 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError
+from jounce.io._constraint_data import constraints_to_data, named_constraints
+from jounce.io._equalities import mimic_couplings
 from jounce.io._extension import different_fields, is_driven
 from jounce.io._mjcf_extension import EQUALITY, TEXT
 from jounce.io._mjcf_tree import MOST_LEVELS
 from jounce.io._parts import Part, fresh, listed, moved_to, numbers, split
+from jounce.io._write_mjcf_equality import equality_of, sites_of
 from jounce.io._write_mjcf_inertia import inertials
 from jounce.io._write_shapes import mjcf_shape
 from jounce.model import Model
@@ -95,6 +98,7 @@ class _Writer:
                 _place(site, frame.placement)
         self._shapes(world, elements)
         self._equalities()
+        self._constraints(world, elements)
         self._actuators()
         self._extension()
         self._poses()
@@ -185,6 +189,29 @@ class _Writer:
         if follow:
             self.remarks.append(f"soft constraints stand for what {listed(follow)} follow")
 
+    def _constraints(self, world: ET.Element, bodies: Sequence[ET.Element]) -> None:
+        """Equalities that stand for constraints of the model, as far as MJCF can say them."""
+        held = [x for x in named_constraints(self.model) if x not in mimic_couplings(self.model)]
+        hinges = {joint.name: parts[0].name for joint, parts, _ in self.joints}
+        unseen = []
+        for k, item in enumerate(held):
+            equality = equality_of(item, hinges)
+            if equality is None:
+                unseen.append(item.label)
+                continue
+            equality.set("name", f"{EQUALITY}constraint{k}")
+            _section(self.root, "equality").append(equality)
+            for name, (frame, pose) in sites_of(self.model, item).items():
+                site = ET.SubElement(world if frame.body < 0 else bodies[frame.body], "site")
+                site.set("name", f"{EQUALITY}constraint{k}_{name}")
+                equality.set(name, f"{EQUALITY}constraint{k}_{name}")
+                _place(site, pose)
+        seen = [item.label for item in held if item.label not in unseen]
+        if seen:
+            self.remarks.append(f"soft equalities stand for the constraints {', '.join(seen)}")
+        if unseen:
+            self.remarks.append(f"only jounce reads the constraints {', '.join(unseen)}")
+
     def _actuators(self) -> None:
         """A motor for each rate of a driven joint."""
         taken: set[str] = set()
@@ -219,8 +246,10 @@ class _Writer:
                 entry["placed"] = True
             if values or placed is not None:
                 entries.append({**entry, "fields": values})
-        if entries or self.names:
-            data = json.dumps({"joints": entries, "names": self.names})
+        constraints = constraints_to_data(self.model)
+        if entries or self.names or constraints is not None:
+            content = {"joints": entries, "names": self.names}
+            data = json.dumps(content | ({"constraints": constraints} if constraints else {}))
             ET.SubElement(_section(self.root, "custom"), "text", name=TEXT, data=data)
         for field, names in unseen.items():
             self.remarks.append(f"only jounce reads the {field} of {listed(names)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -10,6 +11,8 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
+from jounce.io._constraint_data import constraints_to_data, named_constraints
+from jounce.io._equalities import mimic_couplings
 from jounce.io._extension import different_fields, to_attributes
 from jounce.io._parts import (
     Part,
@@ -115,6 +118,9 @@ class _Writer:
             for name, placement in self.fixed_to_world.items():
                 frame = ET.SubElement(header, "frame", name=name)
                 _origin(frame, placement)
+        constraints = constraints_to_data(model)
+        if constraints is not None:
+            ET.SubElement(header, "constraints", data=json.dumps(constraints))
         if header.attrib or len(header):
             self.robot.append(header)
 
@@ -230,6 +236,10 @@ class _Writer:
             out.append(f"only jounce reads the {field} of {listed(names)}")
         if self.model.gravity.tolist() != list(_EARTH):
             out.append("only jounce reads the gravity")
+        known = mimic_couplings(self.model)
+        held = [x.label for x in named_constraints(self.model) if x not in known]
+        if held:
+            out.append(f"only jounce reads the constraints {', '.join(held)}")
         if self.lost_shapes:
             out.append(f"URDF cannot hold these shapes: {listed(self.lost_shapes)}")
         return out

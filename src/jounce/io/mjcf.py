@@ -13,10 +13,11 @@ from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
 from jounce.io._common import displacement, warn
+from jounce.io._constraint_data import constraints_from_data
 from jounce.io._equalities import with_equalities
 from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
-from jounce.io._mjcf_extension import Extension, read_extension, restored
+from jounce.io._mjcf_extension import EQUALITY, Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
 from jounce.io._mjcf_rest import driven_joints, joint_spring, left_out, rotor_terms
@@ -189,7 +190,11 @@ def _build(compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | N
     model, joints = builder.build(warn=False), joint_names(compiled)
     if compiled.nkey:
         model = model.replace(poses=read_poses(model, compiled, joints, extension, freed))
-    return with_equalities(model, compiled, body_names(compiled), joints) if compiled.neq else model
+    saved = extension.constraints
+    if not compiled.neq and saved is None:
+        return model
+    kept = None if saved is None else constraints_from_data(saved)
+    return with_equalities(model, compiled, body_names(compiled), joints, kept)
 
 
 def _filled(
@@ -371,6 +376,8 @@ def _add_sites(
     of_world = {}
     for k in range(compiled.nsite):
         name = str(compiled.site(k).name) or f"site{k}"
+        if name.startswith(EQUALITY):
+            continue
         if name in extension.names:
             name = extension.names[name]
         else:

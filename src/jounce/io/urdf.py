@@ -15,7 +15,7 @@ from jounce.io._common import (
     displacement,
     warn_of_findings,
 )
-from jounce.io._equalities import with_mimic_couplings
+from jounce.io._equalities import with_constraints, with_mimic_couplings
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
@@ -142,7 +142,9 @@ def read_model(
     model, remarks = add_poses(doc, model)
     for remark in remarks:
         doc.doubt("structure", doc.root, remark)
-    return with_mimic_couplings(model)
+    if header.constraints is None:
+        return with_mimic_couplings(model)
+    return with_constraints(model, header.constraints)
 
 
 def _inertial_parameters(doc: Document, links: Sequence[LinkRecord]) -> dict[str, Array]:

@@ -82,13 +82,17 @@ def motion_with_events(
     count, span = int(np.prod(lead)), t[-1] - t[0]
     for place in np.ndindex(lead):
         own = control if rows is None else rows[place]
-        modes, events = _modes(model, (q0[place], v0[place]), t, own, sought, method, passive)
+        state = q0[place], v0[place]
+        modes, events = _modes(model, state, t, own, sought, method, passive)
 
         def told(now: float, before: int = len(done)) -> None:
             report(float(t[0] + (before * span + (now - t[0])) / max(count, 1)))
 
         follow = _follower(run, t, own, modes, sought.constraints, q0[place], told)
-        done.append(through_events(follow, t, q0[place], v0[place], events, place))
+        if modes is None:
+            done.append(through_events(follow, t, *state, events, place))
+        else:
+            done.append(_through_modes(modes, follow, t, state, events, place))
         if done[-1].reached is not None:
             return _interrupted(model, t, done, lead, method)
     return _assembled(model, t, done, lead, method)
@@ -118,8 +122,29 @@ def _modes(
     base = sought.constraints
     held = Constraints(model, []) if base is None else held_at(base, state[0])
     modes = Modes(sought.contacts, held, float(t[0]), forces)
-    modes.begin(float(t[0]), *state)
     return modes, [*sought.events, *modes.events()]
+
+
+def _through_modes(
+    modes: Modes,
+    follow: Follow,
+    t: Array,
+    state: tuple[Array, Array],
+    events: list[Event],
+    place: tuple[int, ...],
+) -> Passed:
+    """Follow one state whose contacts come and go; what lands at the start is recorded there."""
+    q, v = state
+    own = len(events) - 2 * len(modes.contacts)
+
+    def told(happened: list[int]) -> list[int]:
+        changes, modes.changes = modes.changes, []
+        return [x for x in happened if x < own] + [own + x for x in changes]
+
+    after, start = modes.begin(float(t[0]), q, v), float(t[0])
+    first = [EventRecord(events[x].name, x, place, start, q, v, -1) for x in told([])]
+    passed = through_events(follow, t, q, after, events, place, told)
+    return passed._replace(records=first + passed.records)
 
 
 def _follower(
@@ -137,6 +162,8 @@ def _follower(
         own = control
         if control is not None and not callable(control):
             own = _refined(t, control, grid)
+        if modes is not None:
+            modes.passed(q)
         acting = held if modes is None else modes.constraints
         if acting is not None:
             acting = later(acting, float(grid[0] - t[0]))

@@ -41,6 +41,8 @@ SAMPLES = 4
 CHUNK = 16
 """Intervals that are followed at once."""
 MOST_TRIALS = 200
+SAME_TIME = 64
+"""Zeros within so many units in the last place of the time are one."""
 SHORTEST = 40
 """After an event the first interval is halved so often, to see how the motion leaves."""
 
@@ -137,7 +139,7 @@ def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = Fal
         ]
         for side, limit in ((1.0, float(model.lower[q])), (-1.0, float(model.upper[q]))):
             if np.isfinite(limit):
-                bounce = None if terminal else _impact(model, v, float(restitution))
+                bounce = None if terminal else _impact(model, v, side, float(restitution))
                 name = f"{'lower' if side > 0 else 'upper'} limit of {joint}"
                 distance, series = _distance(q, side, limit), _distances(q, v, side, limit)
                 events.append(Event(distance, terminal, -1, bounce, name, series))
@@ -157,9 +159,11 @@ def _distance(k: int, side: float, limit: float) -> Callable[[float, Array, Arra
 
 
 def _impact(
-    model: Model, k: int, restitution: float
+    model: Model, k: int, side: float, restitution: float
 ) -> Callable[[float, Array, Array], tuple[Array, Array]]:
     def bounce(t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        if side * v[k] >= 0:  # another limit at the same time has turned it
+            return q, v
         column = inverse_mass_matrix(model, q)[:, k]
         return q, v - column * ((1 + restitution) * v[k] / column[k])
 
@@ -195,24 +199,40 @@ class Passed(NamedTuple):
 
 
 def through_events(
-    follow: Follow, t: Array, q: Array, v: Array, events: list[Event], place: tuple[int, ...]
+    follow: Follow,
+    t: Array,
+    q: Array,
+    v: Array,
+    events: list[Event],
+    place: tuple[int, ...],
+    told: Callable[[list[int]], list[int]] = list,
 ) -> Passed:
-    """Follow one state through events."""
+    """Follow one state through events, each at its time; all that happen at once are recorded.
+
+    Args:
+        follow: gives the motion without events.
+        t: (T,) times.
+        q: (nq,) coordinates at the first.
+        v: (nv,) rates.
+        events: what to look for.
+        place: which state of the batch it is.
+        told: of events that happened, those that are recorded; it is asked after their maps.
+    """
     out_q, out_v = np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan)
     out_q[0], out_v[0] = q, v
     records: list[EventRecord] = []
     now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
-    left: tuple[int, float] | None = None  # an event whose map was used, and its sign before
+    left: dict[int, float] = {}  # events whose maps were used, and their signs before
     try:
         while due < len(t):
-            whole = _grid(now, t[due : due + CHUNK], left is not None)
+            whole = _grid(now, t[due : due + CHUNK], bool(left))
             qs, vs = follow(whole, q, v)
             grid = whole[: len(qs)]
-            if left is not None:
-                _require_leaving(events[left[0]], left[1], grid, qs, vs)
+            for which, sign in left.items():
+                _require_leaving(events[which], sign, grid, qs, vs)
             found = _first_crossing(events, signs, grid, qs, vs)
-            left = None
-            last = len(grid) - 1 if found is None else found[0]
+            left = {}
+            last = len(grid) - 1 if found is None else found.interval
             for k in range(1, last + 1):  # times that are passed before the event
                 if due < len(t) and grid[k] == t[due]:
                     out_q[due], out_v[due] = qs[k], vs[k]
@@ -222,23 +242,34 @@ def through_events(
             if found is None:
                 now, q, v = float(grid[-1]), qs[-1], vs[-1]
                 continue
-            k, which, signs = found
-            event, before = events[which], float(signs[which])
-            at = _located(follow, event, (float(grid[k]), qs[k], vs[k]), float(grid[k + 1]))
-            records.append(EventRecord(event.name, which, place, *at, -int(before)))
-            if event.terminal:
+            ends = [(float(grid[k]), qs[k], vs[k]) for k in (last, last + 1)]
+            at, happened = _earliest(follow, events, found, ends[0], ends[1][0])
+            before, ended = found.signs, any(events[x].terminal for x in happened)
+            now, q, v = at if ended else _after(events, happened, at)
+            records += [
+                EventRecord(events[x].name, x, place, *at, -int(before[x] or 1))
+                for x in (happened if ended else told(happened))
+            ]
+            if ended:
                 return Passed(out_q, out_v, records, at[0])
-            now, q, v = apply_map(event, at)
-            left = None if event.map is None else (which, before)
-            signs = _signs(events, now, q, v)
-            stays = _value(event, float(grid[k + 1]), qs[k + 1], vs[k + 1]) == 0.0
-            signs[which] = 0.0 if event.map is not None or stays else -before
+            left = {x: float(before[x]) for x in happened if events[x].map is not None}
+            signs = _signs(events, now, q, v) if left else before
+            for x in happened:
+                stays = bool(left) or _value(events[x], *ends[1]) == 0.0
+                signs[x] = 0.0 if stays else -before[x]
             while due < len(t) and t[due] <= now:
                 out_q[due], out_v[due] = q, v
                 due += 1
     except KeyboardInterrupt:
         return Passed(out_q, out_v, records, np.inf, due)
     return Passed(out_q, out_v, records, np.inf)
+
+
+def _after(events: list[Event], happened: list[int], at: State) -> State:
+    """The state after the maps of events that happened at once."""
+    for which in happened:
+        at = apply_map(events[which], at)
+    return at
 
 
 def _require_leaving(event: Event, before: float, grid: Array, qs: Array, vs: Array) -> None:
@@ -281,20 +312,52 @@ def _signs(events: list[Event], t: float, q: Array, v: Array) -> Array:
     return np.array([np.sign(_value(event, t, q, v)) for event in events])
 
 
+class _Crossing(NamedTuple):
+    """An interval in which events change their signs."""
+
+    interval: int
+    which: list[int]
+    signs: Array
+    """Of all events before."""
+
+
 def _first_crossing(
     events: list[Event], signs: Array, grid: Array, qs: Array, vs: Array
-) -> tuple[int, int, Array] | None:
-    """Return the interval and the event that is zero first in it, with the signs before."""
+) -> _Crossing | None:
+    """Return the first interval with zeros that are looked for, or None and new signs."""
     before = signs.copy()
     for k in range(1, len(grid)):
         after = _signs(events, float(grid[k]), qs[k], vs[k])
         changed = (before * after < 0) | ((before != 0) & (after == 0))
-        for which in np.flatnonzero(changed):
-            if events[which].direction in (0, -int(before[which])):
-                return k - 1, int(which), before
+        wanted = [events[x].direction in (0, -int(before[x])) for x in range(len(events))]
+        some = np.flatnonzero(changed & np.array(wanted, bool)).tolist()
+        if some:
+            return _Crossing(k - 1, some, before)
         before = np.where(after == 0, before, after)
     signs[:] = before
     return None
+
+
+def _earliest(
+    follow: Follow, events: list[Event], found: _Crossing, left: State, end: float
+) -> tuple[State, list[int]]:
+    """Return the state at the first of some zeros, and all events that happen then."""
+
+    def passed(which: int, state: State) -> bool:
+        return bool(np.sign(_value(events[which], *state)) != found.signs[which])
+
+    first, *others = found.which
+    at = _located(follow, events[first], left, end)
+    for which in others:
+        if passed(which, at):
+            at = _located(follow, events[which], left, at[0])
+    if not others:
+        return at, found.which
+    later = min(end, at[0] + SAME_TIME * float(np.spacing(abs(at[0]))))
+    qs, vs = follow(np.array([left[0], later]), left[1], left[2])
+    if len(qs) < 2:
+        raise KeyboardInterrupt
+    return at, [x for x in found.which if passed(x, at) or passed(x, (later, qs[-1], vs[-1]))]
 
 
 def _located(follow: Follow, event: Event, left: State, end: float) -> State:

@@ -13,7 +13,7 @@ from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.simulation.manifold import TOLERANCE, Manifold, manifold_of
+from jounce.simulation.manifold import TOLERANCE, Manifold, manifold_of, rates_only
 
 __all__ = ["HeldRows", "held_rows", "rollout_manifold"]
 
@@ -69,7 +69,7 @@ def held_rows(manifold: Manifold) -> Sequence[HeldRows]:
     motion = np.zeros((max(1, len(c.motion)), c.size))
     motion[: len(c.motion)] = c.motion
     tolerance = TOLERANCE if manifold.project else 0.0
-    return [_held(x, motion, tolerance) for x in manifold.held or [c]]
+    return [_held(rates_only(x), motion, tolerance) for x in manifold.held or [c]]
 
 
 def _held(c: Constraints, motion: Array, tolerance: float) -> HeldRows:

@@ -21,6 +21,7 @@ from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.methods import Method, advance, find_method
+from jounce.simulation.projected_step import projected_steps
 from jounce.simulation.rollout_call import time_step
 from jounce.simulation.second_order import check_springs, step_hessian
 from jounce.simulation.step_manifold import (
@@ -138,6 +139,7 @@ def linearize_step(
     actuation: ArrayLike | None = None,
     passive: bool = False,
     constraints: Constraints,
+    projection: bool = True,
     weights: None = None,
     order: int = 20,
     out: tuple[Array, ...] | None = None,
@@ -159,6 +161,7 @@ def linearize_step(
     actuation: ArrayLike | None = None,
     passive: bool = False,
     constraints: Constraints,
+    projection: bool = True,
     weights: ArrayLike,
     order: int = 20,
     out: tuple[Array, ...] | None = None,
@@ -179,6 +182,7 @@ def linearize_step(
     actuation: ArrayLike | None = None,
     passive: bool = False,
     constraints: Constraints | None = None,
+    projection: bool = True,
     weights: ArrayLike | None = None,
     order: int = 20,
     out: tuple[Array, ...] | None = None,
@@ -223,9 +227,11 @@ def linearize_step(
         actuation: (nv, inputs) map from inputs to forces, as in `linearize`.
         passive: whether springs, damping and friction of the joints act beside tau, changing with
             the state during the step.
-        constraints: a `jounce.Constraints` whose forces act as well. The step holds accelerations:
-            it leaves the manifold by as much as the method errs. The state must fulfill them within
-            their ``tolerance``.
+        constraints: a `jounce.Constraints` whose forces act as well. The state must fulfill them
+            within their ``tolerance``.
+        projection: whether the step ends on their manifold, as that of `step` and `rollout` does by
+            default; the derivatives are those of the projection, too. Without it the step holds
+            accelerations and leaves the manifold by as much as the method errs.
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
         order: of "taylor".
@@ -243,7 +249,8 @@ def linearize_step(
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
             method; a state that violates the constraints; weights with a spring in a spherical or
-            free joint; out with constraints; weights or passive forces with "taylor".
+            free joint; out with constraints; weights or passive forces with "taylor"; weights
+            under constraints with a projection, which has no second derivatives here.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
@@ -266,7 +273,13 @@ def linearize_step(
         _refuse_out(out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
         rows = None if weights is None else _weights(model, weights)
-        return _constrained(c, state, step, inputs, chosen, passive, rows, threads)
+        check_flag("projection", projection)
+        if projection and rows is not None:
+            raise ArgumentError(
+                "second derivatives under constraints are those of steps without a projection: "
+                "weights need projection=False"
+            )
+        return _constrained(c, state, step, inputs, chosen, passive, rows, projection, threads)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
@@ -310,6 +323,7 @@ def _constrained(
     method: Method | int,
     passive: bool,
     weights: Array | None,
+    project: bool,
     threads: int,
 ) -> ConstrainedStep | ConstrainedSecondOrderStep:
     """A step under constraints."""
@@ -320,6 +334,8 @@ def _constrained(
         if passive:
             check_springs(c.model)
     taken = _step_all(c.model, states, inputs, method, passive, weights, threads, c)
+    if project:
+        taken = projected_steps(c, states.q, states.dt[:, 0], taken, threads)
     parts = on_manifold(c, (states.q, states.v), taken, weights, threads)
     kind = ConstrainedStep if weights is None else ConstrainedSecondOrderStep
     return kind(*(x.reshape(*lead, *x.shape[1:]) for x in parts))

@@ -5,7 +5,8 @@ rates
 
     (1)  w(t) = sum_k motion[k] (t - t_0)^k / k!,
 
-and where it is follows from these: rates are projected, positions are not.
+and its target moves with them, see `jounce.Constraints.at_time`. Where that depends on the way
+there is no target: then rates are projected, positions are not.
 """
 
 from __future__ import annotations
@@ -19,14 +20,19 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import Array, Integers
-from jounce.constraints import Constraints, Coupling, Rolling, constrained_dynamics_series
-from jounce.constraints.checks import require_state
+from jounce.constraints import (
+    Constraints,
+    constrained_dynamics,
+    constrained_dynamics_series,
+)
+from jounce.constraints.checks import require_possible, require_state
 from jounce.constraints.constraints import constraints_on
 from jounce.constraints.dynamics import projected
+from jounce.constraints.moving import target_field, target_moves
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 
-__all__ = ["Manifold", "held_at", "later", "manifold_of"]
+__all__ = ["Manifold", "held_at", "later", "manifold_of", "rates_only"]
 
 _forward: Callable[..., Any] = _core.raw("constrained_forward", "simulate")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate")
@@ -59,11 +65,28 @@ class Manifold:
         shared = not (constraints.holonomic & ~constraints.targeted).any()
         some = q[:1] if shared else q
         self.held = [held_at(constraints, x) for x in some]
+        self.moves = bool(len(constraints.motion))
 
     @property
     def acting(self) -> list[Constraints]:
         """What sets accelerations: one for all states, or one for each with the errors it feels."""
         return self.held if self.constraints.stabilization[1] else [self.constraints]
+
+    def at(self, sets: list[Constraints], t: Array) -> list[Constraints]:
+        """Some of the sets with their targets at times (n,), one for all or one for each."""
+        if not self.moves or not len(t):
+            return sets
+        if len(sets) == 1 and (t == t[0]).all():
+            return [later(sets[0], float(t[0]) - self.start)]
+        sets = sets * (len(t) if len(sets) == 1 else 1)
+        return [later(c, float(x) - self.start) for c, x in zip(sets, t, strict=True)]
+
+    def in_series(self, t: Array) -> list[Constraints]:
+        """What sets accelerations at times (n,) and their derivatives, as far as these exist."""
+        sets = self.acting
+        if self.moves and self.constraints.stabilization[1]:
+            sets = [_with_plain_targets(c) for c in sets]
+        return self.at(sets, t)
 
     def rates(self, t: Array, derivative: int = 0) -> Array:
         """Equation (1) or a derivative of it at times (n,), (n, m)."""
@@ -84,31 +107,28 @@ class Manifold:
     def _forward(self, t: Array, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
         wanted = self.rates(t, 1) + 2.0 * self.constraints.stabilization[0] * self.rates(t)
         state = (q, v, tau, wanted)
-        if len(self.acting) == 1:
-            a, force, _ = _forward(self.model, *state, self.acting[0].table, threads=self.threads)
+        acting = self.at(self.acting, t) if self.constraints.stabilization[1] else self.acting
+        if len(acting) == 1:
+            a, force, _ = _forward(self.model, *state, acting[0].table, threads=self.threads)
             return a, force
-        each = zip(*state, (c.table for c in self.acting), strict=True)
+        each = zip(*state, (c.table for c in acting), strict=True)
         found = [_forward(self.model, *x) for x in each]
         return np.array([x[0] for x in found]), np.array([x[1] for x in found])
 
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
         """(n, p + 1, nv) the rates and their time derivatives, under forces (n, p, nv)."""
         options: dict[str, Any] = {"threads": self.threads}
-        if len(self.constraints.motion) or len(self.acting) > 1:
-            sets = self.acting * (len(t) if len(self.acting) == 1 else 1)
+        acting = self.in_series(t)
+        if len(acting) > 1:
             each = [
                 constrained_dynamics_series(
-                    self.model,
-                    *x,
-                    later(sets[k], float(t[k]) - self.start),
-                    None if f_ext is None else f_ext[k],
-                    **options,
+                    self.model, *x, acting[k], None if f_ext is None else f_ext[k], **options
                 ).a
                 for k, x in enumerate(zip(q, v, tau, strict=True))
             ]
             a = np.array(each).reshape(tau.shape)
         else:
-            given = self.model, q, v, tau, self.acting[0], f_ext
+            given = self.model, q, v, tau, acting[0], f_ext
             a = constrained_dynamics_series(*given, **options).a
         return np.concatenate([v[:, None], a], axis=1)
 
@@ -121,10 +141,11 @@ class Manifold:
         if not len(q):
             return q, v
         try:
-            if len(self.held) == 1:
-                q = projected(self.model, q, self.held[0], TOLERANCE, self.threads)
+            held = self.at(self.held, t)
+            if len(held) == 1:
+                q = projected(self.model, q, held[0], TOLERANCE, self.threads)
             else:
-                each = zip(q, self.held, strict=True)
+                each = zip(q, held, strict=True)
                 q = np.array([projected(self.model, x, c, TOLERANCE, 1) for x, c in each])
         except ArgumentError as error:
             raise DivergenceError(f"the motion leaves its constraints: {error}") from None
@@ -157,7 +178,8 @@ def manifold_of(
     """The manifold on which states (n, nq), (n, nv) begin; None without constraints.
 
     Raises:
-        ArgumentError: a state that the constraints do not allow.
+        ArgumentError: a state that the constraints do not allow, or accelerations that contradict
+            each other.
     """
     if constraints is None:
         return None
@@ -167,27 +189,35 @@ def manifold_of(
     q, v = state
     manifold = Manifold(c, q, start, project, threads)
     require_state(c, q, v, ("q0", "v0"), threads)
+    if len(q) and len(c.motion) > 1:
+        a = constrained_dynamics(model, q, v, np.zeros_like(v), c, threads=threads).a
+        require_possible(c, q, v, a, threads)
     return manifold
 
 
 def held_at(c: Constraints, q: Array) -> Constraints:
-    """The constraints with targets; those that move by rates of their own have none."""
+    """The constraints with targets, but those whose targets depend on the way that they move."""
     items = []
     for item in c.at(q).items:
-        missing = {Coupling: "offset", Rolling: "point"}.get(type(item), "target")
-        nothing: dict[str, Any] = {missing: None}
-        items.append(item if item.motion is None else replace(item, **nothing))
+        follows = item.motion is None or target_moves(c.model, item)
+        items.append(item if follows else _without_target(item))
     return c._changed(items)
+
+
+def rates_only(c: Constraints) -> Constraints:
+    """The constraints without targets of those that move."""
+    return c._changed([x if x.motion is None else _without_target(x) for x in c.items])
 
 
 def later(c: Constraints, seconds: float) -> Constraints:
-    """The constraints with their motion, equation (1), as it is some time after its start."""
-    if not len(c.motion):
-        return c
-    powers = [seconds**k / factorial(k) for k in range(len(c.motion))]
-    rows = [np.array(powers[: len(powers) - d]) @ c.motion[d:] for d in range(len(powers))]
-    items = [
-        x if x.motion is None else replace(x, motion=[r[c.rows(k)] for r in rows])
-        for k, x in enumerate(c.items)
-    ]
-    return c._changed(items)
+    """The constraints with their motion and targets as they are some time after the start."""
+    return c.at_time(seconds)
+
+
+def _with_plain_targets(c: Constraints) -> Constraints:
+    return c._changed([x if c._is_plain(x) else _without_target(x) for x in c.items])
+
+
+def _without_target(item: Any) -> Any:
+    nothing: dict[str, Any] = {target_field(item): None}
+    return replace(item, **nothing)

@@ -54,7 +54,8 @@ class ConstrainedSecondOrderStep(NamedTuple):
         >>> q, v = dog.poses["standing"], np.zeros(dog.nv)
         >>> c = jc.Constraints(dog, [jc.Point("front_left_foot"), jc.Point("rear_right_foot")])
         >>> w = np.ones(2 * dog.nv)
-        >>> step = jc.linearize_step(dog, q, v, v, 0.01, constraints=c, weights=w)
+        >>> options = {"constraints": c, "weights": w, "projection": False}
+        >>> step = jc.linearize_step(dog, q, v, v, 0.01, **options)
         >>> step.H.shape
         (48, 48)
     """

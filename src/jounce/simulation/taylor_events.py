@@ -23,7 +23,7 @@ from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
 from jounce.simulation.compiled import Followed, diverged, require_end
-from jounce.simulation.events import Event, EventRecord, apply_map, endless
+from jounce.simulation.events import SAME_TIME, Event, EventRecord, apply_map, endless
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.polynomials import roots_in_unit_interval
@@ -181,11 +181,11 @@ class _Walk(NamedTuple):
 
 
 class _Met(NamedTuple):
-    """The event that ends a step."""
+    """The events that end a step, all at one time."""
 
     t: float
-    which: int
-    direction: int
+    which: dict[int, int]
+    """Each with the direction in which it crosses zero."""
 
 
 def follow_series(
@@ -321,7 +321,7 @@ def _look(
     signs: Array,
     found: list[EventRecord],
 ) -> _Met | None:
-    """Find the events of state k in its step up to one that ends it, which is returned."""
+    """Find the events of state k in its step up to those that end it, which are returned."""
     t, v, tau = (x[k] for x in at)
     q, h = path.q[k], float(path.h[k])
     if path.motion is None:
@@ -329,7 +329,7 @@ def _look(
     else:
         motion = path.motion[k]
     here: list[EventRecord] = []
-    first: _Met | None = None
+    ending: list[EventRecord] = []
     polynomials = [_scaled(_series_of(event, q, motion, tau), h) for event in events]
     for which, (event, a) in enumerate(zip(events, polynomials, strict=True)):
         roots = roots_in_unit_interval(a, int(signs[which]))
@@ -341,15 +341,21 @@ def _look(
             here.append(
                 EventRecord(event.name, which, (k,), when, state[0][k], state[1][k], direction)
             )
-            ends = direction != 0 and (event.terminal or event.map is not None)
-            if ends and (first is None or when < first.t):
-                first = _Met(when, which, direction)
-    last = np.inf if first is None else first.t
-    found += sorted((x for x in here if x.t <= last), key=lambda x: x.t)
-    _update_signs(signs, polynomials, 1.0 if first is None else (first.t - float(t)) / h)
-    if first is not None:
-        signs[first.which] = -first.direction
-    return first
+            if direction != 0 and (event.terminal or event.map is not None):
+                ending.append(here[-1])
+    if not ending:
+        found += sorted(here, key=lambda one: one.t)
+        _update_signs(signs, polynomials, 1.0)
+        return None
+    last = min(one.t for one in ending)
+    same = last + SAME_TIME * float(np.spacing(abs(last)))
+    found += sorted((one for one in here if one.t <= same), key=lambda one: one.t)
+    _update_signs(signs, polynomials, (last - float(t)) / h)
+    met = _Met(last, {one.event: one.direction for one in ending if one.t <= same})
+    for one in here:
+        if last <= one.t <= same and one.direction:
+            signs[one.event] = -met.which.get(one.event, 0)
+    return met
 
 
 def _series_of(event: Event, q: Array, motion: Array, tau: Array) -> ArrayLike:
@@ -373,14 +379,15 @@ def _met(
         return ended, at
     model, ended = task.start.model, ended.copy()
     q, v = at.q.copy(), at.rates(model)
-    for k, (t, which, _) in met.items():
-        event = task.events[which]
-        if event.terminal:
+    for k, (t, which) in met.items():
+        some = [task.events[x] for x in which]
+        if any(event.terminal for event in some):
             ended[k] = t
             continue
         if stalled[k] > len(task.events):
-            raise endless(event, t)
-        _, q[k], v[k] = apply_map(event, (t, q[k], v[k]))
+            raise endless(some[0], t)
+        for event in some:
+            _, q[k], v[k] = apply_map(event, (t, q[k], v[k]))
     return ended, kept(model, q, v)
 
 
