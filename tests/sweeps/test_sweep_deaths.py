@@ -95,7 +95,7 @@ def test_a_worker_of_dask_that_is_lost_is_taken_again(dask_crew):
     dask_crew.submit(str).result()
     before = dict(dask_crew._places)
     for place in before.values():
-        place.seat = SimpleNamespace(key="Seat-of-the-worker-before")
+        place.seat = SimpleNamespace(key="Seat of the one before", status="finished")
     for _ in before:
         with pytest.raises(WorkerGoneError):
             dask_crew.submit(str).result()

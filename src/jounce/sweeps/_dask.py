@@ -68,6 +68,20 @@ class _Place:
     def load(self) -> float:
         return self.waiting / self.threads
 
+    def there(self) -> bool:
+        """Whether the scheduler has not heard of its death."""
+        return bool(self.seat.status == "finished")
+
+    async def while_there(self, sent: Any) -> Any:
+        """Wait for an answer; a connection to a dead worker is tried for a long time."""
+        task = asyncio.ensure_future(sent)
+        while not task.done():
+            await asyncio.wait([task], timeout=_LOOK if self.there() else 0)
+            if not task.done() and not self.there():
+                task.cancel()
+                raise OSError("its worker is lost")
+        return task.result()
+
 
 class Direct(Executor):
     """All workers of a cluster.
@@ -115,9 +129,10 @@ class Direct(Executor):
         place.waiting += 1
         try:
             # Not by the actor's own method: that waits for ever if the worker does not know it.
-            answer = await self._client.rpc(address).actor_execute(
+            sent = self._client.rpc(address).actor_execute(
                 actor=place.seat.key, function="run", args=_serialized(fn, *args), kwargs={}
             )
+            answer = await place.while_there(sent)
             if answer["status"] != "OK":
                 raise answer["exception"]
             return answer["result"]
@@ -131,6 +146,7 @@ class Direct(Executor):
     async def _choice(self) -> str | None:
         """The worker that has least to do, or None if none came in time."""
         for _ in range(int(_PATIENCE / _LOOK)):
+            self._places = {a: place for a, place in self._places.items() if place.there()}
             enough = sum(x.threads for x in self._places.values()) >= self._max_workers
             if not enough and (self._looking is None or self._looking.done()):
                 self._looking = asyncio.create_task(self._look())
