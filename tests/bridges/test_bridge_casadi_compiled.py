@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bridge_cases import EPS, ONCE, arguments, as_tuple, close, options, robot, state
+from bridge_cases import EPS, arguments, as_tuple, close, options, robot, state
 
 import jounce as jc
 
@@ -19,7 +19,7 @@ except jc.MissingExtraError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 FEW = ("forward_dynamics", "jacobian", "integrate", "torque_regressor", "inverse_dynamics")
-"""Hessians in closed form, matrices, configurations that come out, one order, wrenches."""
+"""Hessians in closed form, matrices, configurations that come out, dual numbers, wrenches."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def both(model, name):
     return (jca.function(name, model, compiled=way, **chosen) for way in (True, False))
 
 
-def derived(function, twice):
+def derived(function):
     """Values, sparse Jacobians, gradients and the Hessian of a weighted sum."""
     x = [ca.MX.sym(f"x{k}", function.sparsity_in(k)) for k in range(function.n_in())]
     y = as_tuple(function(*x))
@@ -41,7 +41,7 @@ def derived(function, twice):
     total = sum(ca.dot(part**2, ca.DM(rng.standard_normal(part.shape))) for part in y)
     row = ca.veccat(*x)
     results = [*y, *(ca.jacobian(part, row) for part in y), ca.gradient(total, row)]
-    return ca.Function("all", x, [*results, ca.hessian(total, row)[0]] if twice else results)
+    return ca.Function("all", x, [*results, ca.hessian(total, row)[0]])
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -50,7 +50,7 @@ def test_values_and_derivatives_are_those_of_callbacks(model, name):
     if name != "inverse_dynamics":
         given.pop("f_ext", None)
     given = [np.asarray(x) for x in given.values()]
-    compiled, called = (derived(function, name not in ONCE) for function in both(model, name))
+    compiled, called = (derived(function) for function in both(model, name))
     for one, other in zip(compiled(*given), called(*given), strict=True):
         assert one.sparsity() == other.sparsity()
         assert close(np.array(one), np.array(other), 64 * EPS)
