@@ -97,7 +97,7 @@ def first(model: jc.Model, name: str, values, changes):
 
 def second(model: jc.Model, name: str, values, d, e):
     """The change along e of the change along d, by differences of sixth order of exact ones."""
-    h = 2.0**-7
+    h = 2.0**-9
     weights = {1: 45, 2: -9, 3: 1}
     total = None
     for k, w in weights.items():

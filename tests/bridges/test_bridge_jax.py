@@ -251,6 +251,16 @@ def test_errors_name_the_function_and_the_place(model):
     assert close(marked[::2], jc.gravity_forces(model, q[::2]), 16 * EPS)
 
 
+def test_threads_are_integers_of_any_kind(model):
+    q = state(model, 3).q
+    expected = jc.gravity_forces(model, q)
+    for threads in (2, np.int64(2), np.int32(0)):
+        assert close(jjax.gravity_forces(model, q, threads=threads), expected, 16 * EPS)
+    for threads in (-1, 2000, 1.0, True, "2", None):
+        with pytest.raises(jc.ArgumentError, match="threads must be an integer from 0 to 1024"):
+            jjax.gravity_forces(model, q, threads=threads)
+
+
 def test_empty_batches_and_equal_models(model):
     found = jjax.gravity_forces(model, np.zeros((0, model.nq)))
     assert found.shape == (0, model.nv)

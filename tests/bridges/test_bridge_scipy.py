@@ -35,19 +35,54 @@ def test_solve_ivp_follows_the_motion_of_simulate(model, passive):
     assert np.abs(v - exact.v[-1]).max() < 1e-7
 
 
+def differences(function, y, h):
+    """Its Jacobian by differences of fourth order."""
+    columns = [
+        (8 * (function(y + s) - function(y - s)) - function(y + 2 * s) + function(y - 2 * s))
+        / (12 * h)
+        for s in h * np.eye(y.size)
+    ]
+    return np.transpose(columns)
+
+
 def test_the_jacobian_is_that_of_the_right_hand_side(model):
     at = state(model)
     motion = jscipy.RightHandSide(model, at.tau, passive=True)
-    y, h = motion.pack(at.q, at.v), 2.0**-14
-    steps = h * np.eye(y.size)
-    columns = [
-        (8 * (motion(0, y + s) - motion(0, y - s)) - motion(0, y + 2 * s) + motion(0, y - 2 * s))
-        / (12 * h)
-        for s in steps
-    ]
-    assert close(motion.jac(0, y), np.transpose(columns), 1e-9)
+    y = motion.pack(at.q, at.v)
+    assert close(motion.jac(0, y), differences(lambda y: motion(0, y), y, 2.0**-14), 1e-9)
     together = motion(0, np.stack([y, y], axis=1))
     assert close(together[:, 1], motion(0, y), 2**10 * EPS)
+
+
+@pytest.mark.parametrize("passive", [False, True])
+def test_the_jacobian_has_the_derivatives_of_forces_that_are_given(model, passive):
+    at, goal = state(model), state(model, seed=3)
+
+    def tau(t, q, v):
+        return 3.0 * t * jc.difference(model, goal.q, q) - 2.0 * v + jc.gravity_forces(model, q)
+
+    def derivatives(t, q, v):
+        by = jc.difference_derivatives(model, goal.q, q).dq1
+        zero = np.zeros(model.nv)
+        return 3.0 * t * by + jc.inverse_dynamics_derivatives(model, q, zero, zero).dq, -2.0
+
+    motion = jscipy.RightHandSide(model, tau, passive=passive, tau_derivatives=derivatives)
+    y = motion.pack(at.q, at.v)
+    expected = differences(lambda y: motion(0.7, y), y, 2.0**-12)
+    assert close(motion.jac(0.7, y), expected, 1e-9)
+    constant = jscipy.RightHandSide(model, tau, passive=passive)
+    assert not close(constant.jac(0.7, y), expected, 1e-2)
+
+
+def test_derivatives_of_forces_must_fit(model):
+    at = state(model)
+    with pytest.raises(jc.ArgumentTypeError, match="tau_derivatives must be a function"):
+        jscipy.RightHandSide(model, at.tau, tau_derivatives=lambda t, q, v: (0, 0))
+    wrong = jscipy.RightHandSide(
+        model, lambda t, q, v: 0 * v, tau_derivatives=lambda t, q, v: (0, v)
+    )
+    with pytest.raises(jc.ArgumentError, match=r"the one by v must have shape \(11, 11\)"):
+        wrong.jac(0.0, wrong.pack(at.q, at.v))
 
 
 def test_operators_are_the_mass_matrix_and_its_inverse(model):
@@ -73,14 +108,8 @@ def test_residuals_have_their_jacobian_and_are_solved(model, by):
     residuals = jscipy.Residuals(jc.inverse_dynamics, model, given, by, target, 0.5)
     found = least_squares(residuals, residuals.start, jac=residuals.jac, xtol=1e-15, gtol=1e-15)
     assert found.cost < 1e-18
-    x, h = residuals.start + 0.1, 2.0**-10
-    steps = h * np.eye(x.size)
-    columns = [
-        (8 * (residuals(x + s) - residuals(x - s)) - residuals(x + 2 * s) + residuals(x - 2 * s))
-        / (12 * h)
-        for s in steps
-    ]
-    assert close(residuals.jac(x), np.transpose(columns), 1e-8)
+    x = residuals.start + 0.1
+    assert close(residuals.jac(x), differences(residuals, x, 2.0**-10), 1e-8)
 
 
 def test_an_unknown_that_is_no_argument_is_named(model):

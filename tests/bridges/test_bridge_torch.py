@@ -11,6 +11,8 @@ from jounce.interop._bridge.functions import functions
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: `make torch` installs it")
 
+from torch._dynamo.exc import TorchRuntimeError  # noqa: E402
+
 from jounce.interop import torch as jtorch  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:Dynamo")
@@ -135,8 +137,37 @@ def test_compiled_functions_have_gradients_and_refuse_forward_mode(model):
         fullgraph=True,
         backend="aot_eager",
     )
-    with pytest.raises(Exception, match=r"no forward-mode derivative inside|Unsupported"):
+    with pytest.raises(TorchRuntimeError, match=r"bias_forces\(\) has no forward-mode derivative"):
         forward(v)
+
+
+def test_maps_inside_of_compiled_functions_are_batches(model):
+    at, single = state(model, 3), state(model, seed=3)
+    q, v, tau = torch.tensor(at.q), torch.tensor(single.v, requires_grad=True), torch.tensor(at.tau)
+
+    def pairs(q, v, tau):
+        inner = torch.func.vmap(lambda q, tau: jtorch.forward_dynamics(model, q, v, tau), (None, 0))
+        return torch.func.vmap(inner, (0, None))(q, tau)
+
+    expected = jtorch.forward_dynamics(model, q[:, None], v, tau)
+    jtorch.forward_dynamics(model, q[0], v, tau[0])  # what is compiled must be known
+    compiled = torch.compile(pairs, fullgraph=True, backend="aot_eager")
+    found = compiled(q, v, tau)
+    assert found.shape == (3, 3, model.nv)
+    assert close(found.detach().numpy(), expected.detach().numpy(), 16 * EPS)
+    (gradient,) = torch.autograd.grad(found.square().sum(), v)
+    (other,) = torch.autograd.grad(expected.square().sum(), v)
+    assert close(gradient.numpy(), other.numpy(), 2**10 * EPS)
+
+
+def test_pytorch_itself_refuses_second_derivatives_of_compiled_functions(model):
+    at = state(model)
+    q, v = torch.tensor(at.q), torch.tensor(at.v, requires_grad=True)
+    jtorch.kinetic_energy(model, q, v)
+    compiled = torch.compile(lambda v: jtorch.kinetic_energy(model, q, v), backend="aot_eager")
+    (gradient,) = torch.autograd.grad(compiled(v), v, create_graph=True)
+    with pytest.raises(RuntimeError, match="does not currently support double backward"):
+        torch.autograd.grad(gradient.sum(), v)
 
 
 def test_32_bits_go_in_and_out_and_64_are_between(model):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from bridge_cases import (
@@ -18,12 +22,24 @@ from bridge_cases import (
 )
 
 import jounce as jc
+from jounce import _core
 from jounce.interop._bridge.evaluate import evaluate, partials
-from jounce.interop._bridge.functions import functions
+from jounce.interop._bridge.functions import _ROOMS, functions
 from jounce.interop._bridge.partials import closed_forms, directional
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 
 NAMES = list(functions())
+OF_NO_STATE = {
+    "configuration",
+    "neutral",
+    "random_configuration",
+    "subtree_masses",
+    "total_mass",
+} | {
+    *("base_parameters", "torque_regressor_pattern", "jvp", "vjp"),
+    *("coordinate_event", "height_event", "joint_limits"),
+}
+"""Functions of a model alone, of another function, or that make events."""
 SERIES = ["inverse_dynamics_series", "forward_dynamics_series", "hybrid_dynamics_series"]
 
 
@@ -54,6 +70,23 @@ def test_most_functions_of_the_package_are_there():
     assert {"inverse_dynamics", "forward_dynamics", "step", "integrate", "jacobian"} <= set(NAMES)
 
 
+def listed(mark):
+    """Names in the paragraph of the documentation that this comment marks."""
+    text = (Path(__file__).parents[2] / "docs" / "bridges.md").read_text(encoding="utf-8")
+    return set(re.findall(r"`(\w+)`", text.split(f"<!-- {mark} -->\n")[1].split("\n\n")[0]))
+
+
+def test_the_documentation_lists_what_is_not_bridged():
+    public = {name: getattr(room, name) for room in _ROOMS for name in room.__all__}
+    found = {name for name, x in public.items() if inspect.isroutine(x) or _core.compiled(x)}
+    assert listed("not bridged") == found - set(NAMES) - OF_NO_STATE
+
+
+def test_the_documentation_lists_what_casadi_lacks():
+    casadi = pytest.importorskip("jounce.interop.casadi", exc_type=ImportError)
+    assert listed("not in CasADi") == set(NAMES) - set(casadi.__all__)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_values_are_those_of_the_package(model, name):
     own, arrays = prepared(model, name, 3)
@@ -77,16 +110,18 @@ def test_first_derivatives_are_those_of_the_package(model, name, lead):
         assert close(found, change, 2**14 * EPS)
 
 
+@pytest.mark.parametrize("lead", [(), (2,)], ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_second_derivatives_are_nested_first_ones(model, name):
-    own, arrays = prepared(model, name)
-    given, d, e = arguments(name, state(model)), *(directions(model, name, seed=k) for k in (1, 2))
+def test_second_derivatives_are_nested_first_ones(model, name, lead):
+    own, arrays = prepared(model, name, *lead)
+    given = arguments(name, state(model, *lead))
+    d, e = (directions(model, name, lead, seed=k) for k in (1, 2))
     total = [0.0] * len(own.outputs)
     for x in own.inputs:
         for k, part in enumerate(nested(own, arrays, x, d, e)):
             total[k] = total[k] + part
     for found, change in zip(total, second(model, name, given, d, e), strict=True):
-        assert close(found, change, 1e-9)
+        assert close(found, change, 1e-10)
 
 
 @pytest.mark.parametrize("name", SERIES)
@@ -100,7 +135,7 @@ def test_second_derivatives_of_series_without_wrenches_are_nested_first_ones(mod
     arrays = [given[x.name] for x in own.inputs]
     parts = [nested(own, arrays, x, d, e) for x in own.inputs]
     for k, change in enumerate(second(model, name, given, d, e)):
-        assert close(sum(part[k] for part in parts), change, 1e-8)
+        assert close(sum(part[k] for part in parts), change, 1e-10)
 
 
 def nested(own, arrays, x, d, e):

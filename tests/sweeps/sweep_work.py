@@ -57,6 +57,11 @@ def ends_its_process(model, q, state, mark):
     return jc.gravity_forces(model, q)
 
 
+def leaves(model, q, error):
+    """Raises what ends a program."""
+    raise error
+
+
 def refuses(model, q):
     if (q[:, -1] > 100).any():
         raise ValueError("too far in state [0] of the batch")

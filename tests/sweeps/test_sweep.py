@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from sweep_work import ROBOT, STATES, inputs
 import jounce as jc
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from jounce.sweeps import _chunks, _executors, _store, _work
+from jounce.sweeps._dask import Direct
 
 Q, V, A = inputs()
 
@@ -289,11 +292,42 @@ def test_missing_extras_are_named(module, options, monkeypatch, tmp_path):
         jc.sweep(jc.gravity_forces, ROBOT, Q, **options)
 
 
-def test_names_of_executors_start_them():
-    for name in ("threads",):
-        found = jc.sweep(jc.gravity_forces, ROBOT, Q, name, workers=2)
-        assert same(found, jc.gravity_forces(ROBOT, Q))
-    assert set(_executors.NAMES) == {"threads", "processes", "dask"}
+@pytest.mark.parametrize("name", _executors.NAMES)
+def test_names_of_executors_start_them(name, monkeypatch, request):
+    """What is started for processes and Dask is what the fixtures started, in the same way."""
+    started = []
+    if name != "threads":
+        there = request.getfixturevalue({"processes": "processes", "dask": "dask_crew"}[name])
+
+        @contextlib.contextmanager
+        def start(workers):
+            started.append(workers)
+            yield _executors.Crew(there, workers, elsewhere=True)
+
+        monkeypatch.setattr(_executors, f"_{name}", start)
+    found = jc.sweep(jc.gravity_forces, ROBOT, Q, name, workers=2)
+    assert same(found, jc.gravity_forces(ROBOT, Q))
+    assert started == ([] if name == "threads" else [2])
+
+
+def test_the_workers_of_a_client_are_reached_straight(dask, monkeypatch):
+    with _executors.crew(dask, None) as made:
+        assert isinstance(made.executor, Direct)
+        assert made.workers == 2
+        assert made.executor.submit(os.getpid).result() != os.getpid()
+    busy = {"tcp://127.0.0.1:1": ("a task of somebody else",)}
+    monkeypatch.setattr(dask, "processing", lambda: busy)
+    with _executors.crew(dask, None) as made:
+        assert not isinstance(made.executor, Direct)
+    assert same(jc.sweep(jc.gravity_forces, ROBOT, Q, dask), jc.gravity_forces(ROBOT, Q))
+    monkeypatch.undo()
+    monkeypatch.setattr(Direct, "_greet", no_way)
+    with _executors.crew(dask, None) as made:
+        assert not isinstance(made.executor, Direct)
+
+
+async def no_way(self):
+    raise OSError("workers have a network of their own")
 
 
 def test_a_map_of_what_an_arm_reaches(tmp_path, dask):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from sweep_work import ROBOT, inputs
 
 import jounce as jc
 from jounce.sweeps import _executors
+from jounce.sweeps._dask import WorkerGoneError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals are of POSIX")
 Q = inputs()[0]
@@ -50,6 +53,73 @@ def test_a_block_that_kills_every_worker_is_named(pool):
     assert found.messages[0].startswith("its worker died")
     good = np.setdiff1d(np.arange(160), found.failed)
     assert found.result[good].tobytes() == EXPECTED[good].tobytes()
+
+
+def test_a_sweep_whose_blocks_all_kill_ends():
+    """Not before each of three blocks had three workers, and not after more."""
+    tasks = []
+
+    class Deadly(Executor):
+        def submit(self, fn, /, *args, **kwargs):
+            tasks.append(args[-1].start)
+            future = Future()
+            future.set_exception(WorkerGoneError("tcp://127.0.0.1:1"))
+            return future
+
+    for on_failure, blocks in (("raise", 1), ("mark", 3)):
+        tasks.clear()
+        with pytest.raises(jc.SweepError, match="state 0 of the sweep failed: its worker died 3"):
+            jc.sweep(jc.gravity_forces, ROBOT, Q, Deadly(), workers=1, on_failure=on_failure)
+        assert tasks == [16 * k for k in range(blocks) for _ in range(3)]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
+@pytest.mark.parametrize("way", ["threads", "dask", "dask_crew"])
+def test_a_function_that_leaves_its_program_fails(error, way, request):
+    """And its worker does not."""
+    executor = request.getfixturevalue(way)
+    name = type(error).__name__
+    with pytest.raises(jc.SweepError, match=rf"state 0 of the sweep failed: {name}.* 31 others"):
+        jc.sweep(
+            work.leaves, ROBOT, Q[:32], executor, constants={"error": error}, on_failure="mark"
+        )
+
+
+def test_an_interrupt_from_the_keyboard_is_one():
+    with pytest.raises(KeyboardInterrupt):
+        jc.sweep(work.leaves, ROBOT, Q[:32], constants={"error": KeyboardInterrupt()})
+
+
+def test_a_worker_of_dask_that_is_lost_is_taken_again(dask_crew):
+    """It may come back where it was: what it forgot is seen at the first task."""
+    dask_crew.submit(str).result()
+    before = dict(dask_crew._places)
+    for place in before.values():
+        place.seat = SimpleNamespace(key="Seat of the one before", status="finished")
+    for _ in before:
+        with pytest.raises(WorkerGoneError):
+            dask_crew.submit(str).result()
+    for _ in range(10_000):
+        assert dask_crew.submit(str).result() == ""
+        if before.keys() <= dask_crew._places.keys():
+            break
+    assert before.keys() <= dask_crew._places.keys()
+    assert not set(dask_crew._places.values()) & set(before.values())
+
+
+def test_tasks_of_many_threads_meet_workers_that_vanish(dask_crew):
+    """Threads hand tasks out while workers are lost: each task ends, or says that it was lost."""
+
+    def hand_out(k):
+        if k % 5 == 0:
+            dask_crew._client.loop.add_callback(dask_crew._places.clear)
+        try:
+            return dask_crew.submit(abs, -k).result()
+        except WorkerGoneError:
+            return k
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(hand_out, range(40))) == list(range(40))
 
 
 def test_an_executor_that_cannot_be_replaced_says_so():

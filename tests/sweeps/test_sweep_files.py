@@ -16,6 +16,7 @@ from sweep_work import ROBOT, STATES, inputs
 
 import jounce as jc
 from jounce.errors import ArgumentError
+from jounce.sweeps import _store
 from jounce.sweeps._digest import fingerprint
 
 Q, V, _ = inputs()
@@ -58,12 +59,44 @@ import sweep_work as work
 import jounce as jc
 from jounce.sweeps import _chunks, _store
 
-_store.CHECKPOINT_SECONDS = 0.0
+_store.CHECKPOINT_SECONDS = float(sys.argv[3])
 _chunks.TASK_SECONDS = 0.0
 q = work.inputs()[0]
 constants = {"state": q[2000, -1], "mark": sys.argv[2]}
 jc.sweep(work.ends_its_process, work.ROBOT, q, file=sys.argv[1], constants=constants, block=64)
 """
+
+CRASH_WITH_DASK = """
+import os
+import signal
+import sys
+import sweep_work as work
+import jounce as jc
+from jounce.sweeps import _chunks, _store
+
+def end(done, states):
+    if done > 1000:
+        os.killpg(0, signal.SIGKILL)  # with its scheduler and workers
+
+if __name__ == "__main__":
+    _store.CHECKPOINT_SECONDS = 0.0
+    _chunks.TASK_SECONDS = 0.0
+    options = {"file": sys.argv[1], "block": 64, "workers": 1, "progress": end}
+    jc.sweep(jc.gravity_forces, work.ROBOT, work.inputs()[0], "dask", **options)
+"""
+
+
+def killed(code, *arguments):
+    """Run a script in a group of processes of its own, which is killed."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        start_new_session=True,
+    )
+    assert done.returncode == -9, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +108,7 @@ def crashed(tmp_path_factory):
         if suffix not in made:
             folder = tmp_path_factory.mktemp("crashed")
             file, mark = folder / f"result{suffix}", str(folder / "killed")
-            command = [sys.executable, "-c", CRASH, str(file), mark]
-            done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=HANGS)
-            assert done.returncode == -9, done.stderr
+            killed(CRASH, file, mark, 0.0)
             made[suffix] = folder, mark
         return made[suffix]
 
@@ -105,6 +136,49 @@ def test_a_run_that_was_killed_is_continued(suffix, tmp_path, executor, crashed)
     assert told[0] >= 1984  # 31 blocks were there
     assert told[-1] == STATES
     assert np.asarray(found[:]).tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
+
+
+def test_a_run_that_was_killed_in_its_first_second_is_continued(file, tmp_path):
+    mark = str(tmp_path / "killed")
+    killed(CRASH, file, mark, 3600.0)  # there was no checkpoint
+    assert file.exists()
+    constants = {"state": Q[2000, -1], "mark": mark}
+    found = jc.sweep(work.ends_its_process, ROBOT, Q, file=file, block=64, constants=constants)
+    assert np.asarray(found[:]).tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
+
+
+def test_a_run_that_was_killed_before_its_files_were_made_is_continued(file, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def die(*arguments):
+        raise Killed
+
+    kind = _store.ZarrStore if file.suffix == ".zarr" else _store.NpyStore
+    for where, name in ((_store.os, "fsync"), (kind, "make")):  # of the record, of the files
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, die)
+            with pytest.raises(Killed):
+                jc.sweep(jc.gravity_forces, ROBOT, Q, file=file)
+    found = jc.sweep(jc.gravity_forces, ROBOT, Q, file=file)
+    assert np.asarray(found[:]).tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
+
+
+def test_a_run_on_dask_that_was_killed_with_its_workers_is_continued(tmp_path, dask_crew):
+    file = tmp_path / "result.npy"
+    killed(CRASH_WITH_DASK, file)
+    told = []
+    found = jc.sweep(
+        jc.gravity_forces,
+        ROBOT,
+        Q,
+        dask_crew,
+        file=file,
+        block=64,
+        progress=lambda done, states: told.append(done),
+    )
+    assert told[0] > 64  # more than the first block: some were in the record
+    assert found.tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
 
 
 def test_failures_are_remembered(file):
@@ -169,6 +243,90 @@ def test_a_file_of_something_else_is_not_touched(file):
     with pytest.raises(ArgumentError, match="not begun by a sweep"):
         jc.sweep(jc.gravity_forces, ROBOT, Q, file=file)
     assert file.read_text() == "mine"
+
+
+def test_files_beside_the_results_are_not_touched(tmp_path):
+    file, beside = tmp_path / "mine.npy", tmp_path / "mine.other.npy"
+    np.save(beside, np.arange(5.0))
+    jc.sweep(work.energies, ROBOT, (Q, V), file=file)
+    jc.sweep(jc.gravity_forces, ROBOT, Q, file=file, overwrite=True)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"mine.npy", "mine.npy.sweep", "mine.other.npy"}  # the energies are gone
+    assert np.load(beside).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_folder_keeps_what_is_not_of_the_sweep(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    file = tmp_path / "mine.zarr"
+    jc.sweep(work.energies, ROBOT, (Q, V), file=file)
+    zarr.open_group(str(file), mode="a").create_array("other", data=np.arange(5.0))
+    jc.sweep(jc.gravity_forces, ROBOT, Q, file=file, overwrite=True)
+    group = zarr.open_group(str(file), mode="r")
+    assert not (file / "kinetic").exists()
+    assert group["result"].shape == (STATES, ROBOT.nv)
+    assert group["other"][:].tolist() == [0, 1, 2, 3, 4]
+    folder = tmp_path / "folder.npy"
+    folder.mkdir()
+    with pytest.raises(ArgumentError, match="is a folder"):
+        jc.sweep(jc.gravity_forces, ROBOT, Q, file=folder, overwrite=True)
+
+
+def test_a_named_result_does_not_replace_the_file_of_somebody_else(tmp_path):
+    theirs = tmp_path / "mine.kinetic.npy"
+    np.save(theirs, np.arange(7.0))
+    call = {"function": work.energies, "model": ROBOT, "arrays": (Q, V)}
+    with pytest.raises(ArgumentError, match=r"mine\.kinetic\.npy.* was not made by this sweep"):
+        jc.sweep(**call, file=tmp_path / "mine.npy")
+    assert len(np.load(theirs)) == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.kinetic.npy"]
+    found = jc.sweep(**call, file=tmp_path / "mine.npy", overwrite=True)
+    assert np.load(theirs).tobytes() == found.kinetic.tobytes()
+
+
+def damaged_record(file):
+    record = file / "sweep.json" if file.suffix == ".zarr" else file.with_name("result.npy.sweep")
+    record.write_bytes(record.read_bytes()[:50])
+
+
+def other_record(file):
+    record = file / "sweep.json" if file.suffix == ".zarr" else file.with_name("result.npy.sweep")
+    record.write_text('["a list"]')
+
+
+def no_data(file):
+    if file.suffix == ".zarr":
+        shutil.rmtree(file / "result")
+    else:
+        file.unlink()
+
+
+def half_of_the_data(file):
+    if file.suffix == ".zarr":
+        (file / "result" / "zarr.json").write_text("{")
+    else:
+        file.write_bytes(file.read_bytes()[:500])
+
+
+def other_data(file):
+    no_data(file)
+    if file.suffix == ".zarr":
+        import zarr
+
+        zarr.open_group(str(file), mode="a").create_array("result", data=np.arange(5.0))
+    else:
+        np.save(file, np.arange(5.0))
+
+
+@pytest.mark.parametrize(
+    "damage", [damaged_record, other_record, no_data, half_of_the_data, other_data]
+)
+def test_damaged_files_are_refused_with_the_remedy(damage, file):
+    jc.sweep(jc.gravity_forces, ROBOT, Q, file=file)
+    damage(file)
+    with pytest.raises(ArgumentError, match=r"result\..*overwrite=True"):
+        jc.sweep(jc.gravity_forces, ROBOT, Q, file=file)
+    found = jc.sweep(jc.gravity_forces, ROBOT, Q, file=file, overwrite=True)
+    assert np.asarray(found[:]).tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
 
 
 def test_fingerprints_tell_values_apart():

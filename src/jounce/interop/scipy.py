@@ -60,9 +60,14 @@ class RightHandSide:
         tau: (nv,) constant generalized forces, or a function of (t, q, v) that returns them;
             None is zero.
         passive: with springs, damping and friction of the joints.
+        tau_derivatives: how forces that are a function change with the state, for `jac`: a function
+            of (t, q, v) that returns their partial derivatives by tangents of q and by v, each
+            (nv, nv), or a number that stands for so many times the identity. Without it `jac` takes
+            the forces for constant.
 
     Raises:
-        ArgumentError: the forces have a wrong shape.
+        ArgumentError: the forces or their derivatives have a wrong shape.
+        ArgumentTypeError: derivatives are given of forces that are no function.
 
     Examples:
         >>> import numpy as np, jounce as jc
@@ -82,9 +87,13 @@ class RightHandSide:
         tau: ArrayLike | Callable[[float, Array, Array], ArrayLike] | None = None,
         *,
         passive: bool = False,
+        tau_derivatives: Callable[[float, Array, Array], tuple[ArrayLike, ArrayLike]] | None = None,
     ) -> None:
         require_model(model)
+        if tau_derivatives is not None and not (callable(tau) and callable(tau_derivatives)):
+            raise ArgumentTypeError("tau_derivatives must be a function, and tau one too")
         self.model, self.passive = model, passive
+        self._tau_derivatives = tau_derivatives
         self._tau = tau if callable(tau) else None
         constant = np.zeros(model.nv) if tau is None or callable(tau) else np.asarray(tau, float)
         if constant.shape != (model.nv,):
@@ -126,9 +135,9 @@ class RightHandSide:
     fun = __call__
 
     def jac(self, t: float, y: Array) -> Array:
-        """The exact Jacobian of dy/dt by y; forces that depend on the state count as constant.
+        """The exact Jacobian of dy/dt by y, by the components of q, as `jounce.interop.jax` has it.
 
-        By the components of q, as `jounce.interop.jax` has it.
+        Forces that depend on the state count as constant, unless `tau_derivatives` were given.
 
         Examples:
             >>> motion = RightHandSide(jc.models.chain(2))
@@ -139,10 +148,8 @@ class RightHandSide:
         """
         model, (q, v) = self.model, self.unpack(y)
         by = forward_dynamics_derivatives(model, q, v, self._forces(t, q, v))
-        a_q, a_v = by.dq, by.dv
-        if self.passive:
-            own = passive_forces_derivatives(model, q, v)
-            a_q, a_v = a_q + by.dtau @ own.dq, a_v + by.dtau @ own.dv
+        tau_q, tau_v = self._forces_derivatives(t, q, v)
+        a_q, a_v = by.dq + by.dtau @ tau_q, by.dv + by.dtau @ tau_v
         pieces, nq, nv = layout(model), model.nq, model.nv
         tangents = to_tangent(np, pieces, q, np.eye(nq)).T  # (nv, nq)
         axes = np.eye(nv)
@@ -154,6 +161,29 @@ class RightHandSide:
         """Generalized forces, those of the joints among them."""
         tau = self._constant if self._tau is None else np.asarray(self._tau(t, q, v), float)
         return tau + passive_forces(self.model, q, v) if self.passive else tau
+
+    def _forces_derivatives(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Their partial derivatives, (nv, nv) each."""
+        by_q, by_v = np.zeros((2, self.model.nv, self.model.nv))
+        if self._tau_derivatives is not None:
+            given = self._tau_derivatives(t, q, v)
+            by_q, by_v = (self._matrix(x, y) for x, y in zip(("q", "v"), given, strict=True))
+        if self.passive:
+            own = passive_forces_derivatives(self.model, q, v)
+            by_q, by_v = by_q + own.dq, by_v + own.dv
+        return by_q, by_v
+
+    def _matrix(self, name: str, given: ArrayLike) -> Array:
+        """A derivative of forces; a number stands for a multiple of the identity."""
+        found = np.asarray(given, float)
+        if found.ndim == 0:
+            return found * np.eye(self.model.nv)
+        if found.shape != (self.model.nv, self.model.nv):
+            raise ArgumentError(
+                f"tau_derivatives: the one by {name} must have shape "
+                f"({self.model.nv}, {self.model.nv}) or be a number, got shape {found.shape}"
+            )
+        return found
 
 
 def mass_operator(model: Model, q: ArrayLike) -> LinearOperator:

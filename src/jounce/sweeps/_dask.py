@@ -2,20 +2,28 @@
 
 A task that goes through Dask's scheduler takes nine messages and about 10 ms of processor time on
 both ends; one that goes straight to an actor takes two messages and a third of the time. The
-scheduler still knows the workers and replaces those that die. This is for clusters that a sweep has
-for itself, with one thread in each worker: nobody else's tasks are in the way of an actor.
+scheduler still knows the workers and replaces those that die. It does not see what actors do, so
+this is for clusters where nobody else's tasks are in the way; on others, and where workers cannot
+be reached from here, tasks go through the scheduler.
+
+What is known of the workers is read and changed in the thread of Dask's messages alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
-__all__ = ["Direct", "WorkerGoneError"]
+__all__ = ["Direct", "WorkerGoneError", "reached"]
 
 _PATIENCE = 10.0
 """Seconds that a worker has to take its seat; it may have died on the way."""
+
+_LOOK = 0.2
+"""Seconds between two looks for new workers, where there are too few."""
 
 
 class WorkerGoneError(Exception):
@@ -23,11 +31,56 @@ class WorkerGoneError(Exception):
 
 
 class Seat:
-    """What an idle worker holds: it calls functions."""
+    """What a worker holds: it calls functions, as many at once as the worker has threads."""
 
-    def run(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call it."""
-        return function(*args)
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads)
+
+    async def run(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Any]:
+        """Call it; its result and its error travel apart from those of the way."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._pool, _outcome, function, args
+        )
+
+
+def _outcome(function: Callable[..., Any], args: Any) -> tuple[Any, BaseException | None]:
+    try:
+        return function(*args), None
+    except BaseException as error:  # whatever leaves this thread would end the worker
+        return None, error
+
+
+def _serialized(*values: Any) -> list[Any]:
+    wrap = import_module("distributed.protocol").to_serialize
+    return [wrap(value) for value in values]
+
+
+class _Place:
+    """A worker as it is seen from here."""
+
+    def __init__(self, seat: Any, threads: int) -> None:
+        self.seat = seat
+        """The future of its actor, which lives as long."""
+        self.threads = threads
+        self.waiting = 0
+        """Tasks that it has."""
+
+    def load(self) -> float:
+        return self.waiting / self.threads
+
+    def there(self) -> bool:
+        """Whether the scheduler has not heard of its death."""
+        return bool(self.seat.status == "finished")
+
+    async def while_there(self, sent: Any) -> Any:
+        """Wait for an answer; a connection to a dead worker is tried for a long time."""
+        task = asyncio.ensure_future(sent)
+        while not task.done():
+            await asyncio.wait([task], timeout=_LOOK if self.there() else 0)
+            if not task.done() and not self.there():
+                task.cancel()
+                raise OSError("its worker is lost")
+        return task.result()
 
 
 class Direct(Executor):
@@ -35,55 +88,136 @@ class Direct(Executor):
 
     Args:
         client: of Dask, connected to the workers themselves.
-        workers: how many there should be.
+        workers: how many threads they should have together.
+        ours: the client is closed at the end.
     """
 
-    def __init__(self, client: Any, workers: int) -> None:
-        self._client, self._max_workers = client, workers
-        self._through_scheduler = client.get_executor(pure=False)
-        self._seats: dict[str, Any] = {}
-        self._waiting: dict[str, int] = {}
-        """Tasks that a worker has, by its address."""
+    def __init__(self, client: Any, workers: int, *, ours: bool = False) -> None:
+        self._client, self._max_workers, self._ours = client, workers, ours
+        self._places: dict[str, _Place] = {}
+        """By the address of the worker."""
+        self._arriving: dict[str, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Give a task to the worker that has least to do; to the scheduler if there is none."""
-        if len(self._waiting) < self._max_workers:
-            self._take_seats()
-        address = min(self._waiting, key=self._waiting.__getitem__, default=None)
-        if address is None:
-            waits: Future[Any] = self._through_scheduler.submit(fn, *args, **kwargs)
-            return waits
         future: Future[Any] = Future()
-        self._waiting[address] += 1
-        self._client.loop.add_callback(self._run, address, future, fn, args)
+        self._client.loop.add_callback(self._run, future, fn, args)
         return future
 
-    def _take_seats(self) -> None:
-        """Make actors on workers that have none: at the beginning, and after a death."""
-        for address in set(self._client.nthreads()) - self._seats.keys():
-            made = self._client.submit(Seat, actor=True, workers=[address], pure=False)
-            try:
-                self._seats[address] = made.result(timeout=_PATIENCE)
-            except Exception:  # it is gone before it began
-                continue
-            self._waiting[address] = 0
-
-    async def _run(self, address: str, future: Future[Any], fn: Any, args: Any) -> None:
-        """Send a task and wait for what comes back, in the thread of Dask's messages."""
+    async def _run(self, future: Future[Any], fn: Any, args: Any) -> None:
+        """Send a task and wait for what comes back."""
         try:
+            address = await self._choice()
             if not future.set_running_or_notify_cancel():
                 return
-            future.set_result(await self._seats[address].run(fn, *args))
-        except (OSError, RuntimeError, KeyError) as error:  # no contact, or no such actor any more
-            self._waiting.pop(address, None)
-            future.set_exception(WorkerGoneError(f"{address}: {error}"))
-        except BaseException as error:
+            if address is None:
+                future.set_result(await self._client.submit(fn, *args, pure=False))
+                return
+            result, error = await self._sent(address, fn, args)
+        except BaseException as problem:
+            future.set_exception(problem)
+            return
+        if error is None:
+            future.set_result(result)
+        else:
             future.set_exception(error)
+
+    async def _sent(self, address: str, fn: Any, args: Any) -> Any:
+        """What the worker makes of it."""
+        place = self._places[address]
+        place.waiting += 1
+        try:
+            # Not by the actor's own method: that waits for ever if the worker does not know it.
+            sent = self._client.rpc(address).actor_execute(
+                actor=place.seat.key, function="run", args=_serialized(fn, *args), kwargs={}
+            )
+            answer = await place.while_there(sent)
+            if answer["status"] != "OK":
+                raise answer["exception"]
+            return answer["result"]
+        except (OSError, RuntimeError, KeyError) as error:  # no contact, or no such actor any more
+            if self._places.get(address) is place:  # it may be there again
+                del self._places[address]
+            raise WorkerGoneError(f"{address}: {error}") from error
         finally:
-            if address in self._waiting:
-                self._waiting[address] -= 1
+            place.waiting -= 1
+
+    async def _choice(self) -> str | None:
+        """The worker that has least to do, or None if none came in time."""
+        for _ in range(int(_PATIENCE / _LOOK)):
+            self._places = {a: place for a, place in self._places.items() if place.there()}
+            enough = sum(x.threads for x in self._places.values()) >= self._max_workers
+            if not enough and (self._looking is None or self._looking.done()):
+                self._looking = asyncio.create_task(self._look())
+            if not self._places and self._looking is not None:
+                await asyncio.wait([self._looking])
+            if self._places:
+                return min(self._places, key=lambda address: self._places[address].load())
+        return None
+
+    async def _look(self) -> None:
+        """Make actors on workers that have none: at the beginning, and after a death."""
+        try:
+            found = (await self._client.scheduler.identity())["workers"]
+        except OSError:  # the scheduler does not answer now
+            found = {}
+        for address in found.keys() - self._places.keys() - self._arriving.keys():
+            threads = found[address]["nthreads"]
+            self._arriving[address] = asyncio.create_task(self._seat(address, threads))
+        if self._arriving and not self._places:
+            await asyncio.wait(self._arriving.values())
+        if not self._places:
+            await asyncio.sleep(_LOOK)
+
+    async def _seat(self, address: str, threads: int) -> None:
+        """Make an actor; the worker may die before it is there, and come back."""
+        try:
+            made = self._client.submit(Seat, threads, actor=True, workers=[address], pure=False)
+            with self._client.as_current():  # else the actor would belong to another one
+                await asyncio.wait_for(made.result(), _PATIENCE)
+            self._places[address] = _Place(made, threads)
+        except Exception:  # it is gone before it began
+            return
+        finally:
+            del self._arriving[address]
+
+    async def _greet(self) -> None:
+        """Do nothing, on every worker."""
+        if await self._choice() is None:
+            raise WorkerGoneError("no worker takes a seat")
+        await asyncio.gather(*(self._sent(address, str, ()) for address in self._places))
+
+    async def _leave(self) -> None:
+        for task in self._arriving.values():
+            task.cancel()
+        self._places.clear()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the actors go."""
-        self._seats.clear()
-        self._waiting.clear()
+        self._client.sync(self._leave)
+        if self._ours:
+            self._client.close()
+
+
+def reached(client: Any, workers: int) -> Direct | None:
+    """The workers of somebody's client, if they are idle and can be reached from here."""
+    if not client.nthreads() or any(client.processing().values()):
+        return None
+    try:
+        own = import_module("distributed").Client(
+            client.scheduler.address,
+            security=client.security,
+            direct_to_workers=True,
+            set_as_default=False,
+            timeout=_PATIENCE,
+        )
+    except Exception:  # a gateway, or a way that is open to one client only
+        return None
+    direct = Direct(own, workers, ours=True)
+    try:
+        own.sync(direct._greet, callback_timeout=_PATIENCE)
+    except Exception:  # workers in a network of their own
+        direct.shutdown()
+        return None
+    return direct

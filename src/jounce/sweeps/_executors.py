@@ -22,7 +22,7 @@ from typing import Any
 
 from jounce._core.arrays import integer
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError, SweepError
-from jounce.sweeps._dask import Direct, WorkerGoneError
+from jounce.sweeps._dask import Direct, WorkerGoneError, reached
 
 __all__ = ["Crew", "crew"]
 
@@ -42,6 +42,7 @@ _QUIET = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.allowed-failures": 0,  # the sweep counts them itself
     # Workers would give memory back to the system and ask for it again in every task.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
 }
@@ -75,11 +76,15 @@ class Crew:
             future.set_exception(error)
             return future
 
-    def is_death(self, error: BaseException) -> bool:
-        """Whether the worker failed, not the work."""
+    def owns(self, executor: Executor) -> None:
+        """It was made here and is ended with the rest."""
+        self._ours.append(executor)
+
+    def deaths(self, error: BaseException | None) -> int:
+        """How many workers died at least; zero if the work failed, not the worker."""
         if isinstance(error, (BrokenExecutor, CancelledError, WorkerGoneError)):
-            return True
-        return type(error).__name__ in _DEATHS
+            return 1
+        return 2 if type(error).__name__ in _DEATHS else 0
 
     def replace(self) -> None:
         """A process of a pool has died, which breaks the pool: get another one.
@@ -94,7 +99,7 @@ class Crew:
             )
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self._another()
-        self._ours.append(self.executor)
+        self.owns(self.executor)
 
     def close(self) -> None:
         """End what was started here."""
@@ -168,8 +173,7 @@ def _given(executor: Any) -> Crew:
     if isinstance(executor, Executor):
         return Crew(executor, _size(executor), elsewhere=isinstance(executor, Direct))
     if hasattr(executor, "get_executor"):  # a Client of Dask
-        threads = _dask_threads(executor)
-        return Crew(executor.get_executor(pure=False), threads, elsewhere=True)
+        return _by_client(executor)
     if hasattr(executor, "get_client"):  # a cluster of Dask
         return _given(executor.get_client())
     if getattr(executor, "__name__", "") == "ray":
@@ -185,9 +189,14 @@ def _size(executor: Any) -> int:
     return int(getattr(executor, "_max_workers", None) or _cores())
 
 
-def _dask_threads(client: Any) -> int:
-    """The same for a cluster; workers may still be on their way."""
-    return max(1, int(sum(client.nthreads().values())))
+def _by_client(client: Any) -> Crew:
+    """The workers of a cluster, some of whom may still be on their way; straight if possible."""
+    threads = max(1, int(sum(client.nthreads().values())))
+    direct = reached(client, threads)
+    made = Crew(direct or client.get_executor(pure=False), threads, elsewhere=True)
+    if direct is not None:
+        made.owns(direct)
+    return made
 
 
 def _like(pool: Any) -> Executor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from typing import Any
 
 from jounce._types import AnyArray
@@ -20,6 +20,9 @@ _AHEAD = 3
 
 _MOST_DEATHS = 3
 """Workers that a block may take with it, the last one alone."""
+
+_MOST_GIVEN_UP = 3
+"""Blocks of that kind with which a sweep ends, if not one other was computed."""
 
 
 class Run:
@@ -44,6 +47,7 @@ class Run:
         self.plan = Plan(store.done, crew.workers, row_bytes, job.block)
         self.pending: dict[Future[Any], Chunk] = {}
         self.begun = False
+        self.given_up = 0
         self.strangers = crew.workers if crew.elsewhere else 0
         """Workers to whom the job goes with their first task."""
         self.bytes: bytes | None = None
@@ -77,8 +81,8 @@ class Run:
                 if future not in self.pending:  # it lies above a state that failed
                     continue
                 chunk = self.pending.pop(future)
-                error = None if future.cancelled() else future.exception()
-                if future.cancelled() or (error and self.crew.is_death(error)):
+                error = CancelledError() if future.cancelled() else future.exception()
+                if self.crew.deaths(error):
                     broken.append((chunk, error))
                 elif error:
                     raise error
@@ -155,12 +159,12 @@ class Run:
             broken += [(chunk, None) for chunk in self.pending.values()]
             self.pending.clear()
             self.crew.replace()
-        for chunk, _ in broken:
-            chunk.deaths += 1
+        for chunk, error in broken:
+            chunk.deaths += max(1, self.crew.deaths(error))
             chunk.with_job = True
             if chunk.suspect and chunk.last - chunk.first > 1:
                 self.plan.again(chunk.halves())
-            elif chunk.deaths <= _MOST_DEATHS:
+            elif chunk.deaths < _MOST_DEATHS:
                 self.plan.again([chunk])
             else:
                 self._give_up(chunk)
@@ -168,6 +172,10 @@ class Run:
     def _give_up(self, chunk: Chunk) -> None:
         start, stop = self._states(chunk)
         failures = dict.fromkeys(range(start, stop), f"its worker died {chunk.deaths} times")
+        self.given_up += 1
+        if self.given_up == _MOST_GIVEN_UP and not self.begun:
+            self._fail(failures)
+            return
         if not self.job.marks:
             self._fail(failures)
             return

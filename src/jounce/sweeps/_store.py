@@ -35,6 +35,10 @@ CHECKPOINT_SECONDS = 1.0
 _SHARE = 0.5
 """Of the available memory that results may take before they go to a file."""
 
+_REMEDY = "choose another file, or overwrite=True"
+_NEW = ".new"
+"""Behind the name of a record that is being written."""
+
 _MEANING = {
     "function": "the function",
     "model": "the model",
@@ -101,7 +105,11 @@ class Store:
 
 
 class FileStore(Store, ABC):
-    """Results in files, with a record of what is there."""
+    """Results in files, with a record of what is there.
+
+    The record is there before the files are, so that they are known as this sweep's own whenever a
+    run is killed. What it does not name belongs to others and is never deleted.
+    """
 
     def __init__(
         self, path: Path, identity: Mapping[str, Any], states: int, block: int, overwrite: bool
@@ -109,37 +117,88 @@ class FileStore(Store, ABC):
         super().__init__(states, block)
         self.path = path
         self.identity = dict(identity)
+        self.overwrite = overwrite
         self.saved = time.monotonic()
         self.dirty = False
+        self.ours: set[Path] = set()
+        """Files that the record of an earlier run names."""
         if overwrite:
-            self.remove()
+            self.begin_anew()
         elif self.record.exists():
-            self.resume(json.loads(self.record.read_text(encoding="utf-8")))
-        elif path.exists():
-            raise ArgumentError(
-                f"{path} was not begun by a sweep; choose another file, or overwrite=True"
-            )
+            self.resume()
+        elif self.occupied():
+            raise ArgumentError(f"{path} was not begun by a sweep; {_REMEDY}")
 
     @property
     def record(self) -> Path:
         """The file beside the results."""
         return self.path.with_name(self.path.name + ".sweep")
 
-    def resume(self, record: dict[str, Any]) -> None:
+    def resume(self) -> None:
         """Go on where an earlier run ended; refuse another sweep's file."""
+        record = self.read()
         theirs = record["identity"]
         other = [text for key, text in _MEANING.items() if theirs.get(key) != self.identity[key]]
         if other:
             differs = "differs" if len(other) == 1 else "differ"
             raise ArgumentError(
                 f"{self.path} is the result of another sweep: {', '.join(other)} {differs}; "
-                "choose another file, or overwrite=True"
+                f"{_REMEDY}"
             )
-        self.layout = Layout(record["kind"], tuple(record["names"]))
-        self.failures = {int(state): text for state, text in record["failures"].items()}
-        bits = np.frombuffer(base64.b64decode(record["done"]), np.uint8)
-        self.done = np.unpackbits(bits, count=len(self.done)).astype(bool)
-        self.arrays = self.reopen()
+        layout = Layout(record["kind"], tuple(record["names"]))
+        self.ours = set(self.files(layout))
+        if not record["made"]:  # it was killed before there was something to keep
+            return
+        self.layout, self.done, self.failures = layout, record["done"], record["failures"]
+        try:
+            self.arrays = self.reopen()
+            wrong = [x.shape for x in self.arrays if x.shape[:1] != (self.states,)]
+        except (OSError, ValueError, KeyError) as error:
+            raise ArgumentError(
+                f"the results of {self.path} that its record names cannot be read ({error}); "
+                f"put them back, or {_REMEDY}"
+            ) from error
+        if wrong:
+            raise ArgumentError(
+                f"{self.path} holds an array of shape {wrong[0]}, expected {self.states} rows as "
+                f"its record says; {_REMEDY}"
+            )
+
+    def read(self) -> dict[str, Any]:
+        """The record.
+
+        Raises:
+            ArgumentError: it is not one, or not a whole one.
+        """
+        try:
+            record: dict[str, Any] = json.loads(self.record.read_text(encoding="utf-8"))
+            bits = np.frombuffer(base64.b64decode(record["done"]), np.uint8)
+            states = int(record["identity"]["states"])
+            blocks = -(-states // int(record["identity"]["block"]))
+            record["done"] = np.unpackbits(bits)[:blocks].astype(bool)
+            record["failures"] = {int(k): str(text) for k, text in record["failures"].items()}
+            if len(record["done"]) != blocks or not {"kind", "made"} <= record.keys():
+                raise ValueError("something is missing")
+            record["names"] = tuple(map(str, record["names"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ArgumentError(
+                f"the record {self.record} is damaged ({type(error).__name__}: {error}), so "
+                f"{self.path} cannot be continued; {_REMEDY}"
+            ) from error
+        return record
+
+    def open(self, layout: Layout, rows: Sequence[AnyArray]) -> None:
+        """Say whose the files are, then make them."""
+        if not self.overwrite:
+            foreign = [file for file in self.files(layout) if file.exists()]
+            foreign = [file for file in foreign if file not in self.ours]
+            if foreign:
+                raise ArgumentError(
+                    f"{foreign[0]}, where results belong, was not made by this sweep; {_REMEDY}"
+                )
+        self.layout = layout
+        self.write_record()
+        super().open(layout, rows)
 
     def mark(self, start: int, stop: int) -> None:
         """The blocks of these states are there, and will be in the next record."""
@@ -147,67 +206,100 @@ class FileStore(Store, ABC):
         self.dirty = True
 
     def checkpoint(self, now: bool = False) -> None:
-        """Write results to disk, then the record, which replaces the former one at once."""
+        """Write results to disk, then the record."""
         late = now or time.monotonic() - self.saved >= CHECKPOINT_SECONDS
         if self.layout is None or not (self.dirty and late):
             return
         self.flush()
+        self.write_record()
+        self.saved, self.dirty = time.monotonic(), False
+
+    def write_record(self) -> None:
+        """Replace the former record at once."""
+        assert self.layout is not None
         record = {
             "identity": self.identity,
             "kind": self.layout.kind,
             "names": self.layout.names,
+            "made": bool(self.arrays),
             "failures": self.failures,
             "done": base64.b64encode(np.packbits(self.done).tobytes()).decode(),
         }
-        fresh = self.record.with_name(self.record.name + ".new")
+        fresh = self.record.with_name(self.record.name + _NEW)
+        fresh.parent.mkdir(exist_ok=True)
         with fresh.open("w", encoding="utf-8") as file:
             json.dump(record, file)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self.record)
-        self.saved, self.dirty = time.monotonic(), False
+
+    def begin_anew(self) -> None:
+        """Delete what an earlier run left, and what has the name of the file."""
+        with contextlib.suppress(ArgumentError):  # no record, or a damaged one
+            record = self.read()
+            for file in self.files(Layout(record["kind"], record["names"])):
+                _delete(file)
+        self.record.unlink(missing_ok=True)
+        self.clear()
+
+    @abstractmethod
+    def files(self, layout: Layout) -> list[Path]:
+        """Where each array is."""
 
     @abstractmethod
     def reopen(self) -> list[Any]:
         """The arrays of an earlier run, to write to."""
 
+    @abstractmethod
+    def occupied(self) -> bool:
+        """Whether something is there already."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Delete what has the name of the file, if it may be a result."""
+
     def flush(self) -> None:
         """Numbers that were written are on disk afterward."""
-
-    def remove(self) -> None:
-        """Delete what an earlier run left."""
-        self.record.unlink(missing_ok=True)
 
 
 class NpyStore(FileStore):
     """One ``.npy`` file; for several results one each, with its name before the suffix."""
 
-    def files(self) -> list[Path]:
+    def files(self, layout: Layout) -> list[Path]:
         """One for each array."""
-        if self.layout is None or self.layout.kind == "array":
+        if layout.kind == "array":
             return [self.path]
-        return [self.path.with_suffix(f".{name}.npy") for name in self.layout.names]
+        return [self.path.with_suffix(f".{name}.npy") for name in layout.names]
 
     def make(self, shapes: list[Any], dtypes: list[Any]) -> list[Any]:
         """New files, sparse until they are written."""
+        assert self.layout is not None
         new = np.lib.format.open_memmap
-        triples = zip(self.files(), shapes, dtypes, strict=True)
+        triples = zip(self.files(self.layout), shapes, dtypes, strict=True)
         return [new(file, "w+", dtype, shape) for file, shape, dtype in triples]
 
     def reopen(self) -> list[Any]:
         """The files as they are."""
-        return [np.lib.format.open_memmap(file, "r+") for file in self.files()]
+        assert self.layout is not None
+        files = self.files(self.layout)
+        for file in files:
+            np.lib.format.open_memmap(file, "r")  # refuses a short file, which "r+" would lengthen
+        return [np.lib.format.open_memmap(file, "r+") for file in files]
+
+    def occupied(self) -> bool:
+        """There is a file."""
+        return self.path.exists()
+
+    def clear(self) -> None:
+        """The file, but no folder."""
+        if self.path.is_dir():
+            raise ArgumentError(f"{self.path} is a folder, which a sweep does not overwrite")
+        self.path.unlink(missing_ok=True)
 
     def flush(self) -> None:
         """Write changed pages."""
         for array in self.arrays:
             array.flush()
-
-    def remove(self) -> None:
-        """The file or files, and the record."""
-        super().remove()
-        for file in (self.path, *self.path.parent.glob(f"{self.path.stem}.*.npy")):
-            file.unlink(missing_ok=True)
 
 
 class ZarrStore(FileStore):
@@ -218,13 +310,21 @@ class ZarrStore(FileStore):
         """Inside of the folder."""
         return self.path / "sweep.json"
 
+    def files(self, layout: Layout) -> list[Path]:
+        """Folders in the group's."""
+        return [self.path / name for name in layout.names]
+
     def make(self, shapes: list[Any], dtypes: list[Any]) -> list[Any]:
         """A new group."""
-        group = _zarr().open_group(str(self.path), mode="w")
+        group = _zarr().open_group(str(self.path), mode="a")
         assert self.layout is not None
         return [
             group.create_array(
-                name, shape=shape, dtype=dtype, chunks=(self.block, *(n or 1 for n in shape[1:]))
+                name,
+                shape=shape,
+                dtype=dtype,
+                chunks=(self.block, *(n or 1 for n in shape[1:])),
+                overwrite=True,
             )
             for name, shape, dtype in zip(self.layout.names, shapes, dtypes, strict=True)
         ]
@@ -235,10 +335,28 @@ class ZarrStore(FileStore):
         assert self.layout is not None
         return [group[name] for name in self.layout.names]
 
-    def remove(self) -> None:
-        """The whole folder."""
-        if self.record.exists():
-            shutil.rmtree(self.path)
+    def occupied(self) -> bool:
+        """There is a folder with something in it but the beginning of a record."""
+        if not self.path.is_dir():
+            return self.path.exists()
+        return any(entry.name != self.record.name + _NEW for entry in self.path.iterdir())
+
+    def clear(self) -> None:
+        """A file or a zarr array; of a group only what has the names of results is replaced."""
+        described = self.path / "zarr.json"
+        kind = None
+        if described.is_file():
+            with contextlib.suppress(ValueError, AttributeError):
+                kind = json.loads(described.read_text(encoding="utf-8")).get("node_type")
+        if kind == "array" or (self.path / ".zarray").exists() or self.path.is_file():
+            _delete(self.path)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def store_for(

@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,7 +136,9 @@ def _block(
         raise
     except TypeError as error:
         raise ArgumentTypeError(f"the function cannot be called like this: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+            raise  # from the keyboard, not from the function
         if stop == start:
             raise SweepError(f"the function failed for no states: {_text(error)}") from error
         if job.seed is not None:  # its states are drawn together
@@ -166,7 +169,7 @@ def _call(job: Job, start: int, count: int, rows: list[AnyArray]) -> Any:
     return job.function(job.model, *rows, **job.constants)
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     """The error of one state alone, which has no place in a batch."""
     message = re.sub(r" in state \[0\] of the batch", "", str(error))
     return f"{type(error).__name__}: {message}"

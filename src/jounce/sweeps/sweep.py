@@ -88,7 +88,8 @@ def sweep(
             its name before the suffix) or ``.zarr``. If it was begun by the same sweep, that is
             continued: what is there is not computed again. Without a file, results that would take
             more than half of the available memory go to a temporary one.
-        overwrite: begin anew, whatever is in the file.
+        overwrite: begin anew, whatever is in the file; an earlier sweep's files are deleted, those
+            beside them are not.
         on_failure: "raise" ends the sweep with the lowest state that fails; "mark" returns a
             `MarkedSweep`, in which such states are NaN and named.
         workers: how many to start, or how many a given executor has where it does not tell.
@@ -104,8 +105,8 @@ def sweep(
     Raises:
         SweepError: a state failed, or its worker died with it again and again; the message says
             which. What else was computed is in the file, if there is one.
-        ArgumentError: arrays do not fit together, or the file is of another function, model,
-            arrays or constants.
+        ArgumentError: arrays do not fit together; or the file is damaged, was not made by a sweep,
+            or is of another function, model, arrays or constants.
         ArgumentTypeError: the function raises a TypeError, as it does where it does not take what
             it is given, or returns no rows for the states.
         MissingExtraError: a package is needed that is not installed.

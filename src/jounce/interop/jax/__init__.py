@@ -28,6 +28,7 @@ A model, once used, stays in memory, as do computations that JAX compiled for it
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -56,8 +57,7 @@ def _bridged(function: Function) -> Callable[..., Any]:
     ) -> Any:
         if on_failure not in ("raise", "nan"):
             raise ArgumentError(f"on_failure must be 'raise' or 'nan', got {on_failure!r}")
-        if isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= 1024:
-            raise ArgumentError(f"threads must be an integer from 0 to 1024, got {threads!r}")
+        threads = _number_of_threads(threads)
         given, options = function.split(model, args, kwargs)
         arrays = _as_arrays(function.name, given)
         shapes = {name: x.shape for name, x in arrays.items()}
@@ -68,6 +68,16 @@ def _bridged(function: Function) -> Callable[..., Any]:
         return function.result(*results) if function.result else results[0]
 
     return dressed(run, function, __name__, _NOTE, threads=1, on_failure="raise")
+
+
+def _number_of_threads(threads: Any) -> int:
+    try:
+        number = -1 if isinstance(threads, bool) else operator.index(threads)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= 1024:
+        raise ArgumentError(f"threads must be an integer from 0 to 1024, got {threads!r}")
+    return number
 
 
 def _as_arrays(name: str, given: dict[str, Any]) -> dict[str, jax.Array]:
@@ -81,12 +91,13 @@ def _as_arrays(name: str, given: dict[str, Any]) -> dict[str, jax.Array]:
         kind = jnp.result_type(float)
     if kind not in (jnp.float32, jnp.float64):
         raise ArgumentError(f"{name}() takes real numbers of 32 or 64 bits, got {kind}")
-    return {key: x.astype(kind) for key, x in arrays.items()}
+    return {key: x if x.dtype == kind else x.astype(kind) for key, x in arrays.items()}
 
 
 def _lifted(array: jax.Array, axes: int, rank: int) -> jax.Array:
     """With this number of leading axes."""
-    return array.reshape((*(1,) * (axes - (array.ndim - rank)), *array.shape))
+    more = axes - (array.ndim - rank)
+    return array.reshape((*(1,) * more, *array.shape)) if more else array
 
 
 _functions = {name: _bridged(function) for name, function in functions().items()}

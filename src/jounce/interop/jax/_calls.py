@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching
 
 from jounce.interop._bridge.functions import Operation
 from jounce.interop._bridge.partials import Partials, reverse
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 from jounce.interop.jax._handler import TARGET, registered
-from jounce.interop.jax._linear import Maps, contracted
+from jounce.interop.jax._linear import Maps, contracted, primitive, to_front
 
 __all__ = ["call"]
 
@@ -36,22 +38,32 @@ def _maps(own: Operation, by: tuple[int, ...]) -> Maps | None:
 
 @functools.lru_cache(maxsize=4096)
 def _compiled(own: Operation) -> Callable[..., Arrays]:
-    """A function that JAX can compile, map and differentiate."""
+    """A function that JAX can compile, map and differentiate.
+
+    A primitive, not a function with `custom_jvp`: partial evaluation of loops drops the rules of
+    such functions, so that a gradient of a loop had no further derivative.
+    """
     number = np.int64(registered(own))
 
-    @jax.custom_jvp
-    def run(*arrays: jax.Array) -> Arrays:
+    def shapes(*arrays: Any) -> list[tuple[int, ...]]:
         lead = _lead(own, arrays)
-        dtype = arrays[0].dtype
-        shapes = [jax.ShapeDtypeStruct((*lead, *y.shape), dtype) for y in own.outputs]
-        bound = jax.ffi.ffi_call(TARGET, shapes, vmap_method="expand_dims")
-        return tuple(bound(*arrays, operation=number))
+        return [(*lead, *y.shape) for y in own.outputs]
 
-    def moved(primals: Arrays, tangents: tuple[Any, ...]) -> tuple[Arrays, Arrays]:
-        return _moved(own, primals, tangents)
+    def run(*arrays: jax.Array) -> list[jax.Array]:
+        kind = arrays[0].dtype
+        results = [jax.ShapeDtypeStruct(shape, kind) for shape in shapes(*arrays)]
+        return list(jax.ffi.ffi_call(TARGET, results)(*arrays, operation=number))
 
-    run.defjvp(moved, symbolic_zeros=True)
-    return jax.jit(run, inline=True)
+    made = primitive(own.function, run, shapes)
+    ad.primitive_jvps[made] = functools.partial(_moved, own)
+    batching.primitive_batchers[made] = functools.partial(_batched, made)
+    return jax.jit(lambda *arrays: tuple(made.bind(*arrays)), inline=True)
+
+
+def _batched(made: Primitive, arrays: Arrays, axes: Sequence[Any]) -> tuple[Any, Any]:
+    """One call for all that is mapped."""
+    results = made.bind(*map(to_front, arrays, axes))
+    return results, [0] * len(results)
 
 
 def _lead(own: Operation, arrays: Arrays) -> tuple[int, ...]:
@@ -60,14 +72,15 @@ def _lead(own: Operation, arrays: Arrays) -> tuple[int, ...]:
     return jnp.broadcast_shapes(*leads)
 
 
-def _moved(own: Operation, primals: Arrays, tangents: tuple[Any, ...]) -> tuple[Arrays, Arrays]:
+def _moved(own: Operation, primals: Arrays, tangents: Sequence[Any]) -> tuple[Arrays, list[Any]]:
     """Results and how they change: partial derivatives times the changes of the inputs."""
+    primals = tuple(map(jnp.asarray, primals))  # of scalars JAX hands over bare numbers
     results = call(own, primals)
     pieces = layout(own.model)
     moving = {
         k: to_tangent(jnp, pieces, primals[k], tangent) if x.is_configuration else tangent
         for k, (x, tangent) in enumerate(zip(own.inputs, tangents, strict=True))
-        if not isinstance(tangent, jax.custom_derivatives.SymbolicZero)
+        if type(tangent) is not ad.Zero
     }
     maps = _maps(own, tuple(moving))
     changes = maps.push.bind(*primals, *moving.values()) if maps else _summed(own, primals, moving)
@@ -76,7 +89,7 @@ def _moved(own: Operation, primals: Arrays, tangents: tuple[Any, ...]) -> tuple[
             changes[k] = jnp.zeros_like(result)
         elif y.is_configuration:
             changes[k] = from_tangent(jnp, pieces, result, changes[k])
-    return results, tuple(changes)
+    return results, changes
 
 
 def _summed(own: Operation, primals: Arrays, moving: dict[int, Any]) -> list[Any]:

@@ -19,13 +19,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from jounce.interop._bridge.functions import Operation
 from jounce.interop._bridge.partials import Partials, Reverse
 
-__all__ = ["Maps", "contracted"]
+__all__ = ["Maps", "contracted", "primitive", "to_front"]
 
 Arrays = tuple[Any, ...]
 Call = Callable[[Operation, Arrays], Arrays]
@@ -57,8 +58,8 @@ class Maps:
 
     def __init__(self, call: Call, own: Operation, gradients: Reverse, by: tuple[int, ...]) -> None:
         self.call, self.own, self.gradients, self.by = call, own, gradients, by
-        self.push = _primitive(f"{own.function}_push", self._push, self._pushed)
-        self.pull = _primitive(f"{own.function}_pull", self._pull, self._pulled)
+        self.push = primitive(f"{own.function}_push", self._push, self._pushed)
+        self.pull = primitive(f"{own.function}_pull", self._pull, self._pulled)
         ad.primitive_transposes[self.push] = self._push_transposed
         ad.primitive_transposes[self.pull] = self._pull_transposed
         for map_, formed in ((self.push, self._push), (self.pull, self._formed_pull)):
@@ -78,7 +79,7 @@ class Maps:
         return jnp.broadcast_shapes(*leads)
 
     def _partials(self, inputs: Arrays) -> list[Any]:
-        found = Partials(jnp, self.call, self.own, inputs)
+        found = Partials(jnp, self.call, self.own, tuple(map(jnp.asarray, inputs)))
         return [found.by(self.own.inputs[k])[0] for k in self.by]
 
     def _push(self, *arrays: Any) -> list[Any]:
@@ -131,21 +132,21 @@ class Maps:
             if all(axis is None for axis in self._split(axes)[0]):
                 results = jax.vmap(formed, axes)(*arrays)
             else:
-                results = map_.bind(*map(_to_front, arrays, axes))
+                results = map_.bind(*map(to_front, arrays, axes))
             return results, [0] * len(results)
 
         return rule
 
 
-def _primitive(
+def primitive(
     name: str, run: Callable[..., Any], shapes: Callable[..., list[tuple[int, ...]]]
 ) -> Primitive:
-    """A primitive with several results."""
+    """A primitive with several results, of the type of its first operand."""
     made = Primitive(name)
     made.multiple_results = True
     made.def_impl(jax.jit(run))
     made.def_abstract_eval(
-        lambda *arrays: [arrays[0].update(shape=shape) for shape in shapes(*arrays)]
+        lambda *arrays: [ShapedArray(shape, arrays[0].dtype) for shape in shapes(*arrays)]
     )
     mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=True))
     return made
@@ -166,9 +167,9 @@ def _differentiated(formed: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def _to_front(array: Any, axis: int | None) -> Any:
+def to_front(array: Any, axis: int | None) -> Any:
     """With the mapped axis first, of size 1 where it is not mapped."""
-    return array[None] if axis is None else jnp.moveaxis(array, axis, 0)
+    return jnp.expand_dims(array, 0) if axis is None else jnp.moveaxis(array, axis, 0)
 
 
 def _summed(array: Any, shape: Sequence[int]) -> Any:

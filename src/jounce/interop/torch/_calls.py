@@ -125,14 +125,19 @@ class _Call(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, number: int, *arrays: torch.Tensor) -> tuple[Tensors, Any]:
-        moved = [
-            x.unsqueeze(0) if at is None else x.movedim(at, 0)
-            for x, at in zip(arrays, in_dims[1:], strict=True)
-        ]
-        if all(x.shape[0] == 1 for x in moved):  # also where all are mapped with one element
-            moved[0] = moved[0].expand(info.batch_size, *moved[0].shape[1:])
-        results = _Call.apply(number, *moved)
+        results = _Call.apply(number, *_to_front(arrays, in_dims[1:], info.batch_size))
         return results, (0,) * len(results)
+
+
+def _to_front(arrays: Any, axes: Any, size: int) -> list[torch.Tensor]:
+    """With the mapped axis first, of size 1 where it is not mapped."""
+    moved = [
+        x.unsqueeze(0) if at is None else x.movedim(at, 0)
+        for x, at in zip(arrays, axes, strict=True)
+    ]
+    if all(x.shape[0] == 1 for x in moved):  # also where all are mapped with one element
+        moved[0] = moved[0].expand(size, *moved[0].shape[1:])
+    return moved
 
 
 def _matrix(partial: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
@@ -254,12 +259,52 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None
 
 def _compiled_backward(ctx: Any, weights: list[Any]) -> tuple[Any, None]:
     saved, count = ctx.saved_tensors, ctx.count
-    needed = [x.requires_grad for x in saved[:count]]
-    own = _operations[ctx.number]
-    return _pulled(own, saved[:count], saved[count:], tuple(weights), needed), None
+    arrays, results = list(saved[:count]), list(saved[count:])
+    given = [torch.zeros_like(y) if w is None else w for y, w in zip(results, weights, strict=True)]
+    needed = [x.requires_grad for x in arrays]
+    found = iter(_compiled_pull(arrays, results, given, ctx.number, needed))
+    return [next(found) if wanted else None for wanted in needed], None
+
+
+@torch.library.custom_op("jounce::pull", mutates_args=())
+def _compiled_pull(
+    arrays: list[torch.Tensor],
+    results: list[torch.Tensor],
+    weights: list[torch.Tensor],
+    number: int,
+    needed: list[bool],
+) -> list[torch.Tensor]:
+    """Gradients by the inputs that need them, as one node.
+
+    Of several nodes PyTorch would move those that no weights enter to the forward graph, and then
+    take second derivatives for zero that it refuses otherwise.
+    """
+    own = _operations[number]
+    with torch.no_grad():
+        found = _pulled(own, tuple(arrays), tuple(results), tuple(weights), needed)
+    return [x.contiguous() for x in found if x is not None]
+
+
+@_compiled_pull.register_fake
+def _(
+    arrays: list[torch.Tensor],
+    results: list[torch.Tensor],
+    weights: list[torch.Tensor],
+    number: int,
+    needed: list[bool],
+) -> list[torch.Tensor]:
+    return [x.new_empty(x.shape) for x, wanted in zip(arrays, needed, strict=True) if wanted]
 
 
 _compiled_run.register_autograd(_compiled_backward, setup_context=_keep)
+
+
+@_compiled_run.register_vmap
+def _(
+    info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int
+) -> tuple[list[torch.Tensor], list[int]]:
+    results = _compiled_run(_to_front(arrays, in_dims[0], info.batch_size), number)
+    return results, [0] * len(results)
 
 
 def check_device(name: str, array: torch.Tensor) -> None:
