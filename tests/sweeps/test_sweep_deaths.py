@@ -12,7 +12,7 @@ import sweep_work as work
 from sweep_work import ROBOT, inputs
 
 import jounce as jc
-from jounce.sweeps import _executors
+from jounce.sweeps import _dask, _executors
 from jounce.sweeps._dask import WorkerGoneError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals are of POSIX")
@@ -105,6 +105,21 @@ def test_a_worker_of_dask_that_is_lost_is_taken_again(dask_crew):
             break
     assert before.keys() <= dask_crew._places.keys()
     assert not set(dask_crew._places.values()) & set(before.values())
+
+
+def test_a_cluster_without_workers_is_not_waited_for(dask_crew, monkeypatch):
+    async def nobody():
+        return {"workers": {}}
+
+    monkeypatch.setattr(_dask, "_DESERTED", 3 * _dask._LOOK)
+    monkeypatch.setattr(dask_crew, "_places", {})
+    monkeypatch.setattr(
+        dask_crew,
+        "_client",
+        SimpleNamespace(loop=dask_crew._client.loop, scheduler=SimpleNamespace(identity=nobody)),
+    )
+    with pytest.raises(jc.SweepError, match="all workers of Dask have died"):
+        jc.sweep(jc.gravity_forces, ROBOT, Q, dask_crew)
 
 
 def test_tasks_of_many_threads_meet_workers_that_vanish(dask_crew):

@@ -17,10 +17,15 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
+from jounce.errors import SweepError
+
 __all__ = ["Direct", "WorkerGoneError", "reached"]
 
 _PATIENCE = 10.0
 """Seconds that a worker has to take its seat; it may have died on the way."""
+
+_DESERTED = 60.0
+"""Seconds that a cluster which a sweep started may be without workers."""
 
 _LOOK = 0.2
 """Seconds between two looks for new workers, where there are too few."""
@@ -144,8 +149,8 @@ class Direct(Executor):
             place.waiting -= 1
 
     async def _choice(self) -> str | None:
-        """The worker that has least to do, or None if none came in time."""
-        for _ in range(int(_PATIENCE / _LOOK)):
+        """The worker that has least to do, or None if others may still start one."""
+        for _ in range(int((_PATIENCE if self._ours else _DESERTED) / _LOOK)):
             self._places = {a: place for a, place in self._places.items() if place.there()}
             enough = sum(x.threads for x in self._places.values()) >= self._max_workers
             if not enough and (self._looking is None or self._looking.done()):
@@ -154,6 +159,11 @@ class Direct(Executor):
                 await asyncio.wait([self._looking])
             if self._places:
                 return min(self._places, key=lambda address: self._places[address].load())
+        if not self._ours:  # nannies do not replace a worker that dies while it starts
+            raise SweepError(
+                f"all workers of Dask have died and none came back in {_DESERTED:.0f} s; what is "
+                "done is in the file if there is one, and the same call continues from it"
+            )
         return None
 
     async def _look(self) -> None:
