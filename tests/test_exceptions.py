@@ -75,6 +75,8 @@ def raised(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             thing = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if isinstance(thing, ast.Subscript):  # from an answer: what another process raised
+                continue
             name = thing.attr if isinstance(thing, ast.Attribute) else thing.id
             yield local.get(name, name), node.lineno
 

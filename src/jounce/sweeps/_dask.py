@@ -60,6 +60,10 @@ def _serialized(*values: Any) -> list[Any]:
     return [wrap(value) for value in values]
 
 
+_LOST = (OSError, RuntimeError, KeyError, WorkerGoneError)
+"""No contact, or no such actor any more."""
+
+
 class _Place:
     """A worker as it is seen from here."""
 
@@ -84,7 +88,7 @@ class _Place:
             await asyncio.wait([task], timeout=_LOOK if self.there() else 0)
             if not task.done() and not self.there():
                 task.cancel()
-                raise OSError("its worker is lost")
+                raise WorkerGoneError("its worker is lost")
         return task.result()
 
 
@@ -141,7 +145,7 @@ class Direct(Executor):
             if answer["status"] != "OK":
                 raise answer["exception"]
             return answer["result"]
-        except (OSError, RuntimeError, KeyError) as error:  # no contact, or no such actor any more
+        except _LOST as error:
             if self._places.get(address) is place:  # it may be there again
                 del self._places[address]
             raise WorkerGoneError(f"{address}: {error}") from error

@@ -178,7 +178,7 @@ class FileStore(Store, ABC):
             record["done"] = np.unpackbits(bits)[:blocks].astype(bool)
             record["failures"] = {int(k): str(text) for k, text in record["failures"].items()}
             if len(record["done"]) != blocks or not {"kind", "made"} <= record.keys():
-                raise ValueError("something is missing")
+                raise ArgumentError("something is missing")
             record["names"] = tuple(map(str, record["names"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ArgumentError(
