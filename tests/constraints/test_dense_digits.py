@@ -11,11 +11,16 @@ import jounce as jc
 digits = pytest.importorskip("constraints_digits")
 from oracle_digits import many_digits  # noqa: E402, which needs mpmath
 
-SERIES = {
-    "weld of two and rod": ("weld of two", "distance"),
-    "wheel on a body and cam": ("wheel on a body", "cam"),
-    "redundant": ("weld", "weld", "gears"),
-}
+WELD_AND_ROD, WHEEL_AND_CAM = ("weld of two", "distance"), ("wheel on a body", "cam")
+REDUNDANT = ("weld", "weld", "gears")
+SERIES = [
+    ("groups_in_mid_tree", WELD_AND_ROD),
+    ("groups_in_mid_tree", WHEEL_AND_CAM),
+    ("groups_in_mid_tree", REDUNDANT),
+    ("fixed_root", REDUNDANT),
+    ("free_root", WELD_AND_ROD),
+    ("spherical_root", WHEEL_AND_CAM),
+]
 
 
 def pushed(c, q, v, found):
@@ -42,7 +47,7 @@ def compare(model, items, orders, seed, tolerance):
     J_T_force = c.jacobian(q).T @ zeroth.force
     for x, y in ((found.a, a), (got, push), (zeroth.a[None], a[:1]), (J_T_force[None], push[:1])):
         for k in range(len(x)):
-            error = np.abs(x[k] - y[k]).max() / max(np.abs(y[: k + 1]).max(), np.abs(tau).max())
+            error = np.abs(x[k] - y[k]).max() / np.abs(y[k]).max()
             assert error < tolerance, (k, error)
 
 
@@ -56,8 +61,7 @@ def test_random_sets_of_constraints(name):
         compare(model, [known[k] for k in pair], 1, seed, 1e-11)
 
 
-@pytest.mark.parametrize("name", SERIES)
-def test_series_to_order_eight(name):
-    model = robot("groups_in_mid_tree")
-    items = [kinds(model)[k] for k in SERIES[name]]
-    compare(model, items, 9, 5, 1e-9)
+@pytest.mark.parametrize(("name", "some"), SERIES)
+def test_series_to_order_eight(name, some):
+    model = robot(name)
+    compare(model, [kinds(model)[k] for k in some], 9, 5, 1e-9)

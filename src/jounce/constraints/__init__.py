@@ -16,8 +16,6 @@ from jounce.constraints.dynamics import (
     constrained_dynamics,
     constrained_inverse_dynamics,
     impulse,
-    project,
-    project_velocity,
 )
 from jounce.constraints.hessian import ConstrainedDynamicsHessian, constrained_dynamics_hessian
 from jounce.constraints.inverse_series import (
@@ -27,6 +25,7 @@ from jounce.constraints.inverse_series import (
     constrained_inverse_dynamics_series_derivatives,
 )
 from jounce.constraints.kinds import Coupling, Distance, Loop, Point, Rolling, Weld
+from jounce.constraints.projection import project, project_velocity
 from jounce.constraints.series import (
     ConstrainedDynamicsSeries,
     ConstrainedHybridDynamicsSeries,

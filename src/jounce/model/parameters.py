@@ -19,12 +19,20 @@ from jounce.errors import (
     ModelError,
     close_names,
     did_you_mean,
-    unknown_name,
 )
 from jounce.model import inertia
 from jounce.model._checks import name_list
 from jounce.model._inertial import InertialChanges
-from jounce.model.joints import ELEMENTARY, Joint, frames_along
+from jounce.model._joint_parameters import (
+    NODE,
+    RATES,
+    Row,
+    axis_rows,
+    pitch_rows,
+    placement_rows,
+    rate_rows,
+)
+from jounce.model.joints import Joint, frames_along
 from jounce.model.model import Model, require_model
 from jounce.model.nodes import Frame
 
@@ -45,18 +53,6 @@ KINDS = (
 )
 
 _INERTIAL = {"mass": range(1), "first_moment": range(1, 4), "inertia": range(4, 10)}
-_RATES = ("armature", "stiffness", "damping")
-"""In the order of a model's tangent, see core/batch/shape.hpp."""
-_NODE = 20
-_WITH_AXIS = (
-    "revolute",
-    "continuous",
-    "prismatic",
-    "helical",
-    "cylindrical",
-    "planar",
-    "universal",
-)
 
 
 class Parameter(NamedTuple):
@@ -310,7 +306,7 @@ def _require_same(one: Model, other: Model) -> None:
 
 
 def _empty(model: Model, count: int) -> tuple[Array, Array]:
-    size = _NODE * len(model.nodes.kind) + 3 * model.nv + 9
+    size = NODE * len(model.nodes.kind) + 3 * model.nv + 9
     return np.zeros((count, size)), np.zeros((count, 10 * model.n_bodies))
 
 
@@ -341,7 +337,7 @@ def _of_bodies(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
         inertial[part, 10 * b : 10 * b + 10] = changes
         node = int(model._body_nodes[b])
         seen = inertia.transform(changes, lie.inverse(model.nodes.alignment[node]))
-        rows[part, _NODE * node + 10 : _NODE * node + 20] = seen
+        rows[part, NODE * node + 10 : NODE * node + 20] = seen
         items += [Parameter(kind, name, k) for k in range(per)]
         values.append(own)
     return Parameters(model, tuple(items), _joined(values), rows, inertial)
@@ -352,11 +348,11 @@ def _joined(parts: list[Array]) -> Array:
 
 
 def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Parameters:
-    make: Callable[[Model, str], list[_Row]]
-    if kind in _RATES:
-        make = _rate_rows(kind)
+    make: Callable[[Model, str], list[Row]]
+    if kind in RATES:
+        make = rate_rows(kind)
     else:
-        make = {"placement": _placement_rows, "axis": _axis_rows, "pitch": _pitch_rows}[kind]
+        make = {"placement": placement_rows, "axis": axis_rows, "pitch": pitch_rows}[kind]
     if names is None:
         found = {name: make(model, name) for name in model.joint_names}
     else:
@@ -379,101 +375,6 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
     return Parameters(model, tuple(items), values, rows, inertial)
 
 
-class _Row(NamedTuple):
-    """A parameter of a joint: its value, and what changes in the model's tangent, from where on."""
-
-    component: int
-    value: float
-    changes: list[tuple[int, Array]]
-
-
-def _rate_rows(kind: str) -> Callable[[Model, str], list[_Row]]:
-    def rows(model: Model, name: str) -> list[_Row]:
-        own = model.v_slice(name)
-        start = _NODE * len(model.nodes.kind) + _RATES.index(kind) * model.nv
-        values = getattr(model, kind)
-        return [
-            _Row(k - own.start, float(values[k]), [(start + k, np.ones(1))])
-            for k in range(own.start, own.stop)
-        ]
-
-    return rows
-
-
-def _joint_nodes(model: Model, name: str) -> list[int]:
-    nodes: list[int] = np.flatnonzero(model.nodes.joint == model.joint_index(name)).tolist()
-    return nodes
-
-
-def _placement_rows(model: Model, name: str) -> list[_Row]:
-    """The twist along the axes of the node that a joint, or a body's first joint, begins with."""
-    if name in model._joint_index:
-        node = _joint_nodes(model, name)[0]
-        if node not in model._first_nodes:
-            return []  # it stands where the joint before it of the same body ends
-    elif name in model._body_index:
-        node = int(model._first_nodes[model.body_index(name)])
-    elif name in model.frames:
-        return [_Row(k, 0.0, []) for k in range(6)]
-    else:
-        raise unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
-    own = lie.Ad(lie.inverse(model.nodes.alignment[node]))
-    return [_Row(k, 0.0, [(_NODE * node, own[:, k])]) for k in range(6)]
-
-
-def _pitch_rows(model: Model, name: str) -> list[_Row]:
-    return [
-        _Row(0, float(model.nodes.pitch[i]), [(_NODE * i + 9, np.ones(1))])
-        for i in _joint_nodes(model, name)
-        if ELEMENTARY[model.nodes.kind[i]] == "helical"
-    ]
-
-
-def _axis_rows(model: Model, name: str) -> list[_Row]:
-    """A turn of the axis turns the frames of all elementary joints that lie along it."""
-    joint, nodes = model.joints[model.joint_index(name)], _joint_nodes(model, name)
-    if joint.type not in _WITH_AXIS:
-        return []
-    groups = [[node] for node in nodes] if joint.type == "universal" else [nodes]
-    axes = [joint.axis, joint.axis2][: len(groups)]
-    rows = []
-    for at, (axis, group) in enumerate(zip(axes, groups, strict=True)):
-        for k, turn in enumerate(_turns(np.array(axis))):
-            changes = [change for node in group for change in _turned(model, node, turn)]
-            rows.append(_Row(2 * at + k, 0.0, changes))
-    return rows
-
-
-def _turns(axis: Array) -> Array:
-    """Two rotation vectors that turn the frame along an axis as the axis turns.
-
-    The axis n moves along t, that is, by w x n with w = n x t. The shortest rotation from z to n
-    turns by w + c n, so that its quaternion keeps no z: c = -(w . z) / (1 + n . z).
-    """
-    along = 1.0 + axis[2]
-    turns: Array = np.cross(axis, frames_along([axis], [(0.0, 0.0, 0.0)])[0, :3, :2].T)
-    if along > 0.0:
-        turns = turns - np.outer(turns[:, 2] / along, axis)
-    return turns
-
-
-def _turned(model: Model, node: int, turn: Array) -> list[tuple[int, Array]]:
-    """The change of the model as the frame of an elementary joint turns about its origin."""
-    nodes = model.nodes
-    own = nodes.alignment[node][:3, :3].T @ turn
-    twist = np.concatenate([own, np.zeros(3)])
-    changes = [(_NODE * node, twist), (_NODE * node + 6, own)]
-    ten = inertia.transform(nodes.parameters[node], lie.inverse(nodes.alignment[node]))
-    h, I, w = ten[1:4], inertia.rotational(ten), lie.hat(own)  # noqa: E741
-    dI = I @ w - w @ I
-    changes.append((_NODE * node + 11, -np.cross(own, h)))
-    changes.append((_NODE * node + 14, dI[(0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)]))
-    for child in np.flatnonzero(nodes.parent == node).tolist():
-        pose = lie.inverse(nodes.alignment[node]) @ nodes.placement[child] @ nodes.alignment[child]
-        changes.append((_NODE * child, -(lie.Ad(lie.inverse(pose)) @ twist)))
-    return changes
-
-
 def _moved(p: Parameters, step: Array) -> Model:
     model = p.model
     new: dict[str, dict[str, Array]] = {kind: {} for kind in KINDS}  # by kind and name
@@ -481,9 +382,9 @@ def _moved(p: Parameters, step: Array) -> Model:
         of_name = new[item.kind].setdefault(item.name, np.zeros(10))
         of_name[item.component] = value + change
     inertias = _moved_inertias(p, new)
-    rates = {field: getattr(model, field).copy() for field in _RATES}
+    rates = {field: getattr(model, field).copy() for field in RATES}
     for item, value, change in zip(p.items, p.values, step, strict=True):
-        if item.kind in _RATES:
+        if item.kind in RATES:
             rates[item.kind][model.v_slice(item.name).start + item.component] = value + change
     gravity = new["gravity"].get("", model.gravity)[:3]
     if any(new[kind] for kind in ("placement", "axis", "pitch")):

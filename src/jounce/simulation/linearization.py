@@ -253,7 +253,8 @@ def linearize_step(
             under constraints with a projection, which has no second derivatives here.
         SingularError: a joint moves no inertia; it is named.
 
-    Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero.
+    Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero;
+    under constraints, without the projection.
 
     Examples:
         >>> arm = jc.models.panda_like()
@@ -273,12 +274,6 @@ def linearize_step(
         _refuse_out(out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
         rows = None if weights is None else _weights(model, weights)
-        check_flag("projection", projection)
-        if projection and rows is not None:
-            raise ArgumentError(
-                "second derivatives under constraints are those of steps without a projection: "
-                "weights need projection=False"
-            )
         return _constrained(c, state, step, inputs, chosen, passive, rows, projection, threads)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     n = 2 * model.nv
@@ -327,6 +322,12 @@ def _constrained(
     threads: int,
 ) -> ConstrainedStep | ConstrainedSecondOrderStep:
     """A step under constraints."""
+    check_flag("projection", project)
+    if project and weights is not None:
+        raise ArgumentError(
+            "second derivatives under constraints are those of steps without a projection: "
+            "weights need projection=False"
+        )
     lead, states = _flat_states(c.model, state, step[..., None], passive, threads, c)
     require_state(c, state[0], state[1], threads=threads)
     if weights is not None:

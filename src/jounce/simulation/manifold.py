@@ -27,8 +27,8 @@ from jounce.constraints import (
 )
 from jounce.constraints.checks import require_possible, require_state
 from jounce.constraints.constraints import constraints_on
-from jounce.constraints.dynamics import projected
 from jounce.constraints.moving import target_field, target_moves
+from jounce.constraints.projection import projected
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 
