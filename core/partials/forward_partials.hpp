@@ -147,7 +147,8 @@ bool has_few_related(const Tree<P>& tree) {
 
 // The same for one column without zeros.
 template <class S, class P>
-JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* column, GatheredColumns<S>& x) {
+JOUNCE_INLINE void negative_product_of_column(const Tree<P>& tree, const S* N, S* column,
+                                              GatheredColumns<S>& x) {
   x.count = 0;
   for (int r = 0; r < tree.nv; ++r) x.template append<S>(r, r, {column});
   product_rows<S>(x, tree.nv, N, tree.nv, {column}, 1);
@@ -199,7 +200,7 @@ int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const 
                             ? partials::has_few_related(tree)
                             : method == PartialsMethod::products && tree.nv <= kMostRelated;
   if (products) {  // M^-1 (tau - bias)
-    partials::negative_product(tree, dtau, work.a, work.gathered);
+    partials::negative_product_of_column(tree, dtau, work.a, work.gathered);
   } else {
     partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);
   }
