@@ -64,6 +64,18 @@ inline int directions_of(const Tree<double>& tree, const Constraint& c, Directio
   return collect_rates(tree, c.common, -1, count, direction);  // by the rotation in the world
 }
 
+// Calls visit(record, its rows, the number of rates that it depends on, which `direction` then has) for each record of
+// the table that has rows.
+template <class Table, class Visit>
+void for_records(const Tree<double>& tree, const Table& table, int m, Direction* direction, Visit&& visit) {
+  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
+    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
+    int rows = 0;
+    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
+    if (rows) visit(c, rows, directions_of(tree, c, direction));
+  }
+}
+
 // The tangent of q along a rate, times a sign, in one lane of the duals.
 inline void seed_coordinates(const Tree<double>& tree, const double* q, const Direction& along, int at,
                              double sign, RowDerivativesWork& work) {
@@ -153,16 +165,11 @@ void row_derivatives(const Tree<double>& tree, const Table& table, int m, const 
   for (int k = 0; k < tree.nv; ++k) work.v[k] = v[k], work.a[k] = a[k];
   for (int k = 0; k < m; ++k) work.force[k] = force[k];
   work.rows.angles.compute(tree, work.q);
-  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
-    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
-    int rows = 0;
-    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
-    if (!rows) continue;
-    const int rates = directions_of(tree, c, work.direction);
+  for_records(tree, table, m, work.direction, [&](const Constraint& c, int rows, int rates) {
     for (int from = 0; from < rates; from += lanes<Wide>) {
       differentiate(tree, c, rows, q, rates, from, out, work);
     }
-  }
+  });
 }
 
 }  // namespace jounce

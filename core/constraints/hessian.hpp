@@ -140,17 +140,12 @@ void row_hessian_of(const Tree<double>& tree, const Table& table, int m, const d
   for (std::size_t k = 0; k < nv; ++k) work.v[k] = v[k], work.a[k] = a[k], work.u[k] = u[k];
   std::fill_n(work.force, m, RowHessianWork::D(0.0));
   work.rows.angles.compute(tree, work.q);
-  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
-    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
-    int rows = 0;
-    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
-    if (!rows) continue;
-    const int rates = directions_of(tree, c, work.direction);
+  for_records(tree, table, m, work.direction, [&](const Constraint& c, int rows, int rates) {
     for (int k = 0; k < rates; ++k) {
       along_coordinates(tree, c, rows, {weights, force}, work.direction[k], rates, out, work);
       along_rates(tree, c, rows, {weights, force}, work.direction[k], rates, out, work);
     }
-  }
+  });
   for (std::size_t i = 0; i < nv; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       double &x = out.dqdq[i * nv + j], &y = out.dqdq[j * nv + i];
