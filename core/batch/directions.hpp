@@ -160,6 +160,6 @@ std::size_t directions_bytes(const Tree<double>& tree, Extent extent, bool wide)
 // `kStill` is for what is left to Jvp.
 template <class K, class Closed, Still kStill = Still::separate>
 inline constexpr Kernel directions_kernel{&Jvp<K, kStill>::signature, batch::directions_bytes<K, Closed, kStill>,
-                                          batch::run_directions<K, Closed, kStill>};
+                                          batch::run_directions<K, Closed, kStill>, lanes<Wide>};
 
 }  // namespace jounce

@@ -61,7 +61,9 @@ struct ConstraintHessian {
 }  // namespace
 
 KernelList constrained_series_kernels(Pass) {
-  return differentiable<ConstrainedSeries>(others<ConstraintHessian>());
+  KernelList all = differentiable<ConstrainedSeries>();
+  if constexpr (kDuals) all.push_back(kernel_of<ConstraintHessian>);  // it works on nested ones
+  return all;
 }
 
 }  // namespace jounce
