@@ -20,6 +20,7 @@ from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
+from jounce.simulation.manifold import held_alike
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.projected_step import projected_steps
 from jounce.simulation.rollout_call import time_step
@@ -334,7 +335,11 @@ def _constrained(
         weights = _broadcast_weights(weights, lead)
         if passive:
             check_springs(c.model)
-    taken = _step_all(c.model, states, inputs, method, passive, weights, threads, c)
+    groups = []
+    for some, held in held_alike(c, states.q, states.dt[:, 0]):
+        own, one = None if weights is None else weights[some], states.portion(some)
+        groups.append(_step_all(c.model, one, inputs, method, passive, own, threads, held))
+    taken = [np.concatenate(x) for x in zip(*groups, strict=True)]
     if project:
         taken = projected_steps(c, states.q, states.dt[:, 0], taken, threads)
     parts = on_manifold(c, (states.q, states.v), taken, weights, threads)
