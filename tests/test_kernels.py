@@ -12,7 +12,9 @@ from jounce import _core
 INTERNAL = {
     "constraint_hessian",
     "embedded_motion",
+    "embedded_step",
     "taylor_motion",
+    "taylor_polynomial",
     "taylor_step",
     "check_state",
     "integrate_blocks",

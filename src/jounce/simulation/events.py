@@ -10,11 +10,12 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import inverse_mass_matrix
-from jounce.errors import ArgumentError, DivergenceError
+from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.model import require_model
 from jounce.simulation.control import limited
+from jounce.simulation.dense import Dense, StepLog
 
 __all__ = [
     "Event",
@@ -22,6 +23,7 @@ __all__ = [
     "EventSeries",
     "Follow",
     "Passed",
+    "Stretch",
     "apply_map",
     "endless",
     "joint_limits",
@@ -29,15 +31,44 @@ __all__ = [
 ]
 
 State = tuple[float, Array, Array]
-Follow = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""Coordinates and rates at times (K,), of which the first is that of q and v; fewer if Ctrl-C ended
-it."""
+
+
+class Stretch(NamedTuple):
+    """A part of the motion of one state, without events."""
+
+    t: Array
+    """(K,) times, the first is where it begins."""
+    q: Array
+    v: Array
+    dense: Dense
+    """With all coefficients."""
+    failure: str | None = None
+    """Why it goes no further than its dense output."""
+    interrupted: bool = False
+
+    def at(self, times: Array) -> tuple[Array, Array]:
+        """Coordinates (K, nq) and rates (K, nv)."""
+        q, v = self.dense.at(times)
+        return q[0], v[0]
+
+    def state(self, t: float) -> State:
+        """The state at one time."""
+        q, v = self.at(np.array([t]))
+        return t, q[0], v[0]
+
+
+Follow = Callable[[Array, Array, Array], Stretch]
+"""The motion at times (K,), of which the first is that of q and v."""
 
 EventSeries = Callable[[Array, Array, Array], ArrayLike]
 """An event and its time derivatives, from q (nq,), motion (r + 2, nv) and tau (r + 1, nv)."""
 
 SAMPLES = 4
-"""Parts of each interval of times at whose ends events are looked at."""
+"""Parts of each interval of times at whose ends events are looked at,"""
+PER_STEP = 8
+"""and those of each step of the method."""
+SEARCHES = 60
+"""Trials to find a zero beside which an event has the same sign on both sides."""
 CHUNK = 16
 """Intervals that are followed at once."""
 MOST_TRIALS = 200
@@ -54,7 +85,7 @@ class Event:
     Args:
         function: of (t, q, v) of one state; returns a number.
         terminal: whether the motion ends there; in a batch, where others go on, what follows of its
-            state is NaN.
+            state is NaN, and ``motion.ended`` says when.
         direction: 1: rising zeros only, -1: falling ones, 0: all.
         map: of (t, q, v); returns the state (q, v) after the event, for example of an impact.
         name: for records and messages.
@@ -189,13 +220,16 @@ class Passed(NamedTuple):
     """What one state did."""
 
     q: Array
-    """(T, nq) coordinates; NaN after a terminal event."""
+    """(T, nq) coordinates; NaN after it ended."""
     v: Array
     records: list[EventRecord]
     end: float
-    """When a terminal event ended it, else infinity."""
+    """When a terminal event or a failure ended it, else infinity."""
     reached: int | None = None
     """How many times were reached before Ctrl-C; None if there was none."""
+    failure: str | None = None
+    log: StepLog | None = None
+    """Its steps."""
 
 
 def through_events(
@@ -205,6 +239,7 @@ def through_events(
     v: Array,
     events: list[Event],
     place: tuple[int, ...],
+    log: StepLog,
     told: Callable[[list[int]], list[int]] = list,
 ) -> Passed:
     """Follow one state through events, each at its time; all that happen at once are recorded.
@@ -216,53 +251,79 @@ def through_events(
         v: (nv,) rates.
         events: what to look for.
         place: which state of the batch it is.
+        log: keeps the steps.
         told: of events that happened, those that are recorded; it is asked after their maps.
     """
-    out_q, out_v = np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan)
-    out_q[0], out_v[0] = q, v
-    records: list[EventRecord] = []
+    out = Passed(np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan), [], np.inf,
+                 None, None, log)  # fmt: skip
+    out.q[0], out.v[0] = q, v
     now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
     left: dict[int, float] = {}  # events whose maps were used, and their signs before
     try:
         while due < len(t):
-            whole = _grid(now, t[due : due + CHUNK], bool(left))
-            qs, vs = follow(whole, q, v)
-            grid = whole[: len(qs)]
+            stretch = follow(np.concatenate([[now], t[due : due + CHUNK]]), q, v)
+            samples = _samples(events, stretch, bool(left))
             for which, sign in left.items():
-                _require_leaving(events[which], sign, grid, qs, vs)
-            found = _first_crossing(events, signs, grid, qs, vs)
+                _require_leaving(events[which], sign, which, samples)
+            found = _first_crossing(events, signs, samples)
             left = {}
-            last = len(grid) - 1 if found is None else found.interval
-            for k in range(1, last + 1):  # times that are passed before the event
-                if due < len(t) and grid[k] == t[due]:
-                    out_q[due], out_v[due] = qs[k], vs[k]
-                    due += 1
-            if len(grid) < len(whole):
-                raise KeyboardInterrupt
+            stop = float(samples.t[-1]) if found is None else float(samples.t[found.interval])
+            due = _give(out, t, due, stretch, stop)
             if found is None:
-                now, q, v = float(grid[-1]), qs[-1], vs[-1]
+                _keep(log, stretch, stop)
+                if stretch.interrupted:
+                    raise KeyboardInterrupt
+                if stretch.failure is not None:
+                    return out._replace(end=stop, failure=stretch.failure)
+                now, q, v = float(stretch.t[-1]), stretch.q[-1], stretch.v[-1]
                 continue
-            ends = [(float(grid[k]), qs[k], vs[k]) for k in (last, last + 1)]
-            at, happened = _earliest(follow, events, found, ends[0], ends[1][0])
+            ends = [samples.state(k) for k in (found.interval, found.interval + 1)]
+            at, happened = _earliest(stretch, events, found, ends[0], ends[1][0])
+            due = _give(out, t, due, stretch, at[0], strictly=True)
+            _keep(log, stretch, at[0])
             before, ended = found.signs, any(events[x].terminal for x in happened)
             now, q, v = at if ended else _after(events, happened, at)
-            records += [
+            out.records.extend(
                 EventRecord(events[x].name, x, place, *at, -int(before[x] or 1))
                 for x in (happened if ended else told(happened))
-            ]
+            )
             if ended:
-                return Passed(out_q, out_v, records, at[0])
+                return out._replace(end=at[0])
             left = {x: float(before[x]) for x in happened if events[x].map is not None}
             signs = _signs(events, now, q, v) if left else before
             for x in happened:
                 stays = bool(left) or _value(events[x], *ends[1]) == 0.0
                 signs[x] = 0.0 if stays else -before[x]
             while due < len(t) and t[due] <= now:
-                out_q[due], out_v[due] = q, v
+                out.q[due], out.v[due] = q, v
                 due += 1
     except KeyboardInterrupt:
-        return Passed(out_q, out_v, records, np.inf, due)
-    return Passed(out_q, out_v, records, np.inf)
+        return out._replace(reached=due)
+    except (DivergenceError, SingularError) as error:
+        return out._replace(end=now, failure=str(error))
+    return out
+
+
+def _give(
+    out: Passed, t: Array, due: int, stretch: Stretch, stop: float, *, strictly: bool = False
+) -> int:
+    """Write the states at times up to one; return the next that is due."""
+    for k in range(1, len(stretch.t)):
+        late = stretch.t[k] >= stop if strictly else stretch.t[k] > stop
+        if due >= len(t) or late:
+            break
+        if stretch.t[k] == t[due]:
+            out.q[due], out.v[due] = stretch.q[k], stretch.v[k]
+            due += 1
+    return due
+
+
+def _keep(log: StepLog, stretch: Stretch, stop: float) -> None:
+    """Keep the steps that begin before a time."""
+    dense = stretch.dense
+    some = np.flatnonzero(dense.t < stop)
+    at = (x[some] for x in (dense.t, dense.h, dense.q, dense.v))
+    log.add(np.zeros(len(some), int), *at, *dense.coefficients(some))
 
 
 def _after(events: list[Event], happened: list[int], at: State) -> State:
@@ -272,14 +333,13 @@ def _after(events: list[Event], happened: list[int], at: State) -> State:
     return at
 
 
-def _require_leaving(event: Event, before: float, grid: Array, qs: Array, vs: Array) -> None:
+def _require_leaving(event: Event, before: float, which: int, samples: _Samples) -> None:
     """Refuse a map after which the motion goes on through zero, as if there had been none."""
-    for k in range(1, len(grid)):
-        sign = np.sign(_value(event, float(grid[k]), qs[k], vs[k]))
+    for sign in np.sign(samples.values[1:, which]):
         if sign == before:
             return
         if sign == -before:
-            raise endless(event, float(grid[0]))
+            raise endless(event, float(samples.t[0]))
 
 
 def endless(event: Event, t: float) -> DivergenceError:
@@ -290,12 +350,96 @@ def endless(event: Event, t: float) -> DivergenceError:
     )
 
 
-def _grid(now: float, times: Array, dense: bool) -> Array:
-    """Times with some in between; very short ones too, if it starts just after an event."""
-    ends = np.concatenate([[now], times])
-    inner = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(SAMPLES) / SAMPLES)
-    first = now + (times[0] - now) * 0.5 ** np.arange(1.0, SHORTEST) if dense else []
-    return np.unique(np.concatenate([inner.ravel(), times, first]))
+class _Samples(NamedTuple):
+    """Events along a stretch."""
+
+    t: Array
+    q: Array
+    v: Array
+    values: Array
+    """(K, events)."""
+
+    def state(self, k: int) -> State:
+        return float(self.t[k]), self.q[k], self.v[k]
+
+
+def _samples(events: list[Event], stretch: Stretch, just_after: bool) -> _Samples:
+    """Look at events at times, between them and in each step; just after an event closely, too."""
+    dense, ends = stretch.dense, stretch.t
+    parts = [
+        (x[:, None] + h[:, None] * (np.arange(count) / count)).ravel()
+        for x, h, count in (
+            (ends[:-1], np.diff(ends), SAMPLES),
+            (dense.t, dense.h, PER_STEP),
+        )
+    ]
+    if just_after:
+        parts.append(ends[0] + (ends[1] - ends[0]) * 0.5 ** np.arange(1.0, SHORTEST))
+    grid = np.unique(np.concatenate([*parts, ends]))
+    grid = grid[(grid >= ends[0]) & (grid <= min(float(ends[-1]), float(dense.end[0])))]
+    q, v = stretch.at(grid)
+    known = np.flatnonzero(np.isin(grid, ends))
+    same = np.searchsorted(ends, grid[known])
+    q[known], v[known] = stretch.q[same], stretch.v[same]
+    values = [
+        [_value(event, float(t), *x) for event in events] for t, *x in zip(grid, q, v, strict=True)
+    ]
+    found = _Samples(grid, q, v, np.array(values).reshape(len(grid), len(events)))
+    return _with_hidden_zeros(events, stretch, found)
+
+
+def _with_hidden_zeros(events: list[Event], stretch: Stretch, samples: _Samples) -> _Samples:
+    """Add times at which an event has another sign than at the samples on both sides.
+
+    Candidates are samples nearer to zero than both neighbors; where the parabola through the three
+    comes near zero, its lowest point is looked for.
+    """
+    more: list[float] = []
+    g = samples.values
+    left, mid, right = g[:-2], g[1:-1], g[2:]
+    bend = np.abs(left - 2 * mid + right)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depth = np.abs(mid) - np.where(bend > 0, (right - left) ** 2 / (8 * bend), 0.0)
+    near = (left * mid > 0) & (mid * right > 0) & (depth <= 0.5 * bend)
+    near &= (np.abs(mid) <= np.abs(left)) & (np.abs(mid) <= np.abs(right))
+    for k, which in zip(*np.nonzero(near), strict=True):
+        low, middle, high = samples.t[k : k + 3].tolist()
+        found = _lowest(events[which], stretch, low, middle, high, float(g[k + 1, which]))
+        if found is not None:
+            more.append(found)
+    if not more:
+        return samples
+    t = np.unique(more)
+    q, v = stretch.at(t)
+    values = [
+        [_value(event, float(x), *y) for event in events] for x, *y in zip(t, q, v, strict=True)
+    ]
+    whole = [np.concatenate(x) for x in zip(samples, (t, q, v, np.array(values)), strict=True)]
+    order = np.argsort(whole[0], kind="stable")
+    return _Samples(*(x[order] for x in whole))
+
+
+def _lowest(
+    event: Event, stretch: Stretch, low: float, mid: float, high: float, value: float
+) -> float | None:
+    """A time between two at which the sign is another than in their middle, by golden sections."""
+    sign = np.sign(value)
+    golden = 0.381966011250105
+    least = sign * value
+    for _ in range(SEARCHES):
+        longer = high - mid > mid - low
+        t = mid + golden * (high - mid) if longer else mid - golden * (mid - low)
+        if _same_time(low, high) or t in (low, mid, high):
+            return None
+        now = sign * _value(event, *stretch.state(t))
+        if now <= 0:
+            return t
+        if now < least:
+            low, high = (mid, high) if longer else (low, mid)
+            mid, least = t, now
+        else:
+            low, high = (low, t) if longer else (t, high)
+    return None
 
 
 def _value(event: Event, t: float, q: Array, v: Array) -> float:
@@ -321,13 +465,11 @@ class _Crossing(NamedTuple):
     """Of all events before."""
 
 
-def _first_crossing(
-    events: list[Event], signs: Array, grid: Array, qs: Array, vs: Array
-) -> _Crossing | None:
+def _first_crossing(events: list[Event], signs: Array, samples: _Samples) -> _Crossing | None:
     """Return the first interval with zeros that are looked for, or None and new signs."""
     before = signs.copy()
-    for k in range(1, len(grid)):
-        after = _signs(events, float(grid[k]), qs[k], vs[k])
+    for k in range(1, len(samples.t)):
+        after = np.sign(samples.values[k])
         changed = (before * after < 0) | ((before != 0) & (after == 0))
         wanted = [events[x].direction in (0, -int(before[x])) for x in range(len(events))]
         some = np.flatnonzero(changed & np.array(wanted, bool)).tolist()
@@ -339,7 +481,7 @@ def _first_crossing(
 
 
 def _earliest(
-    follow: Follow, events: list[Event], found: _Crossing, left: State, end: float
+    stretch: Stretch, events: list[Event], found: _Crossing, left: State, end: float
 ) -> tuple[State, list[int]]:
     """Return the state at the first of some zeros, and all events that happen then."""
 
@@ -347,31 +489,26 @@ def _earliest(
         return bool(np.sign(_value(events[which], *state)) != found.signs[which])
 
     first, *others = found.which
-    at = _located(follow, events[first], left, end)
+    at = _located(stretch, events[first], left, end)
     for which in others:
         if passed(which, at):
-            at = _located(follow, events[which], left, at[0])
+            at = _located(stretch, events[which], left, at[0])
     if not others:
         return at, found.which
-    later = min(end, at[0] + SAME_TIME * float(np.spacing(abs(at[0]))))
-    qs, vs = follow(np.array([left[0], later]), left[1], left[2])
-    if len(qs) < 2:
-        raise KeyboardInterrupt
-    return at, [x for x in found.which if passed(x, at) or passed(x, (later, qs[-1], vs[-1]))]
+    later = stretch.state(min(end, at[0] + SAME_TIME * float(np.spacing(abs(at[0])))))
+    return at, [x for x in found.which if passed(x, at) or passed(x, later)]
 
 
-def _located(follow: Follow, event: Event, left: State, end: float) -> State:
+def _located(stretch: Stretch, event: Event, left: State, end: float) -> State:
     """Return the state at the zero or just after it, to rounding; at the first of many zeros.
 
     By regula falsi that halves the value of an end which stays (the "Illinois" variant), with a
-    bisection now and then. The motion always starts where the interval does.
+    bisection now and then, on the dense output.
     """
 
     def there(t: float) -> tuple[State, float]:
-        qs, vs = follow(np.array([left[0], t]), left[1], left[2])
-        if len(qs) < 2:
-            raise KeyboardInterrupt
-        return (t, qs[-1], vs[-1]), _value(event, t, qs[-1], vs[-1])
+        state = stretch.state(t)
+        return state, _value(event, *state)
 
     low, low_value = float(left[0]), _value(event, *left)
     at, high_value = there(end)

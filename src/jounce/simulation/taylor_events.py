@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike, Integers
+from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import ArgumentError
 from jounce.kinematics import body_pose
 from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
-from jounce.simulation.compiled import Followed, diverged, require_end
+from jounce.simulation.compiled import Followed, require_end
+from jounce.simulation.dense import StepLog
 from jounce.simulation.events import SAME_TIME, Event, EventRecord, apply_map, endless
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
@@ -152,8 +153,11 @@ class SeriesMotion(NamedTuple):
     events: list[EventRecord]
     """In the order of their steps; each names its state by one number."""
     ended: Array
-    """(n,) when an event ended a state, else infinity."""
+    """(n,) when an event or a failure ended a state, else infinity."""
+    failed: Mask
+    """(n,) which could not be followed further."""
     interrupted: bool
+    log: StepLog
 
 
 class _Task(NamedTuple):
@@ -165,6 +169,7 @@ class _Task(NamedTuple):
     events: Sequence[Event]
     order: int
     manifold: Manifold | None
+    log: StepLog | None
 
 
 class _Walk(NamedTuple):
@@ -178,6 +183,8 @@ class _Walk(NamedTuple):
     """(n, events) of the events before."""
     stalled: Integers
     """(n,) how many events have followed each other without time passing."""
+    failed: Mask
+    """(n,) which go no further."""
 
 
 class _Met(NamedTuple):
@@ -196,6 +203,7 @@ def follow_series(
     *,
     manifold: Manifold | None = None,
     order: int | None = None,
+    keep: bool = False,
     report: Report = silent,
 ) -> SeriesMotion:
     """Follow n states by Taylor steps, asking the control and looking for events at each.
@@ -207,6 +215,7 @@ def follow_series(
         events: what to look for; all have a series.
         manifold: constraints that hold.
         order: of the rates; by default that of the tolerance.
+        keep: whether to keep the steps for the dense output.
         report: is told the time that all states have reached.
 
     Returns:
@@ -214,7 +223,7 @@ def follow_series(
 
     Raises:
         ArgumentError: a control or an event that returns something else than a series.
-        DivergenceError: a state goes no further, or an event never ends.
+        DivergenceError: an event never ends.
     """
     require_series(start.model, start.passive)
     if start.passive:
@@ -223,7 +232,9 @@ def follow_series(
             "with events that have series, nor with constraints"
         )
     n, T = len(start.q), len(start.t)
-    task = _Task(start, control, allowed, events, order or order_of(*allowed), manifold)
+    log = StepLog(start.model)
+    degree = order or order_of(*allowed)
+    task = _Task(start, control, allowed, events, degree, manifold, log if keep else None)
     done = Followed(
         np.full((n, T, start.model.nq), np.nan),
         np.full((n, T, start.model.nv), np.nan),
@@ -233,7 +244,7 @@ def follow_series(
     signs = np.zeros((n, len(events)), int)
     at = kept(start.model, start.q, start.v)
     now, never = np.full(n, start.t[0]), np.full(n, np.inf)
-    walk = _Walk(now, at, never, signs, np.zeros(n, int))
+    walk = _Walk(now, at, never, signs, np.zeros(n, int), np.zeros(n, bool))
     found: list[EventRecord] = []
     interrupted, rounds = False, 0
     try:
@@ -245,7 +256,7 @@ def follow_series(
             require_end(start.t[0], reached, start.t[-1], rounds)
     except KeyboardInterrupt:
         interrupted = True
-    return SeriesMotion(done, found, walk.ended, interrupted)
+    return SeriesMotion(done, found, walk.ended, walk.failed, interrupted, log)
 
 
 def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) -> _Walk:
@@ -258,9 +269,9 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     v = at.rates(start.model)
     tau = _forces(task, t, (at.q, v), done.due)
     path, after = _path(task, t, at, v, tau, left)
-    stuck = np.flatnonzero((left > 0) & (path.h < left) & ~(path.h > 16 * np.spacing(np.abs(t))))
-    if len(stuck):
-        raise diverged(int(stuck[0]), float(t[stuck[0]]))
+    stuck = (left > 0) & (path.h < left) & ~(path.h > 16 * np.spacing(np.abs(t)))
+    if stuck.any():
+        return walk._replace(failed=walk.failed | stuck, ended=np.where(stuck, t, walk.ended))
     end = np.where(path.h >= left, t + left, t + path.h)
     signs, met = walk.signs.copy(), {}
     for k in np.flatnonzero(left > 0).tolist() if task.events else ():
@@ -272,10 +283,13 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     if task.manifold is not None and task.manifold.project:
         states = task.manifold.onto(end, after.q, after.rates(start.model))
         after = kept(start.model, *states)
+    if task.log is not None and (went := np.flatnonzero(end > t)).size:
+        parts = t, np.maximum(path.h, end - t), at.q, v, path.coordinates, path.rates
+        task.log.add(went, *(np.asarray(x, float)[went] for x in parts))
     _give(task, path, t, end, after, done)
     stalled = np.where(end - t <= 16 * np.spacing(np.abs(t)), walk.stalled + 1, 0)
     ended, after = _met(task, met, stalled, walk.ended, after)
-    return _Walk(end, after, ended, signs, stalled)
+    return _Walk(end, after, ended, signs, stalled, walk.failed)
 
 
 def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) -> Array:
