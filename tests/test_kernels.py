@@ -28,6 +28,7 @@ INTERNAL = {
     "explicit_rollout",
     "constrained_rollout",
     "explicit_rollout_adjoint",
+    "explicit_rollout_model_adjoint",
     "momentum_rollout",
     "variational_rollout",
     "search_configuration",

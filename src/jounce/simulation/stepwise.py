@@ -17,7 +17,7 @@ from jounce.simulation.dense import NESTED, Coefficients, Dense, StepLog, fittin
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
-from jounce.simulation.stepping import rollout
+from jounce.simulation.stepping import MarkedRollout, rollout
 from jounce.simulation.task import Task, blames_control
 
 __all__ = ["by_adaptive_steps", "by_fixed_steps"]
@@ -160,8 +160,9 @@ def _step_compiled(
             tau += share * (task.rows[some, k + 1, None] - first)
     options: dict[str, Any] = {"every": every, "threads": task.threads}
     hold = "first" if linear else "zero"
-    options |= {"method": method.name, "hold": hold}
-    end = rollout(task.model, q, v, tau, h, on_failure="mark", **options)
+    options |= {"method": method.name, "hold": hold, "on_failure": "mark"}
+    end = rollout(task.model, q, v, tau, h, **options)
+    assert isinstance(end, MarkedRollout)
     return _Stepped(end.q, end.v, None, np.asarray(end.failed_at))
 
 
