@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jounce.model import Model
     from jounce.simulation.motion import SimulatedMotion
 
-__all__ = ["Applied", "cubic", "power_and_defect"]
+__all__ = ["Applied", "cubic", "finite_states", "power_and_defect"]
 
 Applied = ArrayLike | Callable[..., ArrayLike] | None
 """Forces that acted, as `simulate` takes them."""
@@ -51,14 +51,14 @@ def power_and_defect(
     h = np.diff(ends)
     times = (ends[:-1, None] + h[:, None] * PLACES).ravel()
     found = [x.reshape(*lead, len(times), x.shape[-1]) for x in dense.path(times)]
-    needed = inverse_dynamics(model, *_finite(model, *found))
+    needed = inverse_dynamics(model, *finite_states(model, *found))
     tau = np.where(acting.given, needed, acting.forces(times, found[0], found[1]))
     missing = needed - tau + 0.0 * found[1]  # NaN where a state has ended
     defect = _largest(np.abs(missing).max(axis=-1))
     flow = (tau * found[1]).sum(-1).reshape(*lead, len(h), len(PLACES))
     q, v = (x.reshape(*lead, len(ends), x.shape[-1]) for x in dense.at(ends))
-    energy = kinetic_energy(model, *_finite(model, q, v)) + potential_energy(
-        model, _finite(model, q)[0]
+    energy = kinetic_energy(model, *finite_states(model, q, v)) + potential_energy(
+        model, finite_states(model, q)[0]
     )
     energy[np.isnan(q).any(axis=-1)] = np.nan
     return _largest(np.cumsum(np.diff(energy, axis=-1) - h * (flow @ SHARES), axis=-1)), defect
@@ -83,7 +83,7 @@ def _joined(motion: SimulatedMotion, acting: _Acting) -> Dense:
     model, t = motion.model, motion.t
     after, before = acting.at_times()
     q, v = motion.q, motion.v
-    clean = _finite(model, q, v)
+    clean = finite_states(model, q, v)
     a = [forward_dynamics(model, clean[0], clean[1], x) for x in (after, before)]
     log, steps = StepLog(model), len(t) - 1
     n = int(np.prod(q.shape[:-2]))
@@ -100,7 +100,7 @@ def _joined(motion: SimulatedMotion, acting: _Acting) -> Dense:
     return found
 
 
-def _finite(model: Model, q: Array, *rest: Array) -> tuple[Array, ...]:
+def finite_states(model: Model, q: Array, *rest: Array) -> tuple[Array, ...]:
     """States with numbers for those that have ended, which kernels refuse."""
     ended = np.isnan(q).any(axis=-1)
     if not ended.any():
@@ -156,7 +156,7 @@ class _Acting(NamedTuple):
                 share = ((t - times[k]) / (times[k + 1] - times[k]))[:, None]
                 tau = tau + share * (self.rows[..., k + 1, :] - self.rows[..., k, :])
         if self.passive:
-            tau = tau + passive_forces(self.motion.model, *_finite(self.motion.model, q, v))
+            tau = tau + passive_forces(self.motion.model, *finite_states(self.motion.model, q, v))
         return tau
 
     def at_times(self) -> tuple[Array, Array]:

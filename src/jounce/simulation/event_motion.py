@@ -14,7 +14,8 @@ from jounce.model import Model
 from jounce.simulation.arguments import asked, force_rows
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
-from jounce.simulation.events import Event, EventRecord, Follow, Passed, Stretch, through_events
+from jounce.simulation.event_search import Follow, Passed, Stretch, through_events
+from jounce.simulation.events import Event, EventRecord
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
 from jounce.simulation._files import read, write
-from jounce.simulation.balance import Applied, cubic, power_and_defect
+from jounce.simulation.balance import Applied, cubic, finite_states, power_and_defect
 from jounce.simulation.control import Control
 from jounce.simulation.dense import Dense
 from jounce.simulation.events import EventRecord
@@ -136,12 +137,12 @@ class SimulatedMotion:
     @property
     def kinetic_energy(self) -> Array:
         """(..., T), J."""
-        return kinetic_energy(self.model, self.q, self.v)
+        return _known(self.model, kinetic_energy, self.q, self.v)
 
     @property
     def potential_energy(self) -> Array:
         """(..., T), J."""
-        return potential_energy(self.model, self.q)
+        return _known(self.model, potential_energy, self.q)
 
     @property
     def energy(self) -> Array:
@@ -151,7 +152,7 @@ class SimulatedMotion:
     @property
     def momentum(self) -> Array:
         """(..., T, 6) angular and linear momentum about the world's origin."""
-        return momentum(self.model, self.q, self.v)
+        return _known(self.model, momentum, self.q, self.v)
 
     def frame(self, name: str | int) -> Array:
         """Poses (..., T, 4, 4) of a body or frame in the world.
@@ -163,7 +164,7 @@ class SimulatedMotion:
             >>> fall.frame("ball")[:, 2, 3].round(6) + 0.0  # heights: -g t^2 / 2
             array([  0.   ,  -4.905, -19.62 ])
         """
-        return body_pose(self.model, self.q, name)
+        return _known(self.model, lambda model, q: body_pose(model, q, name), self.q)
 
     def at(self, t: ArrayLike, *, approximate: bool = False) -> Step:
         """Return q (..., K, nq) and v (..., K, nv) at times (K,) between those of the motion.
@@ -350,6 +351,15 @@ class SimulatedMotion:
         found = read(path, model)
         failures = tuple(StateFailure(*x) for x in found.pop("failures"))
         return cls(model, **found, failures=failures)
+
+
+def _known(model: Model, function: Callable[..., Array], q: Array, *rest: Array) -> Array:
+    """A function of states; NaN where these have ended."""
+    found = function(model, *finite_states(model, q, *rest))
+    ended = np.isnan(q).any(axis=-1)
+    if ended.any():
+        found[ended] = np.nan
+    return found
 
 
 def with_failures(motion: SimulatedMotion, failed: Array) -> SimulatedMotion:

@@ -37,6 +37,7 @@ from jounce.simulation.taylor import (
     force_series,
     order_of,
     polynomial_step,
+    quaternions,
     require_series,
 )
 
@@ -312,12 +313,48 @@ def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) ->
 def _path(
     task: _Task, t: Array, at: Kept, v: Array, tau: Array, most: Array
 ) -> tuple[Polynomials, Kept | None]:
-    """The polynomials of a step, how long it may be, and its end if that is known with them."""
-    start = task.start
+    """The polynomials of a step, how long it may be, and its end if that is known with them.
+
+    Of a state whose numbers are too large the step has no length.
+    """
+    try:
+        return _paths(task, slice(None), t, at, v, tau, most)
+    except ArgumentError:
+        found = [_path_of_one(task, slice(k, k + 1), t, at, v, tau, most) for k in range(len(t))]
+    paths, ends = zip(*found, strict=True)
+    joined = [
+        None if x[0] is None else np.concatenate(x)
+        for x in zip(*(p[1:] for p in paths), strict=True)
+    ]
+    path = Polynomials(task.start.model, *joined)  # type: ignore[arg-type]
+    if task.manifold is None:
+        return path, None
+    return path, Kept(*(np.concatenate(x) for x in zip(*ends, strict=True)))
+
+
+def _paths(
+    task: _Task, some: slice, t: Array, at: Kept, v: Array, tau: Array, most: Array
+) -> tuple[Polynomials, Kept | None]:
+    start, own = task.start, Kept(*(x[some] for x in at))
     if task.manifold is not None:
-        return held_step(task.manifold, t, at, tau, most, task.allowed)
-    step = polynomial_step(start.model, at.q, v, tau, most, task.allowed, start.threads)
-    return step[2], None
+        manifold = task.manifold.some(np.arange(len(t))[some])
+        return held_step(manifold, t[some], own, tau[some], most[some], task.allowed)
+    given = own.q, v[some], tau[some], most[some], task.allowed, start.threads
+    return polynomial_step(start.model, *given)[2], None
+
+
+def _path_of_one(
+    task: _Task, one: slice, t: Array, at: Kept, v: Array, tau: Array, most: Array
+) -> tuple[Polynomials, Kept | None]:
+    try:
+        return _paths(task, one, t, at, v, tau, most)
+    except ArgumentError:
+        model, p = task.start.model, tau.shape[1]
+        zeros = np.zeros((1, p + 2, model.nq)), np.zeros((1, p + 1, model.nv))
+        zeros[0][:, 0, [k + 3 for k in quaternions(model)]] = 1.0  # turns relative to the start
+        motion = None if task.manifold is None else zeros[1]
+        path = Polynomials(model, at.q[one], np.zeros(1), *zeros, motion)
+        return path, Kept(*(x[one] for x in at))
 
 
 def _end(task: _Task, path: Polynomials, t: Array, at: Kept, tau: Array, h: Array) -> Kept:
