@@ -26,6 +26,23 @@ JOUNCE_INLINE void subtract_inertia_terms(const Motion<S>& y, const Motion<S>& z
   to[7] -= a.x * b.z + a.z * b.x, to[8] -= a.y * b.z + a.z * b.y, to[9] -= a.z * b.z;
 }
 
+// A wrench seen from the frame of the joint at zero.
+template <class S, class P>
+JOUNCE_INLINE Force<S> before_joint(const Node<P>& node, const S* q, const Pose<S>& in_parent, const Force<S>& x,
+                                    const Angles<S>& angles) {
+  if (is_group(node.kind)) return to_child(node.placement, to_parent(in_parent, x));
+  Force<S> y = x;
+  if (node.kind != Kind::prismatic) {
+    const S &s = angles.sine[node.angle], &c = angles.cosine[node.angle];
+    y.n.x = c * x.n.x - s * x.n.y, y.n.y = s * x.n.x + c * x.n.y;
+    y.f.x = c * x.f.x - s * x.f.y, y.f.y = s * x.f.x + c * x.f.y;
+  }
+  if (node.kind == Kind::revolute) return y;
+  const S moved = node.kind == Kind::helical ? q[node.q] * node.pitch : q[node.q];
+  y.n.x -= moved * y.f.y, y.n.y += moved * y.f.x;
+  return y;
+}
+
 // Subtracts the gradient from `to`, and puts that by q and v to dq and dv.
 template <class S, class P>
 void subtract_model_gradient(const Tree<P>& tree, const S* q, const S* v, const S* a, const S* mu,
@@ -38,7 +55,7 @@ void subtract_model_gradient(const Tree<P>& tree, const S* q, const S* v, const 
     S* own = to + std::size_t(kNodeNumbers) * i;
     subtract_inertia_terms(me.X, me.A, own + kInertiaAt);  // (1)
     subtract_inertia_terms(bracket(me.X, me.V), me.V, own + kInertiaAt);
-    const Force<S> placed = to_child(node.placement, to_parent(me.in_parent, T));  // (2)
+    const Force<S> placed = before_joint(node, q, me.in_parent, T, work.angles);  // (2)
     own[0] += placed.n.x, own[1] += placed.n.y, own[2] += placed.n.z;
     own[3] += placed.f.x, own[4] += placed.f.y, own[5] += placed.f.z;
     if (f_ext && node.body >= 0) {  // (3)

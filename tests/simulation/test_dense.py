@@ -8,7 +8,6 @@ import pytest
 import jounce as jc
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
-from jounce.simulation.dense import StepLog
 
 ADAPTIVE = (*EMBEDDED, "taylor")
 TIMES = np.linspace(0.0, 0.4, 5)
@@ -62,9 +61,8 @@ def test_interpolants_have_their_order(method, order, lengths, all_joints):
     errors = []
     for h in lengths:
         start = compiled.Start(all_joints, q, v, np.array([0.0, h]), None, False, 1)
-        log = StepLog(all_joints)
-        log.add(np.zeros(1, int), np.zeros(1), np.array([h]), q[None], v[None])
-        step = compiled._dense(kernel, start, log, np.full(1, np.inf))
+        taken = np.ones(()), np.array([[0.0, h]]), q[None], v[None]
+        step = compiled._dense(kernel, start, [taken], np.full(1, np.inf))
         t = h * np.array([0.23, 0.61])
         got = jc.Step(*(x[0] for x in step.at(t)))
         errors.append(apart(all_joints, got, tight(all_joints, q, v, t)))

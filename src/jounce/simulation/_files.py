@@ -88,7 +88,7 @@ def read(path: object, model: Model) -> dict[str, Any]:
     except _NOT_OURS as error:
         raise ArgumentError(f"{place!r} holds no motion: {type(error).__name__}, {error}") from None
     found = {"t": t, "q": q, "v": v, **words, "events": events, "ended": ended}
-    return {**found, "failures": failures, "dense": dense}
+    return {**found, "failures": failures, "kept": dense}
 
 
 def _place(path: str | os.PathLike[str]) -> str:

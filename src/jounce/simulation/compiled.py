@@ -175,7 +175,7 @@ class Journey(NamedTuple):
     v: Array
     reached: int
     """How many times were reached before Ctrl-C, by all states that went on."""
-    dense: Dense | None
+    dense: Callable[[], Dense | None] | None
     stuck: Array
     """(n,) when a state went no further, else infinity."""
 
@@ -229,7 +229,8 @@ def follow(
     rows = None if start.rows is None else padded(start.rows, len(t))
     steps = max(1, EFFORT // max(1, math.prod(start.lead) * model.nv))
     steps = min(steps, ROOM) if keep else steps
-    room, log = np.zeros(max(2, steps) if keep else 1), StepLog(model)
+    room = np.zeros(max(2, steps) if keep else 1)
+    portions: list[tuple[Array, ...]] = []
     plan = np.array((*allowed, t[-1], steps, start.passive, rows is not None and start.corners))
     progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0, 0.0))
     options: dict[str, Any] = {"threads": start.threads}
@@ -237,6 +238,10 @@ def follow(
         options["prescribed"] = start.prescribed
     done, low, taken = None, 1, 0
     stuck = np.full(math.prod(start.lead), np.inf)
+
+    def dense() -> Dense | None:
+        return _dense(kernel, start, portions, stuck)
+
     with suppress(KeyboardInterrupt):
         while low < len(t):
             window = slice(low - 1, low - 1 + WINDOW)
@@ -250,7 +255,7 @@ def follow(
             )  # fmt: skip
             taken += steps
             if keep:
-                _log(log, progress, kept)
+                portions.append((progress[..., STEPS].copy(), *kept))
             due, held = progress[..., DUE], progress[..., STATUS] == STUCK
             stuck[held.ravel()] = progress[..., 0][held]
             going = progress[~held]
@@ -260,8 +265,7 @@ def follow(
                 require_end(t[0], now, t[-1], taken)
             low = window.start + least(going[:, DUE])
             if done is None and low >= len(t) and not held.any():  # all at once
-                dense = _dense(kernel, start, log, stuck) if keep else None
-                return Journey(some_q, some_v, len(t), dense, stuck)
+                return Journey(some_q, some_v, len(t), dense if keep else None, stuck)
             written = due.astype(int) + window.start
             done = done or _nothing(some_q, some_v, len(t))
             _keep(done, some_q, some_v, window, written)
@@ -270,19 +274,24 @@ def follow(
     lost = np.arange(len(t)) >= done.due[..., None]
     done.q[lost], done.v[lost] = np.nan, np.nan
     reached = min(least(done.due[np.isinf(stuck).reshape(done.due.shape)]), len(t))
-    return Journey(done.q, done.v, reached, _dense(kernel, start, log, stuck), stuck)
+    return Journey(done.q, done.v, reached, dense if keep else None, stuck)
 
 
-def _log(log: StepLog, progress: Array, kept: list[Array]) -> None:
-    """Keep the steps that were taken in a portion."""
-    count = progress[..., STEPS].ravel().astype(int)
-    times, q, v = (x.reshape(len(count), *x.shape[-2:]) for x in kept)
-    taken = np.arange(times.shape[1]) < count[:, None]
-    states = np.repeat(np.arange(len(count)), count)
-    log.add(states, *times[taken].T, q[taken], v[taken])
+def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
+    """The steps that were taken in portions of a motion."""
+    log = StepLog(model)
+    for counts, *kept in portions:
+        count = counts.ravel().astype(int)
+        times, q, v = (x.reshape(len(count), *x.shape[-2:]) for x in kept)
+        taken = np.arange(times.shape[1]) < count[:, None]
+        states = np.repeat(np.arange(len(count)), count)
+        log.add(states, *times[taken].T, q[taken], v[taken])
+    return log
 
 
-def _dense(kernel: Kernel, start: Start, log: StepLog, stuck: Array) -> Dense | None:
+def _dense(
+    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], stuck: Array
+) -> Dense | None:
     """The dense output of steps that were kept; their polynomials are computed when asked for."""
     model = start.model
     options: dict[str, Any] = {"passive": int(start.passive), "threads": start.threads}
@@ -302,7 +311,7 @@ def _dense(kernel: Kernel, start: Start, log: StepLog, stuck: Array) -> Dense | 
         return made
 
     end = np.minimum(stuck, start.t[-1])
-    return log.dense(NESTED if kernel.terms else SERIES, end, make)
+    return _log(model, portions).dense(NESTED if kernel.terms else SERIES, end, make)
 
 
 def fixed_steps(

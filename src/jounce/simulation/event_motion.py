@@ -239,7 +239,7 @@ def _assembled(
     ]
     ended = np.array([x.end for x in done]).reshape(lead)
     return SimulatedMotion(
-        model, t, q, v, method, events=records, failures=tuple(lost), ended=ended, dense=dense
+        model, t, q, v, method, events=records, failures=tuple(lost), ended=ended, kept=dense
     )
 
 
@@ -260,7 +260,7 @@ def _interrupted(
         last = max(last, len(t) if passed.reached is None else passed.reached)
     records = tuple(record for passed in done for record in passed.records)
     q, v = (x[:, :last].reshape(*lead, last, x.shape[-1]) for x in (q, v))
-    return SimulatedMotion(model, t[:last], q, v, method, True, records, dense=dense)
+    return SimulatedMotion(model, t[:last], q, v, method, True, records, kept=dense)
 
 
 def _ended(
@@ -278,4 +278,4 @@ def _ended(
     q = np.concatenate([passed.q[before], last.q[None]])
     v = np.concatenate([passed.v[before], last.v[None]])
     ended = np.array(passed.end)
-    return SimulatedMotion(model, times, q, v, method, events=records, ended=ended, dense=dense)
+    return SimulatedMotion(model, times, q, v, method, events=records, ended=ended, kept=dense)

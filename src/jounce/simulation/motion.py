@@ -105,13 +105,22 @@ class SimulatedMotion:
     ended: Array | None = None
     """(...) when a terminal event or a failure ended each state, else infinity: what follows in q
     and v is NaN."""
-    dense: Dense | None = None
-    """The steps of the method, by which `at` knows the motion between its times."""
+    kept: Dense | Callable[[], Dense | None] | None = None
+    """The dense output, or what makes it when it is first asked for."""
 
     def __post_init__(self) -> None:
         """No state has ended, if nothing is said."""
         if self.ended is None:
             object.__setattr__(self, "ended", np.full(self.q.shape[:-2], np.inf))
+
+    @property
+    def dense(self) -> Dense | None:
+        """The steps of the method, by which `at` knows the motion between its times; or None."""
+        if callable(self.kept):
+            object.__setattr__(self, "kept", self.kept())
+        found = self.kept
+        assert not callable(found)
+        return found
 
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""

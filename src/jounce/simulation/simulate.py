@@ -150,7 +150,7 @@ def simulate(
             sought = Sought(found, points, held)
             options = plan.name, passive, report
             motion = motion_with_events(plan.run, model, (q0, v0), times, acting, sought, *options)
-    motion = motion if dense else replace(motion, dense=None)
+    motion = motion if dense else replace(motion, kept=None)
     if motion.failures and on_failure == "raise":
         error = DivergenceError(motion.failures[0].message)
         error.motion = motion
@@ -296,7 +296,7 @@ class _Plan(NamedTuple):
         early = reached < len(t)
         if early:
             q, v = q[..., :reached, :], v[..., :reached, :]
-        motion = SimulatedMotion(self.model, t[:reached], q, v, self.name, early, dense=dense)
+        motion = SimulatedMotion(self.model, t[:reached], q, v, self.name, early, kept=dense)
         return with_failures(motion, stuck)
 
     def _servoed(self, start: compiled.Start, t: Array) -> compiled.Start:

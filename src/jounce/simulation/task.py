@@ -124,7 +124,7 @@ class Task(NamedTuple):
         last = len(self.t) if reached is None else reached
         q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
         motion = SimulatedMotion(
-            self.model, self.t[:last], q, v, method, reached is not None, dense=dense
+            self.model, self.t[:last], q, v, method, reached is not None, kept=dense
         )
         return motion if failed is None else with_failures(motion, failed)
 
