@@ -62,7 +62,7 @@ def test_interpolants_have_their_order(method, order, lengths, all_joints):
     for h in lengths:
         start = compiled.Start(all_joints, q, v, np.array([0.0, h]), None, False, 1)
         taken = np.ones(()), np.array([[0.0, h]]), q[None], v[None]
-        step = compiled._dense(kernel, start, [taken], np.full(1, np.inf))
+        step = compiled._dense(kernel, start, [taken], np.full(1, h))
         t = h * np.array([0.23, 0.61])
         got = jc.Step(*(x[0] for x in step.at(t)))
         errors.append(apart(all_joints, got, tight(all_joints, q, v, t)))

@@ -87,7 +87,7 @@ def read(path: object, model: Model) -> dict[str, Any]:
         dense = _dense(model, data, q)
     except _NOT_OURS as error:
         raise ArgumentError(f"{place!r} holds no motion: {type(error).__name__}, {error}") from None
-    found = {"t": t, "q": q, "v": v, **words, "events": events, "ended": ended}
+    found = {"t": t, "q": q, "v": v, **words, "events": events, "ends": ended}
     return {**found, "failures": failures, "kept": dense}
 
 

@@ -176,8 +176,8 @@ class Journey(NamedTuple):
     reached: int
     """How many times were reached before Ctrl-C, by all states that went on."""
     dense: Callable[[], Dense | None] | None
-    stuck: Array
-    """(n,) when a state went no further, else infinity."""
+    stuck: Array | None
+    """(n,) when a state went no further, else infinity; None if all went on."""
 
 
 def embedded(packed: Array, terms: int) -> Kernel:
@@ -227,7 +227,8 @@ def follow(
     """
     model, q, v, t = start[:4]
     rows = None if start.rows is None else padded(start.rows, len(t))
-    steps = max(1, EFFORT // max(1, math.prod(start.lead) * model.nv))
+    count = math.prod(start.lead)
+    steps = max(1, EFFORT // max(1, count * model.nv))
     steps = min(steps, ROOM) if keep else steps
     room = np.zeros(max(2, steps) if keep else 1)
     portions: list[tuple[Array, ...]] = []
@@ -236,11 +237,11 @@ def follow(
     options: dict[str, Any] = {"threads": start.threads}
     if kernel.terms:
         options["prescribed"] = start.prescribed
-    done, low, taken = None, 1, 0
-    stuck = np.full(math.prod(start.lead), np.inf)
+    done, low, taken, stuck = None, 1, 0, None
 
     def dense() -> Dense | None:
-        return _dense(kernel, start, portions, stuck)
+        end = np.full(count, t[-1]) if stuck is None else np.minimum(stuck, t[-1])
+        return _dense(kernel, start, portions, end)
 
     with suppress(KeyboardInterrupt):
         while low < len(t):
@@ -256,24 +257,28 @@ def follow(
             taken += steps
             if keep:
                 portions.append((progress[..., STEPS].copy(), *kept))
-            due, held = progress[..., DUE], progress[..., STATUS] == STUCK
-            stuck[held.ravel()] = progress[..., 0][held]
-            going = progress[~held]
+            due = progress[..., DUE]
+            if done is None and window.start + least(due) >= len(t):  # all at once
+                return Journey(some_q, some_v, len(t), dense if keep else None, None)
+            lost = progress[..., STATUS] == STUCK
+            if lost.any():
+                stuck = np.full(count, np.inf) if stuck is None else stuck
+                stuck[lost.ravel()] = progress[..., 0][lost]
+            going = progress[~lost]
             if len(going):
                 now = float(going[:, 0].min())
                 report(now)
                 require_end(t[0], now, t[-1], taken)
             low = window.start + least(going[:, DUE])
-            if done is None and low >= len(t) and not held.any():  # all at once
-                return Journey(some_q, some_v, len(t), dense if keep else None, stuck)
             written = due.astype(int) + window.start
             done = done or _nothing(some_q, some_v, len(t))
             _keep(done, some_q, some_v, window, written)
             due[...] = written - (low - 1)
     done = done or _nothing(*start.first(), len(t))
-    lost = np.arange(len(t)) >= done.due[..., None]
-    done.q[lost], done.v[lost] = np.nan, np.nan
-    reached = min(least(done.due[np.isinf(stuck).reshape(done.due.shape)]), len(t))
+    behind = np.arange(len(t)) >= done.due[..., None]
+    done.q[behind], done.v[behind] = np.nan, np.nan
+    going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
+    reached = min(least(going_on), len(t))
     return Journey(done.q, done.v, reached, dense if keep else None, stuck)
 
 
@@ -290,7 +295,7 @@ def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
 
 
 def _dense(
-    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], stuck: Array
+    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], end: Array
 ) -> Dense | None:
     """The dense output of steps that were kept; their polynomials are computed when asked for."""
     model = start.model
@@ -310,7 +315,6 @@ def _dense(
 
         return made
 
-    end = np.minimum(stuck, start.t[-1])
     return _log(model, portions).dense(NESTED if kernel.terms else SERIES, end, make)
 
 

@@ -239,7 +239,7 @@ def _assembled(
     ]
     ended = np.array([x.end for x in done]).reshape(lead)
     return SimulatedMotion(
-        model, t, q, v, method, events=records, failures=tuple(lost), ended=ended, kept=dense
+        model, t, q, v, method, events=records, failures=tuple(lost), ends=ended, kept=dense
     )
 
 
@@ -278,4 +278,4 @@ def _ended(
     q = np.concatenate([passed.q[before], last.q[None]])
     v = np.concatenate([passed.v[before], last.v[None]])
     ended = np.array(passed.end)
-    return SimulatedMotion(model, times, q, v, method, events=records, ended=ended, kept=dense)
+    return SimulatedMotion(model, times, q, v, method, events=records, ends=ended, kept=dense)

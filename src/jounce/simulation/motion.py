@@ -102,16 +102,18 @@ class SimulatedMotion:
     """What happened on the way, state by state."""
     failures: tuple[StateFailure, ...] = ()
     """States that could not be followed to the last time, with ``on_failure="mark"``."""
-    ended: Array | None = None
-    """(...) when a terminal event or a failure ended each state, else infinity: what follows in q
-    and v is NaN."""
+    ends: Array | None = None
+    """What `ended` gives, if a state has ended."""
     kept: Dense | Callable[[], Dense | None] | None = None
     """The dense output, or what makes it when it is first asked for."""
 
-    def __post_init__(self) -> None:
-        """No state has ended, if nothing is said."""
-        if self.ended is None:
-            object.__setattr__(self, "ended", np.full(self.q.shape[:-2], np.inf))
+    @property
+    def ended(self) -> Array:
+        """(...) when a terminal event or a failure ended each state, else infinity.
+
+        What follows of it in q and v is NaN.
+        """
+        return np.full(self.q.shape[:-2], np.inf) if self.ends is None else self.ends
 
     @property
     def dense(self) -> Dense | None:
@@ -371,9 +373,9 @@ def _known(model: Model, function: Callable[..., Array], q: Array, *rest: Array)
     return found
 
 
-def with_failures(motion: SimulatedMotion, failed: Array) -> SimulatedMotion:
+def with_failures(motion: SimulatedMotion, failed: Array | None) -> SimulatedMotion:
     """The motion with the states that went no further than `failed` (n,), else infinity."""
-    if np.isinf(failed).all():
+    if failed is None or np.isinf(failed).all():
         return motion
     lead = motion.q.shape[:-2]
     lost = [
@@ -381,7 +383,7 @@ def with_failures(motion: SimulatedMotion, failed: Array) -> SimulatedMotion:
                      no_further(int(k), float(failed[k])))
         for k in np.flatnonzero(np.isfinite(failed))
     ]  # fmt: skip
-    return replace(motion, failures=tuple(lost), ended=failed.reshape(lead))
+    return replace(motion, failures=tuple(lost), ends=failed.reshape(lead))
 
 
 def no_further(state: int, t: float) -> str:

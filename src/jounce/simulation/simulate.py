@@ -150,7 +150,8 @@ def simulate(
             sought = Sought(found, points, held)
             options = plan.name, passive, report
             motion = motion_with_events(plan.run, model, (q0, v0), times, acting, sought, *options)
-    motion = motion if dense else replace(motion, kept=None)
+    if not dense and motion.kept is not None:
+        motion = replace(motion, kept=None)
     if motion.failures and on_failure == "raise":
         error = DivergenceError(motion.failures[0].message)
         error.motion = motion
