@@ -101,9 +101,9 @@ def test_names_are_checked():
             jc.jacobian_derivatives(MODEL, Q, "B2", order)
 
 
-@pytest.mark.parametrize("dt", [np.nan, "1", None, 1j, np.inf])
+@pytest.mark.parametrize("dt", [np.nan, "1", None, 1j, np.inf, 0.0, -0.1, [0.1, 0.0]])
 def test_dt_must_be_a_number(dt):
-    with pytest.raises(ValueError, match="dt must be finite real numbers"):
+    with pytest.raises(ValueError, match="dt must be positive finite numbers"):
         jc.linearize_step(MODEL, Q, ZERO, ZERO, dt)
 
 

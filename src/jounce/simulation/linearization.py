@@ -270,7 +270,7 @@ def linearize_step(
     if taylor:
         order = _taylor_order(order, passive, weights)
     chosen = order if taylor else find_method(method)
-    step = time_step(dt, forward=False)
+    step = time_step(dt)
     if constraints is not None:
         _refuse_out(out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
