@@ -260,6 +260,38 @@ def test_mass_matrix_and_one_state(some):
     )
 
 
+def on_a_plane(axis):
+    builder = jc.ModelBuilder()
+    builder.add_body("cart", joint="planar", axis=axis, mass=1.0, com=(0.1, 0.2, 0.3))
+    return builder.add_body("rod", "cart", joint="revolute", axis=(0, 0, -1), mass=1.0).build()
+
+
+@pytest.mark.parametrize("tilt", [1.0, 1e-2, 1e-5])
+def test_axes_of_planar_joints_near_the_one_where_they_jump(tilt):
+    """Directions turn by 1 / tilt there, and the quaternion's last entry is tilt / 2."""
+    model = on_a_plane((np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, -np.cos(tilt)))
+    p, q = jc.parameters(model, "axis", model.joint_names[0]), np.array([0.3, -0.2, 0.4, 0.5])
+    exact = by_steps(model, p, lambda m: oracle.tree(m, q[None].astype(complex)).T[:, 2])
+    got = jc.parameter_derivatives(jc.body_pose, model, (q[None], "cart"), p)
+    # 1 + n_z cancels in the oracle
+    assert oracle.relative(got, exact) < max(EXACT, 1e-15 / tilt**2)
+
+
+def test_the_axis_of_a_planar_joint_where_its_directions_jump():
+    model = on_a_plane((0, 0, -1))
+    p = jc.parameters(model, "axis")
+    assert {item.name for item in p.items} == {model.joint_names[1]}  # that of one rate does not
+    q, h = np.array([0.0, 0.0, 0.0, 0.5]), 1j * oracle.STEP
+    got = jc.parameter_derivatives(jc.body_pose, model, (q, "rod"), p)
+    for k, way in enumerate(([1, 0, 0], [0, -1, 0])):  # half a turn about x takes x and y there
+        exact = lie.exp(q[3] * (np.array([0, 0, -1]) + h * np.array(way))).imag / oracle.STEP
+        np.testing.assert_allclose(got[:3, :3, k], exact, rtol=0, atol=1e-14)
+    with pytest.raises(jc.ArgumentError, match=r"directions of the planar joint .* jump"):
+        jc.parameters(model, "axis", [model.joint_names[0]])
+    up = on_a_plane((0, 0, 1))
+    assert len(jc.parameters(up, "axis")) == 4
+
+
 def test_poses_of_bodies_by_the_geometry(some):
     model, q, *_ = some
     p = all_parameters(model, ("placement", "axis", "pitch", "mass"))

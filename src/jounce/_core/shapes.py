@@ -51,6 +51,6 @@ class KernelCall(Given):
 def _rows(value: ArrayLike, rank: int) -> int:
     """The size of the first own axis of an argument; what has none is refused by the call."""
     try:
-        return np.asarray(value).shape[-rank]
+        return int(np.asarray(value).shape[-rank])
     except (IndexError, ValueError):
         return 0

@@ -28,6 +28,7 @@ from jounce.model._joint_parameters import (
     RATES,
     Row,
     axis_rows,
+    has_no_directions,
     pitch_rows,
     placement_rows,
     rate_rows,
@@ -254,7 +255,8 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     placement     joints,  a twist xi (angular, linear) in its own frame: the pose in the parent
                   frames   moves as ``T exp(xi)``
     axis          joints   two for each axis: it moves along the directions where x and y go in the
-                           shortest rotation from z to the axis
+                           shortest rotation from z to the axis; not that of a planar joint with
+                           the axis -z, whose directions jump there
     pitch         helical  m/rad
     gravity                three components
     armature, damping, stiffness: one for each rate of a joint
@@ -358,6 +360,8 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
     else:
         found = {name: make(model, name) for name in names}
         without = [name for name, own in found.items() if not own]
+        if without and kind == "axis":
+            _require_directions(model, without[0])
         if without:
             have = [name for name in model.joint_names if make(model, name)]
             raise ArgumentError(
@@ -373,6 +377,16 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
             rows[k, start : start + len(numbers)] += numbers
     values = np.array([row.value for _, row in pairs], float)
     return Parameters(model, tuple(items), values, rows, inertial)
+
+
+def _require_directions(model: Model, name: str) -> None:
+    """Refuse the axis of a planar joint where its directions jump."""
+    if has_no_directions(model.joints[model.joint_index(name)]):
+        raise ArgumentError(
+            f"the directions of the planar joint {name!r} jump where its axis is (0, 0, -1), so "
+            "that there is no derivative by it: let the joint have the axis (0, 0, 1), with a "
+            "placement turned by half a turn about x"
+        )
 
 
 def _moved(p: Parameters, step: Array) -> Model:
