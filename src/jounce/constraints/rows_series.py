@@ -15,7 +15,7 @@ from jounce._types import AnyArray, Array
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.kinds import DIRECTIONS, AnyConstraint, Coupling, Distance, Point, Rolling
 from jounce.constraints.table import axes_along
-from jounce.derivatives import jvp
+from jounce.derivatives.jvp import jvp
 from jounce.model import Model
 from jounce.series import body_pose_series, jacobian_series
 

@@ -263,6 +263,7 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     ============= ======== =====================================================================
 
     Held fixed are the components of q, v, a, tau and f_ext, and the inertias in their body frames.
+    Joints of a coupled model that follow others have parameters as all have.
     Damping and stiffness act in `passive_forces` alone: derivatives of dynamics by them are zero.
 
     Args:
@@ -284,6 +285,8 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
         Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
     """
     require_model(model)
+    if model.expanded is not model:  # joints that follow others have parameters of their own
+        return replace(parameters(model.expanded, kind, names), model=model)
     if not isinstance(kind, str) or kind not in KINDS:
         close = did_you_mean(map(repr, close_names(kind, KINDS)))
         raise ArgumentError(f"unknown parameter {kind!r}; there are {', '.join(KINDS)}{close}")
@@ -390,7 +393,7 @@ def _require_directions(model: Model, name: str) -> None:
 
 
 def _moved(p: Parameters, step: Array) -> Model:
-    model = p.model
+    model = p.model.expanded
     new: dict[str, dict[str, Array]] = {kind: {} for kind in KINDS}  # by kind and name
     for item, value, change in zip(p.items, p.values, step, strict=True):
         of_name = new[item.kind].setdefault(item.name, np.zeros(10))
@@ -403,7 +406,8 @@ def _moved(p: Parameters, step: Array) -> Model:
     gravity = new["gravity"].get("", model.gravity)[:3]
     if any(new[kind] for kind in ("placement", "axis", "pitch")):
         model = _with_geometry(model, new)
-    return model.replace(gravity=gravity, inertias=inertias, **rates)
+    changed = model.replace(gravity=gravity, inertias=inertias, **rates)
+    return changed.coupled() if p.model.expanded is not p.model else changed
 
 
 def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:
