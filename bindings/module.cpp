@@ -168,6 +168,16 @@ nb::list axes_of(const Shape& shape) {
   return axes;
 }
 
+// The same with what is added to each size and multiplies it.
+nb::list dims_of(const Shape& shape) {
+  nb::list dims;
+  for (int k = 0; k < shape.rank; ++k) {
+    const Dimension& d = shape.dims[k];
+    dims.append(nb::make_tuple(Dimension::names[d.of], d.plus, d.factor));
+  }
+  return dims;
+}
+
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
   nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
@@ -184,9 +194,17 @@ nb::dict signature_of(const Signature& s) {
     outputs.append(output.name);
     output_ranks.append(output.shape.rank);
   }
-  nb::dict all, input_axes, output_axes;
-  for (const Input& input : s.inputs) input_axes[input.name] = axes_of(input.shape);
-  for (const Output& output : s.outputs) output_axes[output.name] = axes_of(output.shape);
+  nb::dict all, input_axes, output_axes, input_dims, output_dims;
+  for (const Input& input : s.inputs) {
+    input_axes[input.name] = axes_of(input.shape);
+    input_dims[input.name] = dims_of(input.shape);
+  }
+  for (const Output& output : s.outputs) {
+    output_axes[output.name] = axes_of(output.shape);
+    output_dims[output.name] = dims_of(output.shape);
+  }
+  all["input_dims"] = input_dims;
+  all["output_dims"] = output_dims;
   all["input_axes"] = input_axes;
   all["output_axes"] = output_axes;
   all["inputs"] = required;

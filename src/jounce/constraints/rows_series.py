@@ -25,7 +25,7 @@ from jounce.constraints.kinds import (
 )
 from jounce.constraints.moving import target_coefficients, target_field, travel_coefficients
 from jounce.constraints.table import axes_along, row_count
-from jounce.derivatives import jvp
+from jounce.derivatives.jvp import jvp
 from jounce.model import Model
 from jounce.series import body_pose_series, jacobian_series
 
