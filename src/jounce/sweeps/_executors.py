@@ -43,8 +43,8 @@ _SETTINGS = {
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
     "distributed.scheduler.allowed-failures": 0,  # the sweep counts them itself
-    # After this time a cluster does not replace a worker that is dead just then, for the second time
-    # or because it takes long to start.
+    # So long after a death, a cluster gives up a worker that is not there: since it died again, or
+    # takes its time to start.
     "distributed.deploy.lost-worker-timeout": "1 hour",
     # Workers would give memory back to the system and ask for it again in every task.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
