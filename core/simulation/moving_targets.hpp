@@ -139,10 +139,15 @@ Pose<S> flow(const RowMotion& motion, const Constraint& c, const S& t, const S& 
   return Y;
 }
 
-// Brings work.pose to the start of a step.
+// Brings work.pose to the start of a step, if a target moves.
 template <class S, class P>
-void reach_step(const Tree<P>& tree, const RowMotion& motion, std::ptrdiff_t step, const S& dt,
+void reach_step(const Tree<P>& tree, const RowMotion& motion, std::ptrdiff_t step, const S& dt, bool moves,
                 MovedTargets<S>& work) {
+  if (!moves) {
+    work.step = step;
+    work.dt = dt;
+    return;
+  }
   if (step == 0 || work.step != step || !is_zero(work.dt - dt)) {
     work.step = 0;
     work.dt = dt;

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from constraints_cases import by_orders, kinds, one_rate_joints, robot, states
+from constraints_cases import by_orders, close, kinds, one_rate_joints, robot, states
 
 import jounce as jc
 from jounce.constraints.table import row_count
@@ -147,6 +147,22 @@ def test_prescribed_accelerations_that_contradict_the_constraints_are_refused():
         hybrid(arm, q, v, np.stack([0 * a, a]), tau, mask, c)
     loose = jc.Constraints(arm, c.items, tolerance=np.inf)
     assert np.isfinite(hybrid(arm, q, v, a, tau, mask, loose).force).all()
+
+
+def test_entries_that_are_no_inputs_are_not_read_and_everything_may_be_prescribed():
+    arm = jc.models.chain(6)
+    c = jc.Constraints(arm, [jc.Point("body5")])
+    q, v, tau = np.linspace(0.1, 0.6, 6), np.zeros(6), np.ones((2, 6))
+    a, mask = np.zeros((2, 6)), np.arange(6) != 4
+    hybrid = jc.constrained_hybrid_dynamics_series
+    found = hybrid(arm, q, v, a, tau, mask, c)
+    blind = hybrid(arm, q, v, np.where(mask, a, np.nan), np.where(mask, np.nan, tau), mask, c)
+    for x, y in zip(found, blind, strict=True):
+        np.testing.assert_array_equal(x, y)
+    held = hybrid(arm, q, v, a, tau, np.ones(6, bool), c)
+    assert held.rank == 0
+    assert not held.force.any()
+    close(held.tau, jc.inverse_dynamics_series(arm, q, np.zeros((3, 6))), 13)
 
 
 @pytest.mark.parametrize("gains", [(0.0, 0.0), GAINS], ids=["rates", "stabilized"])
