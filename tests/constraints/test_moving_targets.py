@@ -257,3 +257,23 @@ def test_steps_to_moved_targets_are_linearized(kind, gains, method):
     close(three.A[1], lin.A, 12)
     twice = jc.linearize_step(model, q, v, tau, 2 * dt, **options)
     close(three.A[2], twice.A, 12)
+
+
+@pytest.mark.parametrize("kind", ["weld of two", "cam"])
+def test_second_derivatives_of_steps_know_the_time_of_each_stage(kind):
+    """By the forces, against second differences of order eight of `jounce.step`."""
+    model, c, q, v = rolled(kind, size=1.0)
+    c, rng, dt, h = c.stabilized(5.0, 7.0), np.random.default_rng(3), 0.02, 2.0
+    tau, u, weights = (rng.standard_normal(n) for n in (model.nv, model.nv, 2 * model.nv))
+    options = {"constraints": c, "projection": False, "method": "rkmk4"}
+    every = {"actuated": np.ones(model.nv, bool), "weights": weights}
+    second = jc.linearize_step(model, q, v, tau, dt, **options, **every)
+
+    def changed(s):
+        end = jc.step(model, q, v, tau + s * h * u, dt, **options)
+        return weights @ np.concatenate([jc.difference(model, second.q, end.q), end.v - second.v])
+
+    bend = {1: 8 / 5, 2: -1 / 5, 3: 8 / 315, 4: -1 / 560}
+    expected = sum(w * (changed(s) + changed(-s) - 2 * changed(0)) for s, w in bend.items()) / h**2
+    n = 2 * model.nv
+    close(u @ second.H[n:, n:] @ u, expected, 9, np.abs(second.H[n:, n:]).max() * u @ u)
