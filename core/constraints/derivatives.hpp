@@ -67,7 +67,7 @@ inline int directions_of(const Tree<double>& tree, const Constraint& c, RateDire
 // Calls visit(record, its rows, the number of rates that it depends on, which `direction` then has) for each record of
 // the table that has rows.
 template <class Table, class Visit>
-void for_records(const Tree<double>& tree, const Table& table, int m, Direction* direction, Visit&& visit) {
+void for_records(const Tree<double>& tree, const Table& table, int m, RateDirection* direction, Visit&& visit) {
   for (std::ptrdiff_t i = 0; i < table.count; ++i) {
     const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
     int rows = 0;
