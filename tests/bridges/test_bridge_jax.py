@@ -37,6 +37,7 @@ except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 jnp = jax.numpy
+pytestmark = pytest.mark.usefixtures("in_64_bits")
 
 FEW = ["forward_dynamics", "hybrid_dynamics", "body_pose", "step"]
 """Partial derivatives in closed form, with two results, by dual numbers, with configurations."""
@@ -52,12 +53,6 @@ def every(*few):
 SINGLE_AND_BATCHED = pytest.mark.parametrize(
     "lead", [(3,), pytest.param((), marks=pytest.mark.jax)], ids=["batched", "single"]
 )
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
 
 
 @pytest.fixture(scope="module")
