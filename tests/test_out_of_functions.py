@@ -171,3 +171,8 @@ def test_inverse_kinematics():
         jc.inverse_kinematics(MODEL, targets, bad, out=out)
     assert np.isnan(out[0]).all()
     assert np.isnan(out[2]).all()
+    assert not out[1].any()
+    kept = tuple(np.ones_like(x) for x in expected)
+    with pytest.raises(jc.ArgumentError, match="q0 must have shape"):
+        jc.inverse_kinematics(MODEL, targets, q0[:, :-1], out=kept)
+    assert all((x == 1).all() for x in kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import analytic_oracle as exact
+import contours
 import numpy as np
 import pytest
 from jvp_cases import FUNCTIONS, arguments_of, as_tuple, sprung
@@ -78,8 +79,10 @@ def test_derivatives_along_a_direction(name, robot):
     if "twist" in values:
         values["twist"] = TWISTS[robot]
     first, second = (arguments_of(name, model, seed)[1] for seed in (1, 2))
-    x = {key: y if key in exact.OPTIONS else np.asarray(y) + 0j for key, y in values.items()}
-    expected = exact.along(model, definition(name, first, second), x, tangents, exact.RADIUS / 2)
+    x = {key: y if key in contours.OPTIONS else np.asarray(y) + 0j for key, y in values.items()}
+    expected = contours.along(
+        model, definition(name, first, second), x, tangents, contours.RADIUS / 2
+    )
     value, derivative = (
         contracted(name, as_tuple(part), first, second)
         for part in jc.jvp(function, model, values, tangents)

@@ -2,123 +2,15 @@
 
 from __future__ import annotations
 
-import analytic_oracle
 import numpy as np
 import partials_oracle as oracle
 import pytest
-from jvp_cases import arguments_of, as_tuple, sprung
+from parameters_oracle import KINDS, all_parameters, by_steps, frame_along
 
 import jounce as jc
 from jounce import lie
-from jounce.model.joints import ELEMENTARY
 
 EXACT = 1e-11
-KINDS = (
-    "mass",
-    "first_moment",
-    "inertia",
-    "log_cholesky",
-    "placement",
-    "axis",
-    "pitch",
-    "gravity",
-    "armature",
-)
-"""Those of the dynamics; damping and stiffness are passive."""
-
-
-class Changed:
-    """A model whose numbers are complex, for the oracle."""
-
-    def __init__(self, model, **numbers):
-        self.nq, self.nv, self.n_bodies = model.nq, model.nv, model.n_bodies
-        self.body_index = model.body_index
-        self.nodes = model.nodes._replace(
-            **{key: x for key, x in numbers.items() if key in model.nodes._fields}
-        )
-        self.gravity = numbers.get("gravity", model.gravity)
-        self.armature = numbers.get("armature", model.armature)
-
-
-def frame_along(n):
-    """The shortest rotation from z to n by its quaternion; n may be complex."""
-    q = np.array([-n[1], n[0], 0 * n[0], 1 + n[2]])
-    return lie.quat_to_matrix(q / np.sqrt((q * q).sum()))
-
-
-def screws_along(model, node, axis, pitch):
-    """(6,) of an elementary joint of one rate about an axis of its body."""
-    anchor = model.nodes.alignment[node][:3, 3]
-    if ELEMENTARY[model.nodes.kind[node]] == "prismatic":
-        return np.concatenate([0 * axis, axis])
-    return np.concatenate([axis, np.cross(anchor, axis) + pitch * axis])
-
-
-def changed(model, item, h):
-    """The model with one parameter moved by h, which may be imaginary."""
-    kind, name, k = item
-    nodes = model.nodes
-    if kind == "gravity":
-        return Changed(model, gravity=model.gravity + h * np.eye(3)[k])
-    if kind == "armature":
-        return Changed(
-            model, armature=model.armature + h * np.eye(model.nv)[model.v_slice(name)][k]
-        )
-    if kind in ("mass", "first_moment", "inertia", "log_cholesky"):
-        parameters = nodes.parameters.astype(complex)
-        node = int(np.flatnonzero(nodes.body == model.body_index(name))[0])
-        if kind == "log_cholesky":
-            parameters[node] = complex_ten(
-                jc.inertia.log_cholesky(model.inertias[nodes.body[node]]), k, h
-            )
-        else:
-            parameters[node, {"mass": 0, "first_moment": 1, "inertia": 4}[kind] + k] += h
-        return Changed(model, parameters=parameters)
-    own = np.flatnonzero(nodes.joint == model.joint_index(name))
-    if kind == "placement":
-        placement = nodes.placement.astype(complex)
-        placement[own[0]] = placement[own[0]] @ lie.exp(h * np.eye(6)[k])
-        return Changed(model, placement=placement)
-    screws = nodes.screws.astype(complex)
-    joint = model.joints[model.joint_index(name)]
-    if kind == "pitch":
-        screws[:, nodes.v_index[own[0]]] += h * np.concatenate([np.zeros(3), joint.axis])
-        return Changed(model, screws=screws)
-    first = np.array([joint.axis, joint.axis2][k // 2])
-    R = frame_along(first)
-    moved = first + h * R[:, k % 2]
-    F = frame_along(moved)
-    which = own[k // 2 : k // 2 + 1] if joint.type == "universal" else own
-    for at, node in enumerate(which):
-        # the slides of a planar joint are along x and y, all others along the axis
-        axis = F[:, at] if joint.type == "planar" and at < 2 else moved
-        screws[:, nodes.v_index[node]] = screws_along(model, node, axis, nodes.pitch[node])
-    return Changed(model, screws=screws)
-
-
-def complex_ten(x, k, h):
-    """Ten parameters by the definition of the coordinates."""
-    a, d1, d2, d3, s12, s23, s13, t1, t2, t3 = x + h * np.eye(10)[k]
-    U = np.exp(a) * np.array(
-        [[np.exp(d1), s12, s13, t1], [0, np.exp(d2), s23, t2], [0, 0, np.exp(d3), t3], [0, 0, 0, 1]]
-    )
-    J = U @ U.T
-    S = J[:3, :3]
-    I = np.trace(S) * np.eye(3) - S  # noqa: E741
-    return np.array([J[3, 3], *J[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
-
-
-def by_steps(model, p, function):
-    """Derivatives of function(model), parameters last."""
-    h = 1j * oracle.STEP
-    return np.stack([function(changed(model, i, h)).imag / oracle.STEP for i in p.items], axis=-1)
-
-
-def all_parameters(model, kinds=KINDS):
-    p = jc.parameters(model, kinds[0])
-    for kind in kinds[1:]:
-        p = p + jc.parameters(model, kind)
-    return p
 
 
 @pytest.fixture
@@ -145,87 +37,6 @@ def test_dynamics_by_every_parameter(some):
         assert oracle.relative(got[..., rows], exact[..., rows]) < EXACT, kind
     got = jc.parameter_derivatives(jc.forward_dynamics, model, (q, v, tau, f_ext), p)
     assert oracle.relative(got, forward) < EXACT
-
-
-OF_ONE_STATE = """
-inverse_dynamics bias_forces gravity_forces forward_dynamics hybrid_dynamics kinetic_energy
-potential_energy momentum centroidal_momentum mass_matrix inverse_mass_matrix
-centroidal_momentum_matrix kinetic_energy_regressor potential_energy_regressor momentum_regressor
-torque_regressor body_poses body_twists body_pose body_twist jacobian joint_wrenches center_of_mass
-center_of_mass_jacobian subtree_centers_of_mass
-"""
-SERIES = ("inverse_dynamics_series", "body_pose_series", "body_motion_series", "jacobian_series")
-
-
-def last_of_each_kind(model):
-    p = all_parameters(model)
-    return p[sorted({item.kind: k for k, item in enumerate(p.items)}.values())]
-
-
-def at_complex(values):
-    options = analytic_oracle.OPTIONS
-    return {key: y if key in options else np.asarray(y) + 0j for key, y in values.items()}
-
-
-def assert_same_slopes(ours, exact, p, within):
-    """Parameter by parameter, relative to the largest entry."""
-    assert ours.shape == exact.shape
-    least = 1e-2 * np.abs(exact).max(initial=1e-300)
-    for k, item in enumerate(p.items):
-        error = np.abs(ours[..., k] - exact[..., k]).max(initial=0)
-        assert error < within * (least + np.abs(exact[..., k]).max(initial=0)), item
-
-
-@pytest.mark.parametrize("name", OF_ONE_STATE.split())
-def test_every_function_by_every_kind_of_parameter(name, case):
-    model, function, h = sprung(case.name), getattr(analytic_oracle, name), 1j * oracle.STEP
-    values, _ = arguments_of(name, model)
-    p, x = last_of_each_kind(model), at_complex(values)
-    got = as_tuple(jc.parameter_derivatives(getattr(jc, name), model, values, p))
-    steps = [[y.imag / oracle.STEP for y in function(changed(model, i, h), x)] for i in p.items]
-    for ours, exact in zip(got, zip(*steps, strict=True), strict=True):
-        assert_same_slopes(ours, np.stack(exact, axis=-1), p, EXACT)
-
-
-@pytest.mark.parametrize("name", SERIES)
-@pytest.mark.parametrize("robot", ["groups_in_mid_tree", "one_dof"])
-def test_series_by_every_kind_of_parameter(name, robot):
-    """A contour in the parameter, since there is one in time inside."""
-    model, function = sprung(robot), getattr(analytic_oracle, name)
-    values, _ = arguments_of(name, model)
-    p, x = last_of_each_kind(model), at_complex(values)
-    if not name.startswith("inverse"):
-        p = p[[k for k, item in enumerate(p.items) if item.kind in ("placement", "axis", "pitch")]]
-    points = analytic_oracle.circle(analytic_oracle.POINTS, analytic_oracle.RADIUS)
-    there = [[function(changed(model, item, h), x)[0] for h in points] for item in p.items]
-    exact = np.stack([analytic_oracle.coefficient(y, points, 1) for y in there], axis=-1)
-    got = jc.parameter_derivatives(getattr(jc, name), model, values, p)
-    assert_same_slopes(got, exact, p, 1e-10)
-
-
-def test_forward_and_hybrid_series_by_those_of_inverse_ones(case):
-    """The forces of the motion that they give, tau(p, a(p)), change with the given ones only."""
-    model, p = case.model, last_of_each_kind(case.model)
-    values, _ = arguments_of("hybrid_dynamics_series", model)
-    values["tau"] = np.concatenate([values["tau"][:1], 0 * values["tau"][1:]])
-    q, v, f_ext, mask = (values[key] for key in ("q", "v", "f_ext", "prescribed"))
-    free = {key: x for key, x in values.items() if key not in ("a", "prescribed")}
-    hybrid = jc.parameter_derivatives(jc.hybrid_dynamics_series, model, values, p)
-    forward = jc.parameter_derivatives(jc.forward_dynamics_series, model, free, p)
-    whole = jc.hybrid_dynamics_series(model, **values).a, jc.forward_dynamics_series(model, **free)
-    forces = hybrid.tau, np.zeros_like(forward)
-    for a, by_p, expected in zip(whole, (hybrid.a, forward), forces, strict=True):
-        motion = np.concatenate([v[None], a])
-        at = (q, motion, f_ext)
-        d = jc.inverse_dynamics_series_derivatives(model, *at).dmotion[:, :, 1:]
-        terms = np.einsum("kilj,ljp->kip", d, by_p)
-        explicit = jc.parameter_derivatives(jc.inverse_dynamics_series, model, at, p)
-        for order in range(3):
-            size = np.abs(explicit[order]).max() + np.abs(terms[order]).max()
-            error = np.abs(explicit[order] + terms[order] - expected[order]).max()
-            assert error < 1e-11 * size, order
-    assert not hybrid.a[:, mask].any()
-    assert not hybrid.tau[:, ~mask].any()
 
 
 def test_inertial_parameters_by_regressors_and_by_duals(some):

@@ -128,9 +128,9 @@ def inverse_kinematics(
     fixed = (tasks.weights, tasks.nodes, tasks.frames, _bounds(model, limits), settings)
     more = int(_count("restarts", restarts))
     generator = generator_of(rng) if more else None
-    if out is None:
+    if out is None or not _require_places(model, q0, tasks, out):
         return _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
-    _require_places(model, q0, tasks, out)
+    out[1][...] = False  # as NaN is to numbers, if the search fails
     with untouched_if_failing(out, {"q0": q0}, threads):
         found = _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
     for place, x in zip(out, found, strict=True):
@@ -138,14 +138,15 @@ def inverse_kinematics(
     return InverseKinematics(*out)
 
 
-def _require_places(model: Model, q0: ArrayLike, tasks: _Tasks, out: Any) -> None:
-    """Refuse what cannot hold the results; if q0 or targets do not fit, others say so."""
+def _require_places(model: Model, q0: ArrayLike, tasks: _Tasks, out: Any) -> bool:
+    """Refuse what cannot hold the results; return whether q0 and targets fit each other at all."""
     try:
-        lead = np.broadcast_shapes(np.shape(q0)[:-1], tasks.targets.shape[:-3])
+        start = np.asarray(q0)
+        lead = np.broadcast_shapes(start.shape[:-1], tasks.targets.shape[:-3])
     except ValueError:
-        return
-    if np.shape(q0)[-1:] != (model.nq,):
-        return
+        return False
+    if start.shape[-1:] != (model.nq,) or start.dtype.kind not in "fiub":
+        return False
     if not isinstance(out, tuple) or len(out) != 3:
         raise ArgumentError("out must be a tuple of 3 arrays")
     require_out((out[0], out[2]), [(*lead, model.nq), lead])
@@ -155,6 +156,7 @@ def _require_places(model: Model, q0: ArrayLike, tasks: _Tasks, out: Any) -> Non
         raise ArgumentError(
             f"out[1] must be a writable C-contiguous bool array of shape {lead}, for converged"
         )
+    return True
 
 
 def _solved(
