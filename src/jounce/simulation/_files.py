@@ -49,7 +49,7 @@ def write(
         "failure_messages": np.array([e.message for e in failures], str),
     }
     if dense is not None:
-        kept = dense.kept()
+        kept = dense.alone()
         assert not callable(kept.made)
         columns |= {f"dense_{name}": getattr(kept, name) for name in _DENSE}
         columns |= {f"dense_made_{k}": x for k, x in enumerate(kept.made)}

@@ -127,7 +127,7 @@ class _Acting(NamedTuple):
         model, t = motion.model, motion.t
         given = np.zeros(model.nv, bool)
         if isinstance(control, Control):
-            function, prescribed = servo_forces(model, control, t)
+            function, prescribed = servo_forces(model, control, t, in_rows=True)
             return cls(motion, function, None, passive, given if prescribed is None else prescribed)
         if callable(control) or control is None:
             return cls(motion, control, None, passive, given)

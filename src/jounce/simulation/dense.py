@@ -12,7 +12,7 @@ there xi is the polynomial (1) of fifth degree whose value, slope and curvature 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,14 +101,9 @@ class Dense:
         """Those of some steps."""
         return self.made(some) if callable(self.made) else tuple(x[some] for x in self.made)
 
-    def kept(self) -> Dense:
-        """The same with all coefficients, which need no other object."""
-        if not callable(self.made):
-            return self
-        return Dense(
-            self.model, self.kind, self.first, self.end, self.t, self.h, self.q, self.v,
-            self.coefficients(np.arange(len(self.t))), self.onto,
-        )  # fmt: skip
+    def alone(self) -> Dense:
+        """The same with all coefficients, which needs no other object; it does not project."""
+        return replace(self, made=self.coefficients(np.arange(len(self.t))), onto=None)
 
     def _places(self, times: Array) -> tuple[Integers, Integers]:
         """The step of each state at each time, and the state, both (n K,)."""

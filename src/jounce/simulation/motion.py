@@ -124,6 +124,11 @@ class SimulatedMotion:
         assert not callable(found)
         return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: the dense output by itself, as in files."""
+        dense = self.dense
+        return {**self.__dict__, "kept": None if dense is None else dense.alone()}
+
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""
         span = f"t = {self.t[0]:.6g} ... {self.t[-1]:.6g} s" if len(self.t) else "no times"
