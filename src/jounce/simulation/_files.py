@@ -119,7 +119,7 @@ def _dense(model: Model, data: dict[str, Any], q: Array) -> Dense | None:
     """The dense output, if there is one and it fits.
 
     Raises:
-        ValueError: it does not.
+        ArgumentError: it does not.
     """
     if "dense_kind" not in data:
         return None
@@ -134,7 +134,7 @@ def _dense(model: Model, data: dict[str, Any], q: Array) -> Dense | None:
     for x, some in zip(made, widths, strict=False):
         fits = fits and x.ndim == 3 and len(x) == steps and x.shape[2] in some
     if not fits:
-        raise ValueError("its dense output has other shapes")
+        raise ArgumentError("its dense output has other shapes")
     return Dense(model, kind, first, end, t, h, begin, v, tuple(made))
 
 
