@@ -82,9 +82,11 @@ class Dense:
         At the time of a jump they are those after it.
         """
         places, states = self._places(times)
-        q, v, _ = self._values(places, np.tile(times, len(self.end)), with_path=False)
-        if self.onto is not None and len(places):
-            q, v = self.onto(states, np.tile(times, len(self.end)), q, v)
+        when = np.tile(times, len(self.end))
+        q, v, _ = self._values(places, when, with_path=False)
+        known = np.flatnonzero((when <= self.end[states]) & (np.diff(self.first)[states] > 0))
+        if self.onto is not None and len(known):
+            q[known], v[known] = self.onto(states[known], when[known], q[known], v[known])
         return self._shaped(times, q), self._shaped(times, v)
 
     def path(self, times: Array) -> tuple[Array, Array, Array]:

@@ -338,7 +338,8 @@ class _Plan(NamedTuple):
         report: Report | None,
     ) -> Task:
         held = constraints, self.projection
-        options = self.passive, self.threads, held, report or silent
+        known = self.answer is not None and self.answer.control.passive
+        options = self.passive and not known, self.threads, held, report or silent
         task = Task.of(self.model, state, t, control, *options)
         mask = None if self.answer is None else self.answer.prescribed
         if mask is None:
