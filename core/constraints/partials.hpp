@@ -113,17 +113,15 @@ inline void invert_saddle(const Tree<double>& tree, const ConstraintTable& table
 
 // Some columns of X, and of the rows of Y that are not zero there.
 template <class C>
-JOUNCE_INLINE void gather_columns(const Tree<double>& tree, const C& c, const double* X, const double* Y,
+JOUNCE_INLINE void gather_columns(const Tree<double>& tree, const C& c, double* X, const double* Y,
                                   ConstrainedPartialsWork& work) {
-  constexpr int width = sizeof(typename C::Value) / sizeof(double);
+  using V = typename C::Value;
+  constexpr int width = sizeof(V) / sizeof(double);
   partials::GatheredColumns<double>& x = work.gathered;
   const std::size_t nv = tree.nv;
-  const auto append = [&](int row, const double* from) {
-    C{width * x.count}.store(x.entries, c.load(from));
-    x.rows[x.count++] = row;
-  };
+  const auto append = [&](int row, const double* from) { x.append<V>(row, 0, {from + c.at}); };
   if (work.sparse) {
-    x.gather(tree, c, X);
+    x.gather<V>(tree, c.at, c.at + width, {X + c.at});
   } else {
     x.count = 0;
     for (int r = 0; r < tree.nv; ++r) append(r, X + r * nv);
@@ -140,8 +138,9 @@ inline void solve_saddle(const Tree<double>& tree, double* X, const double* Y, d
   const std::size_t nv = tree.nv, all = nv + work.m;
   for_columns<double>(0, tree.nv, [&](auto c) {
     gather_columns(tree, c, X, Y, work);
-    partials::product_rows(c, work.gathered, tree.nv, work.W, all, X, nv);
-    partials::product_rows(c, work.gathered, work.m, work.W + nv, all, force, nv);
+    using V = typename decltype(c)::Value;
+    partials::product_rows<V>(work.gathered, tree.nv, work.W, all, {X + c.at}, nv);
+    partials::product_rows<V>(work.gathered, work.m, work.W + nv, all, {force + c.at}, nv);
   });
 }
 

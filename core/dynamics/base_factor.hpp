@@ -6,19 +6,29 @@
 
 namespace jounce {
 
+// Of one state by itself, in registers of four.
+template <class S>
+using RootInertia = std::conditional_t<has_triples<S>, TriadInertia<S>, ArticulatedInertia<S>>;
+
+template <Kind K, class S>
+JOUNCE_INLINE Force<S> times_screw(const TriadInertia<S>& j, const Motion<S>& s) {
+  return image<rotates(K), moves(K)>(j, s);
+}
+
 template <class S>
 struct BaseFactorWork {
   struct Rate : ArticulatedRate<S> {
     Motion<S> s;
   };
+  using Row = ArticulatedNode<S, RootInertia<S>>;
   BaseFrameWork<S> base;
-  ArticulatedNode<S>* row;
+  Row* row;
   Rate* rate;
 
   template <class P>
   BaseFactorWork(const Tree<P>& tree, Arena& arena)
       : base(tree, arena),
-        row(arena.take<ArticulatedNode<S>>(tree.n)),
+        row(arena.take<Row>(tree.n)),
         rate(arena.take<Rate>(tree.nv)) {}
 
   // Origin of node i seen from its parent's; zero at a root.
@@ -38,10 +48,10 @@ template <class S, class P>
 struct RootAxes {
   const Tree<P>& tree;
   const BaseFactorWork<S>& work;
+  static constexpr bool kLast = true;
 
   template <Kind K, class Rate>
-  JOUNCE_INLINE void set_U(const Node<P>& node, int i, int k, const ArticulatedInertia<S>& J,
-                           Rate& rate) const {
+  JOUNCE_INLINE void set_U(const Node<P>& node, int i, int k, const RootInertia<S>& J, Rate& rate) const {
     rate.s = base_frame_screw<K>(node, k, work.base.in_root[i].R);
     rate.U = times_screw<K>(J, rate.s);
   }
@@ -51,9 +61,16 @@ struct RootAxes {
   }
   template <class Row>
   JOUNCE_INLINE Vec3<S> offset(int i, const Row&) const { return work.offset(tree, i); }
-  template <class Row>
-  JOUNCE_INLINE void pass_to_parent(const Node<P>& node, const Vec3<S>& d, const Row& me, Row& parent) const {
-    parent.J += own(node.sharing, shifted(d, me.J));
+  // The rate that is left, if any, is eliminated from what the parent sees, which does not wait for it.
+  template <class Row, class Rate>
+  JOUNCE_INLINE void pass_to_parent(const Node<P>& node, const Vec3<S>& d, const Row& me, const Rate* rate,
+                                    Row& parent) const {
+    auto J = shifted(d, me.J);
+    if (rate) {
+      const Force<S> U = shifted(d, rate->U);
+      J.eliminate(U, U * rate->inverse_D);
+    }
+    parent.J += own(node.sharing, J);
   }
 };
 

@@ -7,7 +7,8 @@
 // it carries.
 //
 // There is one loop for two choices of axes: those of each node (`NodeAxes`), and those of the root
-// (`RootAxes`, base_factor.hpp). They say what a screw is, and how a node looks from its parent.
+// (`RootAxes`, base_factor.hpp). They say what a screw is, and how a node looks from its parent; also
+// whether the last elimination is left to them (`kLast`), or J shall be as all of them leave it.
 #pragma once
 
 #include "jounce/spatial/triples.hpp"
@@ -15,14 +16,14 @@
 
 namespace jounce {
 
-template <class S>
+template <class S, class Inertia = ArticulatedInertia<S>>
 struct ArticulatedNode {
-  ArticulatedInertia<S> J;
+  Inertia J;
   S angular_scale, linear_scale;  // what J was made of
 
   template <class P>
   JOUNCE_INLINE void start(const RigidInertia<P>& own) {
-    J = ArticulatedInertia<S>::of(own);
+    J = Inertia::of(own);
     angular_scale = S(trace(own.I));
     linear_scale = S(own.m);
   }
@@ -69,14 +70,16 @@ JOUNCE_INLINE bool vanishes(const S& pivot, const S& scale) {
 }
 
 // What the pivot of screw k is compared with.
-template <Kind K, class S, class P>
-JOUNCE_INLINE S pivot_scale(const Node<P>& node, int k, const ArticulatedNode<S>& me) {
+template <Kind K, class S, class P, class Row>
+JOUNCE_INLINE S pivot_scale(const Node<P>& node, int k, const Row& me) {
   if (slides(K, k)) return me.linear_scale;
   return me.angular_scale + me.linear_scale * (node.pitch * node.pitch);
 }
 
 // Vectors along the axes of their node, whose row knows its pose in the parent.
 struct NodeAxes {
+  static constexpr bool kLast = false;
+
   template <Kind K, class S, class P, class Rate>
   JOUNCE_INLINE void set_U(const Node<P>& node, int, int k, const ArticulatedInertia<S>& J,
                            Rate& rate) const {
@@ -88,8 +91,9 @@ struct NodeAxes {
   }
   template <class Row>
   JOUNCE_INLINE const auto& offset(int, const Row& me) const { return me.in_parent.p; }
-  template <class S, class P, class Row>
-  JOUNCE_INLINE void pass_to_parent(const Node<P>& node, const Vec3<S>& d, const Row& me, Row& parent) const {
+  template <class S, class P, class Row, class Rate>
+  JOUNCE_INLINE void pass_to_parent(const Node<P>& node, const Vec3<S>& d, const Row& me, const Rate*,
+                                    Row& parent) const {
     if constexpr (has_triples<S>) {
       add_turned(me.in_parent, me.J, parent.J);
     } else {
@@ -114,7 +118,7 @@ struct FactorVisitor {
 // Equation (1) at the rates of a node. Returns whether a D vanishes.
 template <Kind K, class S, class P, class Mask, class Axes, class Row, class Rate, class Offset, class Visitor>
 JOUNCE_INLINE bool factor_node(const Tree<P>& tree, int i, Mask prescribed, const Axes& axes,
-                               const Offset& d, Row& me, Rate* rate, Visitor& visitor) {
+                               const Offset& d, Row& me, Row* row, Rate* rate, Visitor& visitor) {
   const Node<P>& node = tree.nodes[i];
   bool singular = false;
   for (int k = rates(K) - 1; k >= 0; --k) {
@@ -126,7 +130,10 @@ JOUNCE_INLINE bool factor_node(const Tree<P>& tree, int i, Mask prescribed, cons
     } else {
       if (vanishes<S>(D, pivot_scale<K, S>(node, k, me))) singular = true;
       r.inverse_D = S(1.0) / D;
-      if (node.parent >= 0 || k > 0) me.J.eliminate(r.U, r.U * r.inverse_D);
+      if (k > 0 || (node.parent >= 0 && !Axes::kLast)) me.J.eliminate(r.U, r.U * r.inverse_D);
+    }
+    if (Axes::kLast && k == 0 && node.parent >= 0) {
+      axes.pass_to_parent(node, d, me, prescribed(node.v) ? nullptr : &r, row[node.parent]);
     }
     visitor.template eliminated<K>(i, k, me, r, d);
   }
@@ -147,12 +154,12 @@ JOUNCE_INLINE void factor_inward(const Tree<P>& tree, Mask prescribed, const Axe
     const S angular = trace(me.J.A), linear = trace(me.J.C);
     with_kind(node.kind, [&](auto kind) {
       constexpr Kind K = decltype(kind)::value;
-      const bool bad = factor_node<K, S>(tree, i, prescribed, axes, d, me, rate, visitor);
+      const bool bad = factor_node<K, S>(tree, i, prescribed, axes, d, me, row, rate, visitor);
       if (bad && singular < 0) singular = i;
     });
     visitor.leave(i, me);
     if (p < 0) continue;
-    axes.pass_to_parent(node, d, me, row[p]);
+    if constexpr (!Axes::kLast) axes.pass_to_parent(node, d, me, rate, row[p]);
     row[p].angular_scale += angular + dot(d, d) * linear;
     row[p].linear_scale += linear;
   }

@@ -133,9 +133,9 @@ JOUNCE_INLINE void outward_root_columns(const Motion<S>& s, int begin, int end,
 
 // Inverse of a free root's articulated inertia J (plus armature), rows and columns angular first.
 // The rates are eliminated one at a time, the last first. Returns whether a pivot vanishes.
-template <class S, class P>
-JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node,
-                               const ArticulatedNode<S>& me, S (&inverse)[6][6]) {
+template <class S, class P, class Row>
+JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node, const Row& me,
+                               S (&inverse)[6][6]) {
   S m[6][6], pivot[6];
   bool singular = false;
   for (int k = 0; k < 6; ++k) {
@@ -145,7 +145,7 @@ JOUNCE_INLINE bool invert_root(const Tree<P>& tree, const Node<P>& node,
     m[k][k] += tree.armature[node.v + k];
   }
   for (int k = 5; k >= 0; --k) {  // m = L^T D L, L unit lower triangular, stored below D
-    if (vanishes(m[k][k], pivot_scale<Kind::free>(node, k, me))) singular = true;
+    if (vanishes(m[k][k], pivot_scale<Kind::free, S>(node, k, me))) singular = true;
     pivot[k] = S(1.0) / m[k][k];
     for (int i = k - 1; i >= 0; --i) {
       const S l = m[k][i] * pivot[k];

@@ -9,6 +9,8 @@
 // with the wrenches F on the way inward (1) and the accelerations A on the way outward (2).
 #pragma once
 
+#include <algorithm>
+
 #include "jounce/dynamics/inverse_mass_matrix.hpp"
 
 namespace jounce {
@@ -29,11 +31,11 @@ struct ColumnBlock {
       : wrenches(arena.take<S>(6 * kWidth * (tree.depth + 1))),
         accelerations(arena.take<S>(6 * kWidth * (tree.depth + 1))) {}
 
-  JOUNCE_INLINE SixRows<S> wrench(int depth) const {
-    return SixRows<S>(wrenches + 6 * kWidth * depth, kWidth);
-  }
-  JOUNCE_INLINE SixRows<S> acceleration(int depth) const {
-    return SixRows<S>(accelerations + 6 * kWidth * depth, kWidth);
+  // Rows are as long as columns are in use, so that one column lies in a few lines of the cache.
+  JOUNCE_INLINE SixRows<S> wrench(int depth) const { return rows(wrenches, depth); }
+  JOUNCE_INLINE SixRows<S> acceleration(int depth) const { return rows(accelerations, depth); }
+  JOUNCE_INLINE SixRows<S> rows(S* first, int depth) const {
+    return SixRows<S>(first + 6 * std::size_t(width) * depth, width);
   }
   // The column in which rate r has a prescribed acceleration of one, or -1.
   JOUNCE_INLINE int column_of(int r) const {
@@ -41,12 +43,9 @@ struct ColumnBlock {
   }
   // No wrenches anywhere yet, and a world at rest.
   JOUNCE_INLINE void clear(int depth) const {
-    for (int row = 0; row < 6 * (depth + 1); ++row) {
-      for (int c = 0; c < width; ++c) wrenches[row * kWidth + c] = S(0.0);
-    }
-    for (int row = 0; row < 6; ++row) {
-      for (int c = 0; c < width; ++c) accelerations[row * kWidth + c] = S(0.0);
-    }
+    const std::size_t six = 6 * std::size_t(width);
+    std::fill_n(wrenches, six * (depth + 1), S(0.0));
+    std::fill_n(accelerations, six, S(0.0));
   }
 };
 

@@ -18,22 +18,25 @@ constexpr int kProductRates = 125;
 namespace partials {
 
 // Rows and groups of columns of a product that are summed at once: their sums stay in registers, and
-// numbers that are loaded serve several of them. One group, where columns are in the lanes.
+// numbers that are loaded serve several of them. One group of each matrix, where columns are in the lanes.
 template <class S>
 struct ProductTile {
   static constexpr bool kPacks = std::is_same_v<S, Wide>, kManyRegisters = lanes<Wide> > 4;
   static constexpr int kGroups = kPacks ? 4 : 1;
-  static constexpr int kRows = !kPacks ? 8 : kManyRegisters ? 5 : 3;
+  static constexpr int kRows = kPacks ? (kManyRegisters ? 5 : 3) : (kManyRegisters ? 8 : 6);
 };
 
-// Some columns of X, in groups, without the rows that are zero in all of them.
+constexpr int kMostMatrices = 2;  // that are multiplied at once
+
+// Some columns of one or two matrices, in groups, without the rows that are zero in all of them.
 template <class S>
 struct GatheredColumns {
   S* entries;  // one row after the other
   int* rows;
   int count;
 
-  static constexpr int kMostColumns = std::is_same_v<S, double> ? lanes<Wide> : ProductTile<S>::kGroups;
+  static constexpr int kMostColumns =
+      kMostMatrices * (std::is_same_v<S, double> ? lanes<Wide> : ProductTile<S>::kGroups);
 
   // Of the rows of X and `more`.
   template <class P>
@@ -42,78 +45,98 @@ struct GatheredColumns {
         rows(arena.take<int>(tree.nv + more)),
         count(0) {}
 
-  // Groups as wide as the columns c, from there on.
-  template <int G = 1, class C, class P>
-  JOUNCE_INLINE void gather(const Tree<P>& tree, const C& c, const S* X) {
-    constexpr int width = sizeof(typename C::Value) / sizeof(S);
+  // Groups as wide as V that begin at `groups`, which are among the columns [begin, end).
+  template <class V, std::size_t G, class P>
+  JOUNCE_INLINE void gather(const Tree<P>& tree, int begin, int end, S* const (&groups)[G]) {
     const int words = related_words(tree.nv);
     count = 0;
     for (int w = 0; w < words; ++w) {
       std::uint64_t bits = 0;
-      for (int k = c.at; k < c.at + G * width; ++k) bits |= tree.related[std::size_t(k) * words + w];
+      for (int c = begin; c < end; ++c) bits |= tree.related[std::size_t(c) * words + w];
       for (; bits; bits &= bits - 1) {
         const int row = 64 * w + std::countr_zero(bits);
-        const S* from = X + std::size_t(row) * tree.nv;
-        for (int g = 0; g < G; ++g) {
-          C{(G * count + g) * width}.store(entries, C{c.at + g * width}.load(from));
-        }
-        rows[count++] = row;
+        append<V>(row, std::size_t(row) * tree.nv, groups);
       }
     }
   }
+  // A row, which is so far from the first.
+  template <class V, std::size_t G, class From>
+  JOUNCE_INLINE void append(int row, std::size_t step, From* const (&groups)[G]) {
+    constexpr int width = sizeof(V) / sizeof(S);
+    for (std::size_t g = 0; g < G; ++g) {
+      const Columns<V, S> to{int(G * count + g) * width};
+      to.store(entries, Columns<V, S>{0}.load(groups[g] + step));
+    }
+    rows[count++] = row;
+  }
 };
 
-// R rows of out = -N^T X in some columns, of matrices whose rows are so far apart.
-template <int R, int G, class C, class S>
-JOUNCE_INLINE void product_tile(const C& c, const GatheredColumns<S>& x, const S* N, std::size_t N_step,
-                                S* out, std::size_t step) {
-  using V = typename C::Value;
+// R rows of out = -N^T X in G of the groups that were gathered, of which there are `all`; rows of the
+// matrices are so far apart.
+template <int R, int G, class V, class S>
+JOUNCE_INLINE void product_tile(const GatheredColumns<S>& x, int first, int all, const S* N,
+                                std::size_t N_step, S* const* out, std::size_t step) {
   constexpr int width = sizeof(V) / sizeof(S);
   V sum[R][G];
   for (int i = 0; i < R; ++i) {
     for (int g = 0; g < G; ++g) sum[i][g] = V(0.0);
   }
-  for (int k = 0; k < x.count; ++k) {
+  const S* entries = x.entries + first * width;
+  for (int k = 0; k < x.count; ++k, entries += all * width) {
     const S* factor = N + x.rows[k] * N_step;
     V entry[G];
-    for (int g = 0; g < G; ++g) entry[g] = C{(G * k + g) * width}.load(x.entries);
+    for (int g = 0; g < G; ++g) entry[g] = Columns<V, S>{g * width}.load(entries);
     for (int i = 0; i < R; ++i) {
       for (int g = 0; g < G; ++g) sum[i][g] -= entry[g] * factor[i];
     }
   }
   for (int i = 0; i < R; ++i) {
-    for (int g = 0; g < G; ++g) C{c.at + g * width}.store(out + i * step, sum[i][g]);
+    for (int g = 0; g < G; ++g) Columns<V, S>{0}.store(out[first + g] + i * step, sum[i][g]);
   }
 }
 
-// The first `count` rows of out = -N^T X in G groups of columns.
-template <int G = 1, class C, class S>
-JOUNCE_INLINE void product_rows(const C& c, const GatheredColumns<S>& x, int count, const S* N,
-                                std::size_t N_step, S* out, std::size_t step) {
-  constexpr int rows = ProductTile<S>::kRows;
-  int r = 0;
-  for (; r + rows <= count; r += rows) product_tile<rows, G>(c, x, N + r, N_step, out + r * step, step);
-  for (; r + 2 <= count; r += 2) product_tile<2, G>(c, x, N + r, N_step, out + r * step, step);
-  if (r < count) product_tile<1, G>(c, x, N + r, N_step, out + r * step, step);
-}
-
-// X <- -N X, where X has the sparsity of the tree and N is symmetric.
-template <class S, class P>
-JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* X, GatheredColumns<S>& x) {
-  constexpr int groups = ProductTile<S>::kGroups;
-  const int nv = tree.nv;
-  int first = 0;
-  if constexpr (groups > 1) {
-    for (; first + groups <= nv; first += groups) {
-      const Columns<S, S> c{first};
-      x.template gather<groups>(tree, c, X);
-      product_rows<groups>(c, x, nv, N, nv, X, nv);
+// The first `count` rows of out = -N^T X, whose groups of columns, as wide as V, begin at `out`. If tiles
+// do not fit, some rows are computed twice.
+template <class V, std::size_t All, class S>
+JOUNCE_INLINE void product_rows(const GatheredColumns<S>& x, int count, const S* N, std::size_t N_step,
+                                S* const (&out)[All], std::size_t step) {
+  using Tile = ProductTile<S>;
+  constexpr int all = All, groups = Tile::kPacks && all > Tile::kGroups ? Tile::kGroups : all;
+  const auto rows = [&](auto number, int r) JOUNCE_INLINED {
+    S* place[all];
+    for (int g = 0; g < all; ++g) place[g] = out[g] + r * step;
+    for (int g = 0; g < all; g += groups) {
+      product_tile<decltype(number)::value, groups, V>(x, g, all, N + r, N_step, place, step);
     }
+  };
+  constexpr std::integral_constant<int, Tile::kRows> most{};
+  int r = 0;
+  for (; r + most <= count; r += most) rows(most, r);
+  if (r < count && count >= most) return rows(most, count - most);
+  for (; r + 2 <= count; r += 2) rows(std::integral_constant<int, 2>{}, r);
+  if (r < count) rows(std::integral_constant<int, 1>{}, r);
+}
+
+// X <- -N X for one or two matrices X with the sparsity of the tree, and N symmetric.
+template <class S, class P, std::size_t K>
+JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* const (&X)[K],
+                                    GatheredColumns<S>& x) {
+  static_assert(K <= kMostMatrices);
+  const int nv = tree.nv;
+  const auto columns = [&](auto c, auto number) JOUNCE_INLINED {
+    using V = typename decltype(c)::Value;
+    constexpr int G = decltype(number)::value, width = sizeof(V) / sizeof(S);
+    S* groups[K * G];
+    for (std::size_t k = 0; k < K * G; ++k) groups[k] = X[k / G] + c.at + k % G * width;
+    x.template gather<V>(tree, c.at, c.at + G * width, groups);
+    product_rows<V>(x, nv, N, nv, groups, nv);
+  };
+  constexpr std::integral_constant<int, ProductTile<S>::kGroups> many{};
+  int first = 0;
+  if constexpr (many > 1) {
+    for (; first + many <= nv; first += many) columns(Columns<S, S>{first}, many);
   }
-  for_columns<S>(first, nv, [&](auto c) {
-    x.gather(tree, c, X);
-    product_rows(c, x, nv, N, nv, X, nv);
-  });
+  for_columns<S>(first, nv, [&](auto c) { columns(c, std::integral_constant<int, 1>{}); });
 }
 
 // Whether products with M^-1 are faster than solves.
@@ -122,16 +145,21 @@ bool has_few_related(const Tree<P>& tree) {
   return tree.mean_related <= kProductRates && tree.nv <= kMostRelated;
 }
 
-// X becomes -N X, N = M^-1, for X with the sparsity of the tree: by products or by solves.
+// The same for one column without zeros.
 template <class S, class P>
-JOUNCE_INLINE void negative_apply(const Tree<P>& tree, bool products, const S* N, S* X,
+JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* column, GatheredColumns<S>& x) {
+  x.count = 0;
+  for (int r = 0; r < tree.nv; ++r) x.template append<S>(r, r, {column});
+  product_rows<S>(x, tree.nv, N, tree.nv, {column}, 1);
+}
+
+// X becomes -N X, N = M^-1, for matrices X with the sparsity of the tree: by products or by solves.
+template <class S, class P, std::size_t K>
+JOUNCE_INLINE void negative_apply(const Tree<P>& tree, bool products, const S* N, S* const (&X)[K],
                                   InverseMassMatrixWork<S>& inverse, GatheredColumns<S>& gathered,
                                   ColumnBlock<S>& block) {
-  if (products) {
-    negative_product(tree, N, X, gathered);
-  } else {
-    negative_solve(tree, N, X, tree.nv, inverse, block);
-  }
+  if (products) return negative_product(tree, N, X, gathered);
+  for (S* x : X) negative_solve(tree, N, x, tree.nv, inverse, block);
 }
 
 }  // namespace partials
@@ -167,14 +195,16 @@ int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const 
   if (singular >= 0) return singular;
   newton_euler(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
   for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
-  partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);  // M^-1 (tau - bias)
-  partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
   const bool products = method == PartialsMethod::automatic
                             ? partials::has_few_related(tree)
                             : method == PartialsMethod::products && tree.nv <= kMostRelated;
-  for (S* X : {dq, dv}) {
-    partials::negative_apply(tree, products, dtau, X, work.inverse, work.gathered, work.block);
+  if (products) {  // M^-1 (tau - bias)
+    partials::negative_product(tree, dtau, work.a, work.gathered);
+  } else {
+    partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);
   }
+  partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
+  partials::negative_apply(tree, products, dtau, {dq, dv}, work.inverse, work.gathered, work.block);
   return -1;
 }
 

@@ -98,6 +98,7 @@ int hybrid_dynamics_partials(const Tree<P>& tree, const unsigned char* mask, con
   // First as one matrix for each of q, v and the inputs, rows of a or tau, whichever is unknown.
   S *by_q = d.a_dq, *by_v = d.a_dv, *by_input = d.a_da;
   partials_at_base(tree, q, v, work.a, f_ext, by_q, by_v, by_input, work.partials);
+  mirror_related(tree, by_input);
   std::fill_n(by_input, nv * nv, S(0.0));
   for (int r = 0; r < tree.nv; ++r) by_input[r * (nv + 1)] = S(prescribed(r) ? 0.0 : -1.0);
   for (S* X : {by_q, by_v, by_input}) {

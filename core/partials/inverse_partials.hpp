@@ -302,8 +302,8 @@ JOUNCE_INLINE void node_columns(const Tree<P>& tree, const Node<P>& node,
 
 }  // namespace partials
 
-// At the configuration of work.base; dq, dv and M are nv x nv, row-major; a and f_ext may be null. With
-// `coriolis`, dv holds twice the Coriolis matrix instead: s' takes the place of Psi' in it.
+// At the configuration of work.base; dq, dv and M are nv x nv, row-major, of M the upper triangle; a and f_ext
+// may be null. With `coriolis`, dv holds twice the Coriolis matrix instead: s' takes the place of Psi' in it.
 template <class S, class P>
 JOUNCE_INLINE void partials_at_base(const Tree<P>& tree, const S* q, const S* v, const S* a,
                                     const S* f_ext, S* dq, S* dv, S* M, PartialsWork<S>& work,
@@ -327,7 +327,6 @@ JOUNCE_INLINE void partials_at_base(const Tree<P>& tree, const S* q, const S* v,
   }
   below_v.finish();  // from dq, whose own triangle is then filled
   below_q.finish();  // from M, likewise
-  mirror_related(tree, M);
 }
 
 template <class S, class P>
@@ -335,6 +334,7 @@ void inverse_dynamics_partials(const Tree<P>& tree, const S* q, const S* v, cons
                                const S* f_ext, S* dq, S* dv, S* M, PartialsWork<S>& work) {
   base_frame(tree, q, work.base);
   partials_at_base(tree, q, v, a, f_ext, dq, dv, M, work);
+  mirror_related(tree, M);
 }
 
 template <class S>

@@ -309,7 +309,7 @@ int inverse_mass_matrix_partials(const Tree<P>& tree, const S* q, S* dN, Inverse
   for (const bool second : {false, true}) {
     for (std::size_t i = 0; i < nv; ++i) {
       S* rows = dN + i * nv * nv;
-      partials::negative_apply(tree, products, work.N, rows, work.inverse, work.gathered, work.block);
+      partials::negative_apply(tree, products, work.N, {rows}, work.inverse, work.gathered, work.block);
     }
     if (!second) partials::negative_swap(partials::Cube<S>{dN, nv});
   }

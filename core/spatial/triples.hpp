@@ -76,4 +76,74 @@ JOUNCE_ALWAYS_INLINE void add_turned(const Pose<S>& at, const ArticulatedInertia
   b[8] += z[2];
 }
 
+template <class S>
+  requires has_triples<S>
+JOUNCE_ALWAYS_INLINE Triple<S> triple(S x, S y, S z) {
+  return Pack<4>(Pack<4>::Values{x, y, z, 0.0});
+}
+
+// An articulated inertia as the columns of A, B^T and C.
+template <class S>
+struct TriadInertia {
+  Triad<S> A, Bt, C;
+
+  template <class P>
+  static JOUNCE_INLINE TriadInertia of(const RigidInertia<P>& j) {
+    const Mat3<S> I = whole(j.I);
+    const S o(0.0);
+    return {{triple(I.x.x, I.x.y, I.x.z), triple(I.y.x, I.y.y, I.y.z), triple(I.z.x, I.z.y, I.z.z)},
+            {triple(o, -j.h.z, j.h.y), triple(j.h.z, o, -j.h.x), triple(-j.h.y, j.h.x, o)},
+            {triple(j.m, o, o), triple(o, j.m, o), triple(o, o, j.m)}};
+  }
+  JOUNCE_INLINE TriadInertia& operator+=(const TriadInertia& b) {
+    A = A + b.A;
+    Bt = Bt + b.Bt;
+    C = C + b.C;
+    return *this;
+  }
+  JOUNCE_INLINE Force<S> column(int k) const {
+    switch (k) {
+      case 0: return {vector<S>(A.x), vector<S>(Bt.x)};
+      case 1: return {vector<S>(A.y), vector<S>(Bt.y)};
+      case 2: return {vector<S>(A.z), vector<S>(Bt.z)};
+      case 3: return {{Bt.x.v[0], Bt.y.v[0], Bt.z.v[0]}, vector<S>(C.x)};
+      case 4: return {{Bt.x.v[1], Bt.y.v[1], Bt.z.v[1]}, vector<S>(C.y)};
+      default: return {{Bt.x.v[2], Bt.y.v[2], Bt.z.v[2]}, vector<S>(C.z)};
+    }
+  }
+  JOUNCE_INLINE void eliminate(const Force<S>& U, const Force<S>& u) {
+    const Triple<S> n = triple(U.n.x, U.n.y, U.n.z), f = triple(U.f.x, U.f.y, U.f.z);
+    A = {A.x - n * u.n.x, A.y - n * u.n.y, A.z - n * u.n.z};
+    Bt = {Bt.x - f * u.n.x, Bt.y - f * u.n.y, Bt.z - f * u.n.z};
+    C = {C.x - f * u.f.x, C.y - f * u.f.y, C.z - f * u.f.z};
+  }
+};
+
+// Image of a motion, of which the angular or the linear part alone may count.
+template <bool kAngular, bool kLinear, class S>
+JOUNCE_INLINE Force<S> image(const TriadInertia<S>& j, const Motion<S>& x) {
+  Triple<S> n, f;
+  if constexpr (kAngular) n = j.A * x.w, f = j.Bt * x.w;
+  if constexpr (kLinear) {
+    const Triple<S> moment = transpose(j.Bt) * x.v, force = j.C * x.v;
+    if constexpr (kAngular) n += moment, f += force;
+    if constexpr (!kAngular) n = moment, f = force;
+  }
+  return {vector<S>(n), vector<S>(f)};
+}
+
+template <class S>
+  requires has_triples<S>
+JOUNCE_ALWAYS_INLINE S trace(const Triad<S>& m) {
+  return m.x.v[0] + m.y.v[1] + m.z.v[2];
+}
+
+//   B'^T = B^T - C hat(d),   A' = A + Q + Q^T,   Q = -(B + B') hat(d) / 2
+template <class S>
+JOUNCE_INLINE TriadInertia<S> shifted(const Vec3<S>& d, const TriadInertia<S>& j) {
+  const Triad<S> Bt = j.Bt + times_minus_hat(j.C, d);
+  const Triad<S> Q = times_minus_hat(transpose(j.Bt + Bt), d * 0.5);
+  return {j.A + Q + transpose(Q), Bt, j.C};
+}
+
 }  // namespace jounce

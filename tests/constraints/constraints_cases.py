@@ -10,6 +10,7 @@ from partials_cases import MODELS
 
 import jounce as jc
 from jounce import lie
+from jounce.constraints.orders import Orders
 
 ROBOTS = [name for name in MODELS if name != "one_dof"]
 STATES = 5
@@ -84,3 +85,10 @@ def close(x, y, digits, scale=None):
     scale = np.abs(y).max(initial=1.0) if scale is None else scale
     error = np.abs(x - y).max(initial=0.0) / scale
     assert error < 10.0**-digits, f"off by {error:.1e}"
+
+
+def by_orders(c, q, v, tau, f_ext=None):
+    """Series in NumPy, by the equations of `jounce.constraints.orders`, as a named tuple."""
+    a, none = np.zeros_like(tau), np.zeros(c.model.nv, bool)
+    found = Orders.solved(c, (q, v, a, tau, f_ext), none, c.rank(q), 1)
+    return jc.ConstrainedDynamicsSeries(found.motion[..., 1:, :], found.force)

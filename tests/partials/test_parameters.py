@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import analytic_oracle
 import numpy as np
 import partials_oracle as oracle
 import pytest
+from jvp_cases import arguments_of, as_tuple, sprung
 
 import jounce as jc
 from jounce import lie
@@ -30,6 +32,7 @@ class Changed:
 
     def __init__(self, model, **numbers):
         self.nq, self.nv, self.n_bodies = model.nq, model.nv, model.n_bodies
+        self.body_index = model.body_index
         self.nodes = model.nodes._replace(
             **{key: x for key, x in numbers.items() if key in model.nodes._fields}
         )
@@ -144,6 +147,87 @@ def test_dynamics_by_every_parameter(some):
     assert oracle.relative(got, forward) < EXACT
 
 
+OF_ONE_STATE = """
+inverse_dynamics bias_forces gravity_forces forward_dynamics hybrid_dynamics kinetic_energy
+potential_energy momentum centroidal_momentum mass_matrix inverse_mass_matrix
+centroidal_momentum_matrix kinetic_energy_regressor potential_energy_regressor momentum_regressor
+torque_regressor body_poses body_twists body_pose body_twist jacobian joint_wrenches center_of_mass
+center_of_mass_jacobian subtree_centers_of_mass
+"""
+SERIES = ("inverse_dynamics_series", "body_pose_series", "body_motion_series", "jacobian_series")
+
+
+def last_of_each_kind(model):
+    p = all_parameters(model)
+    return p[sorted({item.kind: k for k, item in enumerate(p.items)}.values())]
+
+
+def at_complex(values):
+    options = analytic_oracle.OPTIONS
+    return {key: y if key in options else np.asarray(y) + 0j for key, y in values.items()}
+
+
+def assert_same_slopes(ours, exact, p, within):
+    """Parameter by parameter, relative to the largest entry."""
+    assert ours.shape == exact.shape
+    least = 1e-2 * np.abs(exact).max(initial=1e-300)
+    for k, item in enumerate(p.items):
+        error = np.abs(ours[..., k] - exact[..., k]).max(initial=0)
+        assert error < within * (least + np.abs(exact[..., k]).max(initial=0)), item
+
+
+@pytest.mark.parametrize("name", OF_ONE_STATE.split())
+def test_every_function_by_every_kind_of_parameter(name, case):
+    model, function, h = sprung(case.name), getattr(analytic_oracle, name), 1j * oracle.STEP
+    values, _ = arguments_of(name, model)
+    p, x = last_of_each_kind(model), at_complex(values)
+    got = as_tuple(jc.parameter_derivatives(getattr(jc, name), model, values, p))
+    steps = [[y.imag / oracle.STEP for y in function(changed(model, i, h), x)] for i in p.items]
+    for ours, exact in zip(got, zip(*steps, strict=True), strict=True):
+        assert_same_slopes(ours, np.stack(exact, axis=-1), p, EXACT)
+
+
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("robot", ["groups_in_mid_tree", "one_dof"])
+def test_series_by_every_kind_of_parameter(name, robot):
+    """A contour in the parameter, since there is one in time inside."""
+    model, function = sprung(robot), getattr(analytic_oracle, name)
+    values, _ = arguments_of(name, model)
+    p, x = last_of_each_kind(model), at_complex(values)
+    if not name.startswith("inverse"):
+        p = p[[k for k, item in enumerate(p.items) if item.kind in ("placement", "axis", "pitch")]]
+    points = analytic_oracle.circle(analytic_oracle.POINTS, analytic_oracle.RADIUS)
+    there = [[function(changed(model, item, h), x)[0] for h in points] for item in p.items]
+    exact = np.stack([analytic_oracle.coefficient(y, points, 1) for y in there], axis=-1)
+    got = jc.parameter_derivatives(getattr(jc, name), model, values, p)
+    assert_same_slopes(got, exact, p, 1e-10)
+
+
+def test_forward_and_hybrid_series_by_those_of_inverse_ones(case):
+    """The forces of the motion that they give, tau(p, a(p)), change with the given ones only."""
+    model, p = case.model, last_of_each_kind(case.model)
+    values, _ = arguments_of("hybrid_dynamics_series", model)
+    values["tau"] = np.concatenate([values["tau"][:1], 0 * values["tau"][1:]])
+    q, v, f_ext, mask = (values[key] for key in ("q", "v", "f_ext", "prescribed"))
+    free = {key: x for key, x in values.items() if key not in ("a", "prescribed")}
+    hybrid = jc.parameter_derivatives(jc.hybrid_dynamics_series, model, values, p)
+    forward = jc.parameter_derivatives(jc.forward_dynamics_series, model, free, p)
+    whole = jc.hybrid_dynamics_series(model, **values).a, jc.forward_dynamics_series(model, **free)
+    forces = hybrid.tau, np.zeros_like(forward)
+    for a, by_p, expected in zip(whole, (hybrid.a, forward), forces, strict=True):
+        motion = np.concatenate([v[None], a])
+        at = (q, motion, f_ext)
+        d = jc.inverse_dynamics_series_derivatives(model, *at).dmotion[:, :, 1:]
+        terms = np.einsum("kilj,ljp->kip", d, by_p)
+        explicit = jc.parameter_derivatives(jc.inverse_dynamics_series, model, at, p)
+        for order in range(3):
+            size = np.abs(explicit[order]).max() + np.abs(terms[order]).max()
+            error = np.abs(explicit[order] + terms[order] - expected[order]).max()
+            assert error < 1e-11 * size, order
+    assert not hybrid.a[:, mask].any()
+    assert not hybrid.tau[:, ~mask].any()
+
+
 def test_inertial_parameters_by_regressors_and_by_duals(some):
     """The closed form and the duals are two ways to the same numbers."""
     model, q, v, a, tau, f_ext = some
@@ -176,6 +260,38 @@ def test_mass_matrix_and_one_state(some):
     )
 
 
+def on_a_plane(axis):
+    builder = jc.ModelBuilder()
+    builder.add_body("cart", joint="planar", axis=axis, mass=1.0, com=(0.1, 0.2, 0.3))
+    return builder.add_body("rod", "cart", joint="revolute", axis=(0, 0, -1), mass=1.0).build()
+
+
+@pytest.mark.parametrize("tilt", [1.0, 1e-2, 1e-5])
+def test_axes_of_planar_joints_near_the_one_where_they_jump(tilt):
+    """Directions turn by 1 / tilt there, and the quaternion's last entry is tilt / 2."""
+    model = on_a_plane((np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, -np.cos(tilt)))
+    p, q = jc.parameters(model, "axis", model.joint_names[0]), np.array([0.3, -0.2, 0.4, 0.5])
+    exact = by_steps(model, p, lambda m: oracle.tree(m, q[None].astype(complex)).T[:, 2])
+    got = jc.parameter_derivatives(jc.body_pose, model, (q[None], "cart"), p)
+    # 1 + n_z cancels in the oracle
+    assert oracle.relative(got, exact) < max(EXACT, 1e-15 / tilt**2)
+
+
+def test_the_axis_of_a_planar_joint_where_its_directions_jump():
+    model = on_a_plane((0, 0, -1))
+    p = jc.parameters(model, "axis")
+    assert {item.name for item in p.items} == {model.joint_names[1]}  # that of one rate does not
+    q, h = np.array([0.0, 0.0, 0.0, 0.5]), 1j * oracle.STEP
+    got = jc.parameter_derivatives(jc.body_pose, model, (q, "rod"), p)
+    for k, way in enumerate(([1, 0, 0], [0, -1, 0])):  # half a turn about x takes x and y there
+        exact = lie.exp(q[3] * (np.array([0, 0, -1]) + h * np.array(way))).imag / oracle.STEP
+        np.testing.assert_allclose(got[:3, :3, k], exact, rtol=0, atol=1e-14)
+    with pytest.raises(jc.ArgumentError, match=r"directions of the planar joint .* jump"):
+        jc.parameters(model, "axis", [model.joint_names[0]])
+    up = on_a_plane((0, 0, 1))
+    assert len(jc.parameters(up, "axis")) == 4
+
+
 def test_poses_of_bodies_by_the_geometry(some):
     model, q, *_ = some
     p = all_parameters(model, ("placement", "axis", "pitch", "mass"))
@@ -195,16 +311,14 @@ def test_frames_move_with_their_bodies_and_by_themselves(some):
     model = model.with_frame("tool", body, tool).with_frame("other", body, tool)
     p = all_parameters(model, ("placement", "axis")) + jc.parameters(model, "placement", ["tool"])
     got = jc.parameter_derivatives(jc.body_pose, model, (q, "tool"), p)
-    node = int(np.flatnonzero(model.nodes.body == model.n_bodies - 1)[0])
     n = len(p) - 6
     held = jc.parameter_derivatives(jc.body_pose, model, (q, body), p)
     np.testing.assert_allclose(got[..., :n], held_at(held[..., :n], tool), atol=1e-12)
     T = jc.body_pose(model, q, "tool")
     for k in range(6):
-        expected = T @ np.vstack([lie.hat(np.eye(6)[k])])
+        expected = T @ lie.hat(np.eye(6)[k])
         np.testing.assert_allclose(got[..., n + k], expected, atol=1e-12)
     assert not np.any(jc.parameter_derivatives(jc.body_pose, model, (q, "other"), p)[..., n:])
-    assert node >= 0
     assert not np.any(held[..., n:])
     with pytest.raises(jc.ArgumentError, match="one body at a time"):
         jc.parameter_derivatives(jc.body_pose, model, (q, ["tool", "other"]), p)
