@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -188,6 +191,13 @@ def test_slices_and_files_keep_it(method, tmp_path, all_joints):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("control", [None, pull])
+def test_pickles_and_copies_keep_it(control, all_joints):
+    motion = jc.simulate(all_joints, *moving(all_joints), TIMES, control)
+    for again in (pickle.loads(pickle.dumps(motion)), copy.deepcopy(motion)):
+        np.testing.assert_allclose(again.at(INNER).q, motion.at(INNER).q, rtol=0, atol=1e-14)
+
+
 def test_a_file_with_another_dense_output_is_refused(tmp_path):
     motion = jc.simulate(BALL, [1.0], [0.0], [0.0, 0.1])
     motion.save(tmp_path / "motion.npz")
@@ -221,3 +231,32 @@ def test_checks_take_every_control(name, all_joints):
     found = motion.check(control)
     assert found.defect.max() < 1e-4 < 0.01 * motion.check().defect.min()
     assert found.power.max() < 1e-8
+
+
+def test_checks_take_controls_of_several_states():
+    arm = jc.models.panda_like()
+    q, v = moving(arm, 3)
+    gains = np.array([[1.0], [5.0], [20.0]]) * np.ones(7)
+    way = np.linspace(q[0], q[1], len(TIMES))
+    servos = jc.Control(kp=gains, kd=0.1 * gains, q_ref=way, force_limits=np.full(7, 30.0))
+    motion = jc.simulate(arm, q, v, TIMES, servos, rtol=1e-10, atol=1e-10)
+    assert motion.check(servos).defect.max() < 0.02 < 0.1 * motion.check().defect.min()
+    for k in range(3):
+        own = jc.Control(kp=gains[k], kd=0.1 * gains[k], q_ref=way, force_limits=np.full(7, 30.0))
+        alone = jc.simulate(arm, q[k], v[k], TIMES, own, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(motion.q[k], alone.q, atol=1e-8)
+    event = jc.coordinate_event(arm, arm.joint_names[0], 10.0)
+    with pytest.raises(jc.ArgumentError, match="the same for all states"):
+        jc.simulate(arm, q, v, TIMES, servos, events=event)
+
+
+def test_held_joints_take_what_force_they_need():
+    """A prescribed joint keeps its rate; the work of its force is in the balance."""
+    arm = jc.models.panda_like()
+    q, v = moving(arm)
+    held = jc.Control(prescribed=[arm.joint_names[1]], kd=0.3)
+    motion = jc.simulate(arm, q, v, TIMES, held, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(motion.v[:, 1], v[1], rtol=1e-12)
+    found = motion.check(held)
+    assert found.defect < 1e-5
+    assert found.power < 1e-9

@@ -49,7 +49,7 @@ def write(
         "failure_messages": np.array([e.message for e in failures], str),
     }
     if dense is not None:
-        kept = dense.kept()
+        kept = dense.alone()
         assert not callable(kept.made)
         columns |= {f"dense_{name}": getattr(kept, name) for name in _DENSE}
         columns |= {f"dense_made_{k}": x for k, x in enumerate(kept.made)}
@@ -119,7 +119,7 @@ def _dense(model: Model, data: dict[str, Any], q: Array) -> Dense | None:
     """The dense output, if there is one and it fits.
 
     Raises:
-        ValueError: it does not.
+        ArgumentError: it does not.
     """
     if "dense_kind" not in data:
         return None
@@ -134,7 +134,7 @@ def _dense(model: Model, data: dict[str, Any], q: Array) -> Dense | None:
     for x, some in zip(made, widths, strict=False):
         fits = fits and x.ndim == 3 and len(x) == steps and x.shape[2] in some
     if not fits:
-        raise ValueError("its dense output has other shapes")
+        raise ArgumentError("its dense output has other shapes")
     return Dense(model, kind, first, end, t, h, begin, v, tuple(made))
 
 

@@ -127,8 +127,9 @@ class _Acting(NamedTuple):
         model, t = motion.model, motion.t
         given = np.zeros(model.nv, bool)
         if isinstance(control, Control):
-            function, prescribed = servo_forces(model, control, t)
-            return cls(motion, function, None, passive, given if prescribed is None else prescribed)
+            function, prescribed = servo_forces(model, control, t, in_rows=True)
+            own = given if prescribed is None else prescribed
+            return cls(motion, function, None, passive and not control.passive, own)
         if callable(control) or control is None:
             return cls(motion, control, None, passive, given)
         rows = np.asarray(control, float)

@@ -12,7 +12,7 @@ there xi is the polynomial (1) of fifth degree whose value, slope and curvature 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,9 +82,11 @@ class Dense:
         At the time of a jump they are those after it.
         """
         places, states = self._places(times)
-        q, v, _ = self._values(places, np.tile(times, len(self.end)), with_path=False)
-        if self.onto is not None and len(places):
-            q, v = self.onto(states, np.tile(times, len(self.end)), q, v)
+        when = np.tile(times, len(self.end))
+        q, v, _ = self._values(places, when, with_path=False)
+        known = np.flatnonzero((when <= self.end[states]) & (np.diff(self.first)[states] > 0))
+        if self.onto is not None and len(known):
+            q[known], v[known] = self.onto(states[known], when[known], q[known], v[known])
         return self._shaped(times, q), self._shaped(times, v)
 
     def path(self, times: Array) -> tuple[Array, Array, Array]:
@@ -101,14 +103,9 @@ class Dense:
         """Those of some steps."""
         return self.made(some) if callable(self.made) else tuple(x[some] for x in self.made)
 
-    def kept(self) -> Dense:
-        """The same with all coefficients, which need no other object."""
-        if not callable(self.made):
-            return self
-        return Dense(
-            self.model, self.kind, self.first, self.end, self.t, self.h, self.q, self.v,
-            self.coefficients(np.arange(len(self.t))), self.onto,
-        )  # fmt: skip
+    def alone(self) -> Dense:
+        """The same with all coefficients, which needs no other object; it does not project."""
+        return replace(self, made=self.coefficients(np.arange(len(self.t))), onto=None)
 
     def _places(self, times: Array) -> tuple[Integers, Integers]:
         """The step of each state at each time, and the state, both (n K,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -187,9 +188,13 @@ def _follower(
         motion = run((q, v), grid, own, acting)
         report(float(grid[0]))
         failure = motion.failures[0].message if motion.failures else None
-        if motion.dense is None:  # no step was taken
-            raise KeyboardInterrupt if motion.interrupted else DivergenceError(str(failure))
-        dense = motion.dense.kept()
+        if motion.dense is None and motion.interrupted:
+            raise KeyboardInterrupt
+        if motion.dense is None:
+            raise DivergenceError(failure or "no step could be taken")
+        onto, dense = motion.dense.onto, motion.dense.alone()
+        if onto is not None:
+            dense = replace(dense, onto=onto)
         return Stretch(motion.t, motion.q, motion.v, dense, failure, motion.interrupted)
 
     return follow

@@ -124,6 +124,11 @@ class SimulatedMotion:
         assert not callable(found)
         return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: the dense output by itself, as in files."""
+        dense = self.dense
+        return {**self.__dict__, "kept": None if dense is None else dense.alone()}
+
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""
         span = f"t = {self.t[0]:.6g} ... {self.t[-1]:.6g} s" if len(self.t) else "no times"
@@ -373,14 +378,19 @@ def _known(model: Model, function: Callable[..., Array], q: Array, *rest: Array)
     return found
 
 
-def with_failures(motion: SimulatedMotion, failed: Array | None) -> SimulatedMotion:
-    """The motion with the states that went no further than `failed` (n,), else infinity."""
+def with_failures(
+    motion: SimulatedMotion, failed: Array | None, why: Callable[[int, float], str] | None = None
+) -> SimulatedMotion:
+    """The motion with the states that went no further than `failed` (n,), else infinity.
+
+    `why` says the reason of a state and its time, if it is not that of adaptive steps.
+    """
     if failed is None or np.isinf(failed).all():
         return motion
     lead = motion.q.shape[:-2]
     lost = [
         StateFailure(tuple(map(int, np.unravel_index(k, lead))), float(failed[k]),
-                     no_further(int(k), float(failed[k])))
+                     (why or no_further)(int(k), float(failed[k])))
         for k in np.flatnonzero(np.isfinite(failed))
     ]  # fmt: skip
     return replace(motion, failures=tuple(lost), ends=failed.reshape(lead))

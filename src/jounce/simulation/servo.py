@@ -20,10 +20,13 @@ __all__ = ["pulled_by", "reference_between", "require_gains", "servo_forces"]
 Function = Callable[[Array, Array, Array], Array]
 
 
-def servo_forces(model: Model, control: Control, times: Array) -> tuple[Function, Mask | None]:
+def servo_forces(
+    model: Model, control: Control, times: Array, *, in_rows: bool = False
+) -> tuple[Function, Mask | None]:
     """Forces at times (...), coordinates (..., nq) and rates (..., nv), and prescribed rates.
 
     References with a row for each of the times are followed along straight lines of the group.
+    States `in_rows` are those of a motion: times (K,), coordinates (..., K, nq).
 
     Raises:
         ArgumentError: the control does not fit the model or the times.
@@ -35,7 +38,8 @@ def servo_forces(model: Model, control: Control, times: Array) -> tuple[Function
         k, share = _places(times, np.asarray(t))
         tau: Array = rows[..., k, :] + share * (rows[..., k + 1, :] - rows[..., k, :])
         if inputs.servo is not None:
-            kp, kd, least, most, *stops = np.moveaxis(inputs.servo, -2, 0)
+            servo = inputs.servo[..., None, :, :] if in_rows else inputs.servo
+            kp, kd, least, most, *stops = np.moveaxis(servo, -2, 0)
             if inputs.q_ref is not None:
                 ends = inputs.q_ref[..., k, :], inputs.q_ref[..., k + 1, :]
                 tau = tau - kp * _away(model, reference_between(model, *ends, share), q)

@@ -138,6 +138,8 @@ def simulate(
     found = [] if events is None else checked_events(events)
     points = [] if contacts is None else checked_contacts(model, contacts)
     seeks = bool(found or points)
+    if seeks and law is not None:
+        law.require_one(model)
     plan = _Plan(
         model, chosen, dt, rtol, atol, passive, projection, order, law, threads, dense or seeks
     )
@@ -193,6 +195,13 @@ class Answer(NamedTuple):
             return whole._replace(tau=tau)
         ends = whole.q_ref[..., k, :], whole.q_ref[..., k + 1, :]
         return whole._replace(tau=tau, q_ref=reference_between(model, *ends, share))
+
+    def require_one(self, model: Model) -> None:
+        """Refuse controls of several states, which are followed one by one."""
+        inputs = self.inputs(model, self.t)
+        given = [x for x in (inputs.tau, inputs.q_ref, inputs.servo) if x is not None]
+        if any(np.ndim(x) > 2 for x in given):
+            raise ArgumentError("with events a jounce.Control is the same for all states")
 
     @property
     def is_constant(self) -> bool:
@@ -329,7 +338,8 @@ class _Plan(NamedTuple):
         report: Report | None,
     ) -> Task:
         held = constraints, self.projection
-        options = self.passive, self.threads, held, report or silent
+        known = self.answer is not None and self.answer.control.passive
+        options = self.passive and not known, self.threads, held, report or silent
         task = Task.of(self.model, state, t, control, *options)
         mask = None if self.answer is None else self.answer.prescribed
         if mask is None:

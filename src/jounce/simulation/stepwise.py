@@ -45,6 +45,8 @@ def by_fixed_steps(
     log, reached = StepLog(task.model), None
     for k, count in enumerate(counts):
         some = np.flatnonzero(np.isinf(failed))
+        if n and not len(some):
+            break
         try:
             if task.is_function:
                 steps = _step_by_function(task, method, k, int(count), q[:, k], v[:, k], keep)
@@ -64,7 +66,14 @@ def by_fixed_steps(
             _log_steps(log, steps, some[~lost], ~lost, k, float(t[k]), float(h))
         task.report(float(t[k + 1]))
     dense = log.dense(NESTED, np.minimum(failed, t[-1]), _fitted(task), task.onto_manifold())
-    return task.motion(method.name, q, v, reached, dense=dense, failed=failed)
+    return task.motion(method.name, q, v, reached, dense=dense, failed=failed, why=_not_finite)
+
+
+def _not_finite(state: int, t: float) -> str:
+    return (
+        f"the motion of state {state} leads to numbers that are not finite after t = {t:.9g} s: "
+        "take a shorter dt, or a method with adaptive steps"
+    )
 
 
 class _Stepped(NamedTuple):

@@ -115,10 +115,11 @@ class Task(NamedTuple):
         *,
         dense: Dense | None = None,
         failed: Array | None = None,
+        why: Callable[[int, float], str] | None = None,
     ) -> SimulatedMotion:
         """Return the result; fewer times if the motion was interrupted.
 
-        `failed` (n,) is when a state went no further, else infinity.
+        `failed` (n,) is when a state went no further, else infinity, and `why` says the reason.
         """
         v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
         last = len(self.t) if reached is None else reached
@@ -126,7 +127,7 @@ class Task(NamedTuple):
         motion = SimulatedMotion(
             self.model, self.t[:last], q, v, method, reached is not None, kept=dense
         )
-        return motion if failed is None else with_failures(motion, failed)
+        return with_failures(motion, failed, why)
 
     def onto_manifold(self) -> Onto | None:
         """What projects states between steps, if that is wanted."""
