@@ -145,14 +145,6 @@ bool has_few_related(const Tree<P>& tree) {
   return tree.mean_related <= kProductRates && tree.nv <= kMostRelated;
 }
 
-// The same for one column without zeros.
-template <class S, class P>
-JOUNCE_INLINE void negative_product(const Tree<P>& tree, const S* N, S* column, GatheredColumns<S>& x) {
-  x.count = 0;
-  for (int r = 0; r < tree.nv; ++r) x.template append<S>(r, r, {column});
-  product_rows<S>(x, tree.nv, N, tree.nv, {column}, 1);
-}
-
 // X becomes -N X, N = M^-1, for matrices X with the sparsity of the tree: by products or by solves.
 template <class S, class P, std::size_t K>
 JOUNCE_INLINE void negative_apply(const Tree<P>& tree, bool products, const S* N, S* const (&X)[K],
@@ -198,11 +190,8 @@ int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const 
   const bool products = method == PartialsMethod::automatic
                             ? partials::has_few_related(tree)
                             : method == PartialsMethod::products && tree.nv <= kMostRelated;
-  if (products) {  // M^-1 (tau - bias)
-    partials::negative_product(tree, dtau, work.a, work.gathered);
-  } else {
-    partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);
-  }
+  // M^-1 (tau - bias): products would lose as many digits as M has in its condition
+  partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);
   partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
   partials::negative_apply(tree, products, dtau, {dq, dv}, work.inverse, work.gathered, work.block);
   return -1;
