@@ -80,12 +80,12 @@ struct ConstrainedStepper : ExplicitStepper {
   int step(const Tree<P>& tree, std::ptrdiff_t t, const S& dt, const HeldForces<S>& forces, S* q, S* s,
            Work<S>& work) const {
     const bool moves = motion.any_moves();
-    reach_step(tree, motion, t, dt, work.moved);
+    reach_step(tree, motion, t, dt, moves, work.moved);
     const ConstrainedStages<S> stages{method, table, motion, dt * double(t), dt, moves && motion.beta != 0.0, work};
     const int singular = explicit_step(tree, method, dt, forces, q, s, work.step, stages);
     if (!(tolerance > 0.0)) return singular;
     to_body_axes(tree, q, s, work.v);
-    reach_share(tree, motion, S(1.0), work.moved);
+    if (moves) reach_share(tree, motion, S(1.0), work.moved);
     project_q(tree, q, work);
     motion.at(dt * double(t + 1), 0, work.w);  // (3)
     constrained_jump(tree, table, q, work.v, work.w, work.d, work.force, &work.rank, work.constrained);

@@ -8,6 +8,7 @@
 // step; where another one than the last was before it (one lane of a pack alone), it begins anew.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "jounce/constraints/rows.hpp"
@@ -74,75 +75,86 @@ struct MovedTargets {
 constexpr int kMostFlowTerms = 24;
 constexpr double kMostFlows = 1e4;
 
-// The largest of all lanes.
+// Equation (2) once, with so many terms: X F, from time t on over a time h.
 template <class S>
-double largest_lane(const S& x) {
-  double most = 0.0;
-  for (int i = 0; i < lanes<S>; ++i) most = std::max(most, std::abs(lane(x, i)));
-  return most;
-}
-
-// Equation (2) once: X F, from time t on over a time h.
-template <class S>
-Pose<S> flow_once(const RowMotion& motion, const Constraint& c, const S& t, const S& h, const Pose<S>& X) {
+Pose<S> flow_once(const RowMotion& motion, const Constraint& c, const S& t, const S& h, int terms,
+                  const Pose<S>& X) {
   Mat3<S> R[kMostFlowTerms + 1] = {Mat3<S>::identity()};
-  Vec3<S> sum_p = Vec3<S>::zero();
-  Mat3<S> sum_R = R[0];
-  const auto twist = [&](int j) {
-    S w[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)}, scale = h;
-    for (int k = 1; k <= j; ++k) scale = scale * h * (1.0 / k);
+  Motion<S> w[kMostFlowTerms];
+  const int orders = std::min(motion.orders, terms);
+  S scale = h;
+  for (int j = 0; j < orders; ++j) {
+    S x[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
     for (int d = 0, row = c.row; d < 6; ++d) {
-      if (c.selects(d)) w[d] = motion.rate(t, j, row++) * scale;
+      if (c.selects(d)) x[d] = motion.rate(t, j, row++) * scale;
     }
-    return Motion<S>{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
-  };
-  for (int k = 0; k < kMostFlowTerms; ++k) {
-    Mat3<S> next{Vec3<S>::zero(), Vec3<S>::zero(), Vec3<S>::zero()};
-    Vec3<S> p = Vec3<S>::zero();
-    for (int j = 0; j <= k && j < motion.orders; ++j) {
-      const Motion<S> w = twist(j);
+    w[j] = {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+    scale = scale * h * (1.0 / (j + 1));
+  }
+  Pose<S> F{R[0], Vec3<S>::zero()};
+  for (int k = 0; k < terms; ++k) {
+    Mat3<S> turn{Vec3<S>::zero(), Vec3<S>::zero(), Vec3<S>::zero()};
+    Vec3<S> shift = Vec3<S>::zero();
+    for (int j = 0; j <= k && j < orders; ++j) {
       const Mat3<S>& Q = R[k - j];
-      next = next + Mat3<S>{Q.y * w.w.z - Q.z * w.w.y, Q.z * w.w.x - Q.x * w.w.z, Q.x * w.w.y - Q.y * w.w.x};
-      p += Q * w.v;
+      const Vec3<S>& x = w[j].w;
+      turn = turn + Mat3<S>{Q.y * x.z - Q.z * x.y, Q.z * x.x - Q.x * x.z, Q.x * x.y - Q.y * x.x};
+      shift += Q * w[j].v;
     }
     const S over(1.0 / (k + 1));
-    R[k + 1] = next * over;
-    sum_R = sum_R + R[k + 1];
-    sum_p += p * over;
+    R[k + 1] = turn * over;
+    F.R = F.R + R[k + 1];
+    F.p += shift * over;
   }
-  return {X.R * sum_R, X.R * sum_p + X.p};
+  return X * F;
 }
 
-// The same over any time, from time t on. What moves too far ends where no robot gets.
+// By how much a target moves at most over a time h from t on, the largest of all lanes.
 template <class S>
-Pose<S> flow(const RowMotion& motion, const Constraint& c, const S& t, const S& h, const Pose<S>& X) {
-  S way(0.0);
-  int count = 0;
-  for (int d = 0; d < 6; ++d) count += c.selects(d);
-  for (int row = c.row; row < c.row + count; ++row) {
-    S own(0.0), scale = magnitude(h);
+double most_way(const RowMotion& motion, const Constraint& c, const S& t, const S& h) {
+  S most(0.0);
+  for (int d = 0, row = c.row; d < 6; ++d) {
+    if (!c.selects(d)) continue;
+    S way(0.0), scale = magnitude(h);
     for (int j = 0; j < motion.orders; ++j) {
-      own += magnitude(motion.rate(t, j, row)) * scale;
+      way += magnitude(motion.rate(t, j, row)) * scale;
       scale = scale * magnitude(h) * (1.0 / (j + 1));
     }
-    way = larger(way, own);
+    most = larger(most, way);
+    ++row;
   }
-  const double pieces = std::ceil(largest_lane(way));
+  double largest = 0.0;
+  for (int i = 0; i < lanes<S>; ++i) largest = std::max(largest, lane(most, i));
+  return largest;
+}
+
+// Equation (2) over any time, from time t on. What moves too far ends where no robot gets.
+template <class S>
+Pose<S> flow(const RowMotion& motion, const Constraint& c, const S& t, const S& h, const Pose<S>& X) {
+  const double way = most_way(motion, c, t, h), pieces = std::max(1.0, std::ceil(way));
   if (!(pieces <= kMostFlows)) {
     const S far(1e150);
     return {X.R, {far, far, far}};
   }
+  // terms are below those of exp(2 way): a turn and a shift, each of rates that sum up to `way`
+  const double each = 2.0 * way / pieces;
+  int terms = 1;
+  for (double next = each; next > 1e-18 && terms < kMostFlowTerms; next *= each / terms) ++terms;
+  const S piece = h * (1.0 / pieces);
   Pose<S> Y = X;
-  const double n = pieces > 1.0 ? pieces : 1.0;
-  const S piece = h * (1.0 / n);
-  for (int i = 0; i < int(n); ++i) Y = flow_once(motion, c, S(t + piece * double(i)), piece, Y);
+  for (int i = 0; i < int(pieces); ++i) Y = flow_once(motion, c, S(t + piece * double(i)), piece, terms, Y);
   return Y;
 }
 
-// Brings work.pose to the start of a step.
+// Brings work.pose to the start of a step, if a target moves.
 template <class S, class P>
-void reach_step(const Tree<P>& tree, const RowMotion& motion, std::ptrdiff_t step, const S& dt,
+void reach_step(const Tree<P>& tree, const RowMotion& motion, std::ptrdiff_t step, const S& dt, bool moves,
                 MovedTargets<S>& work) {
+  if (!moves) {
+    work.step = step;
+    work.dt = dt;
+    return;
+  }
   if (step == 0 || work.step != step || !is_zero(work.dt - dt)) {
     work.step = 0;
     work.dt = dt;

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from constraints_cases import KINDS, close, robot, set_of, states
+from constraints_cases import KINDS, close, robot, set_of, slopes_of_steps, states
 
 import jounce as jc
 from jounce import lie
@@ -15,7 +15,6 @@ from jounce.constraints.table import row_count
 
 MODEL = "fixed_root"
 SECONDS = 0.3
-SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 
 
 def moving(kind, seed=3, size=0.3):
@@ -239,21 +238,35 @@ def test_steps_to_moved_targets_are_linearized(kind, gains, method):
     c = c.stabilized(*gains)
     rng = np.random.default_rng(2)
     v = jc.project_velocity(model, q, rng.standard_normal(model.nv), c)
-    tau, dt, h = rng.standard_normal(model.nv), 0.01, 1e-3
+    tau, dt = rng.standard_normal(model.nv), 0.01
     options = {"method": method, "constraints": c}
     lin = jc.linearize_step(model, q, v, tau, dt, **options)
     assert np.abs(c.at_time(dt).residual(lin.q)).max() < 1e-13
-    dq, dv = np.split(lin.Z @ rng.standard_normal(lin.Z.shape[-1]), 2)
-    s = np.array([*SLOPE, *(-x for x in SLOPE)])[:, None]
-    at = jc.project(model, jc.integrate(model, q, s * h * dq), c)
-    rates = jc.project_velocity(model, at, v + s * h * dv, c)
-    there = jc.step(model, at, rates, tau, dt, **options)
-    weights = np.array([*SLOPE.values(), *(-x for x in SLOPE.values())]) / h
-    before = weights @ np.hstack([jc.difference(model, q, at), rates - v])
-    after = weights @ np.hstack([jc.difference(model, lin.q, there.q), there.v - lin.v])
+    z = rng.standard_normal(lin.Z.shape[-1])
+    before, after = slopes_of_steps(c, q, v, tau, dt, lin, z, method=method)
     close(lin.A @ before, after, 10)
     lengths = np.array([dt, dt, 2 * dt])
     three = jc.linearize_step(model, q, v, tau, lengths, **options)
     close(three.A[1], lin.A, 12)
     twice = jc.linearize_step(model, q, v, tau, 2 * dt, **options)
     close(three.A[2], twice.A, 12)
+
+
+@pytest.mark.parametrize("kind", ["weld of two", "cam"])
+def test_second_derivatives_of_steps_know_the_time_of_each_stage(kind):
+    """By the forces, against second differences of order eight of `jounce.step`."""
+    model, c, q, v = rolled(kind, size=1.0)
+    c, rng, dt, h = c.stabilized(5.0, 7.0), np.random.default_rng(3), 0.02, 2.0
+    tau, u, weights = (rng.standard_normal(n) for n in (model.nv, model.nv, 2 * model.nv))
+    options = {"constraints": c, "projection": False, "method": "rkmk4"}
+    every = {"actuated": np.ones(model.nv, bool), "weights": weights}
+    second = jc.linearize_step(model, q, v, tau, dt, **options, **every)
+
+    def changed(s):
+        end = jc.step(model, q, v, tau + s * h * u, dt, **options)
+        return weights @ np.concatenate([jc.difference(model, second.q, end.q), end.v - second.v])
+
+    bend = {1: 8 / 5, 2: -1 / 5, 3: 8 / 315, 4: -1 / 560}
+    expected = sum(w * (changed(s) + changed(-s) - 2 * changed(0)) for s, w in bend.items()) / h**2
+    n = 2 * model.nv
+    close(u @ second.H[n:, n:] @ u, expected, 9, np.abs(second.H[n:, n:]).max() * u @ u)

@@ -74,6 +74,7 @@ class Orders:
         kept = np.arange(lengths.shape[-1]) < self.rank[..., None]
         inverse = np.where(kept, 1.0 / np.where(kept, lengths, 1.0), 0.0)
         self.back = (V.swapaxes(-1, -2) * inverse[..., None, :]) @ U.swapaxes(-1, -2)
+        self.beyond = None if self.free.all() or c.tolerance == np.inf else self._beyond()
         self.J = np.zeros((*lead, 0, c.size, n))
 
     @classmethod
@@ -94,7 +95,7 @@ class Orders:
         out = cls(c, q, v, a, prescribed, rank, threads)
         for k in range(a.shape[-2]):
             wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
-            out.advance(tau[..., k, :], wrenches)
+            out.advance(np.where(prescribed, 0.0, tau[..., k, :]), wrenches)
         out.require_constant_rank()
         return out
 
@@ -106,6 +107,12 @@ class Orders:
         J = c.jacobian(self.q, threads=self.threads)[..., free]
         inverse_mass = np.linalg.inv(self.mass[..., free, :][..., free])
         return RowSystem.of(J, np.asarray(inverse_mass, float), self.rank)
+
+    def _beyond(self) -> Array:
+        """Projector on what not even all rates together can do to the rows, (..., m, m)."""
+        c = self.c
+        rank = np.asarray(c.rank(self.q, threads=self.threads), float)
+        return row_system(c, self.q, rank, self.threads).beyond
 
     def advance(self, tau: Array, f_ext: Array | None) -> None:
         """Find the derivatives of order k; tau are those of the forces, (..., nv)."""
@@ -136,15 +143,14 @@ class Orders:
 
     def _of_lower_orders(self) -> tuple[Array, Array, Array]:
         """What these add to J^T f, f and -A^T n of order k."""
-        k, push = self.k, np.zeros_like(self.given[..., 0, :])
-        known, left = np.zeros_like(self.force[..., 0, :]), np.zeros_like(self.mu[..., 0, :])
-        for i in range(1, k + 1):
-            J, weight = self.J[..., i, :, :], comb(k, i)
-            A = J[..., self.free]
-            push += weight * times(J.swapaxes(-1, -2), self.force[..., k - i, :])
-            known += weight * times(A, self.mu[..., k - i, :])
-            left -= weight * times(A.swapaxes(-1, -2), self.left[..., k - i, :])
-        return push, known, left
+        k = self.k
+        weights = np.array([comb(k, i) for i in range(1, k + 1)], float)[:, None, None]
+        J = weights * self.J[..., 1 : k + 1, :, :]
+        A = J[..., self.free]
+        force, mu, left = (x[..., :k, :][..., ::-1, :] for x in (self.force, self.mu, self.left))
+        push: Array = np.einsum("...imn,...im->...n", J, force)
+        known: Array = np.einsum("...imn,...in->...m", A, mu)
+        return push, known, -np.einsum("...imn,...im->...n", A, left)
 
     def _require_possible(self, wrong: Array, rows: Array) -> None:
         """Refuse prescribed accelerations that the other rates cannot make up for.
@@ -152,11 +158,9 @@ class Orders:
         What no rates could do about rows that contradict each other is left to least squares.
         """
         c = self.c
-        if self.free.all() or c.tolerance == np.inf:
+        if self.beyond is None:
             return
-        rank = np.asarray(c.rank(self.q, threads=self.threads), float)
-        all_rates = row_system(c, self.q, rank, self.threads)
-        wrong = np.abs(wrong - times(all_rates.beyond, wrong))
+        wrong = np.abs(wrong - times(self.beyond, wrong))
         relative = wrong / (1.0 + np.abs(rows).max(-1, keepdims=True))
         if not relative.size or relative.max() <= c.tolerance:
             return
@@ -169,11 +173,9 @@ class Orders:
 
     def _rates(self, order: int) -> Array:
         """A derivative of the rates V = J v of the rows, of what is known of the motion."""
-        terms = [
-            comb(order, i) * times(self.J[..., i, :, :], self.motion[..., order - i, :])
-            for i in range(order + 1)
-        ]
-        found: Array = np.sum(terms, axis=0)
+        weights = np.array([comb(order, i) for i in range(order + 1)], float)[:, None]
+        motion = weights * self.motion[..., : order + 1, :][..., ::-1, :]
+        found: Array = np.einsum("...imn,...in->...m", self.J[..., : order + 1, :, :], motion)
         return found
 
     def _wanted(self) -> Array:
@@ -223,12 +225,12 @@ def _rank_gained(J: Array, rank: int) -> int:
     turned = U.T @ J @ V.T
     A, B = turned[:, :rank, :rank], turned[:, :rank, rank:]
     C, D = turned[:, rank:, :rank], turned[:, rank:, rank:]
-    X = np.zeros_like(B)
+    inverse, X = np.linalg.inv(A[0]), np.zeros_like(B)
     for k in range(1, len(J)):
-        X[k] = np.linalg.solve(A[0], B[k] - np.sum([A[i] @ X[k - i] for i in range(1, k + 1)], 0))
-        terms = np.array([D[k], *(-C[i] @ X[k - i] for i in range(1, k))])
-        size = max(np.abs(J[k]).max(), np.abs(terms).max())
-        S = terms.sum(0)
+        X[k] = inverse @ (B[k] - (A[1 : k + 1] @ X[:k][::-1]).sum(0))
+        terms = C[1:k] @ X[1:k][::-1]
+        size = max(np.abs(J[k]).max(), np.abs(terms).max(initial=0.0))
+        S = D[k] - terms.sum(0)
         if np.abs(S).max() > _CHANGED * size:
             return int(np.linalg.matrix_rank(S, tol=_CHANGED * size))
     return 0
