@@ -35,7 +35,8 @@ class Motion(NamedTuple):
 
     def ours(self, method: str, **options: float) -> Any:
         """Return the state at the end by jounce."""
-        end = jc.simulate(self.model, self.q, self.v, [0.0, self.time], None, method, **options)
+        given = self.model, self.q, self.v, [0.0, self.time], None, method
+        end = jc.simulate(*given, dense=False, **options)
         return end.q[-1], end.v[-1]
 
     def scipy(self, tolerance: float) -> Any:

@@ -17,7 +17,8 @@ std::atomic<unsigned long> main_thread{0};
 // What computes with models that have no tree, since their joints are coupled; null if nothing does.
 PyObject* coupled = nullptr;
 
-// Hands a call to it: the kernel's name, the type of the result, the model, and the arguments by name.
+// Hands a call to it: the kernel's name, the type of the result and of its parts, the model, and the
+// arguments by name.
 PyObject* call_coupled(const Bound& bound, const GivenArguments& arguments) {
   PyObject* given = PyDict_New();
   for (int slot = 0; given && slot < kSlots; ++slot) {
@@ -26,7 +27,8 @@ PyObject* call_coupled(const Bound& bound, const GivenArguments& arguments) {
   }
   if (!given) return nullptr;
   PyObject* type = bound.result ? reinterpret_cast<PyObject*>(bound.result) : Py_None;
-  PyObject* result = PyObject_CallFunction(coupled, "sOOO", bound.kernel->signature->name, type,
+  PyObject* part = bound.part ? reinterpret_cast<PyObject*>(bound.part) : Py_None;
+  PyObject* result = PyObject_CallFunction(coupled, "sOOOO", bound.kernel->signature->name, type, part,
                                            arguments.at[kModel], given);
   Py_DECREF(given);
   return result;

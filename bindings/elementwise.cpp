@@ -9,8 +9,13 @@ namespace {
 
 // Kernels run on a model; this one has no nodes.
 const PythonModel& no_model() {
-  static const auto* none =
-      new PythonModel(PyDict_New(), Tree<double>{}, int(elementwise_functions().size()));
+  const auto make = [] {
+    const double gravity[3] = {};
+    TreeData data{};
+    data.gravity = gravity;
+    return new PythonModel(PyDict_New(), data, int(elementwise_functions().size()));
+  };
+  static const auto* none = make();
   return *none;
 }
 

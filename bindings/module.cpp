@@ -68,18 +68,18 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   }
   expect(armature.size() == nv && stiffness.size() == nv && springref.size() == nq);
   expect(damping.size() == nv && friction.size() == nv);
-  Tree<double> tree = make_tree({int(n), int(body_node.size()), parent.data(), kind.data(),
-                                 body_node.data(), placement.data(), alignment.data(), pitch.data(),
-                                 parameters.data(), armature.data(), gravity.data(), stiffness.data(),
-                                 springref.data(), damping.data(), friction.data()});
-  std::vector<int> bodies(frame_body.data(), frame_body.data() + frame_body.size());
-  for (int body : bodies) expect(body >= -1 && body < tree.n_bodies);
+  const int n_bodies = int(body_node.size());
+  const std::vector<int> bodies(frame_body.data(), frame_body.data() + frame_body.size());
+  for (int body : bodies) expect(body >= -1 && body < n_bodies);
   for (auto [name, at] : frames) {
     const Py_ssize_t k = nb::cast<Py_ssize_t>(at);
-    expect(k >= 0 && k < Py_ssize_t(tree.n_bodies + bodies.size()));
+    expect(k >= 0 && k < Py_ssize_t(n_bodies + bodies.size()));
   }
-  new (self) PythonModel(frames.release().ptr(), std::move(tree), int(kernels().size()),
-                         std::move(joints), bodies, frame_pose.data());
+  const TreeData data{int(n), n_bodies, parent.data(), kind.data(), body_node.data(), placement.data(),
+                      alignment.data(), pitch.data(), parameters.data(), armature.data(), gravity.data(),
+                      stiffness.data(), springref.data(), damping.data(), friction.data()};
+  new (self) PythonModel(frames.ptr(), data, int(kernels().size()), std::move(joints), bodies, frame_pose.data());
+  frames.release();
 }
 
 const Kernel& kernel_named(const std::string& name) {
@@ -168,6 +168,16 @@ nb::list axes_of(const Shape& shape) {
   return axes;
 }
 
+// The same with what is added to each size and multiplies it.
+nb::list dims_of(const Shape& shape) {
+  nb::list dims;
+  for (int k = 0; k < shape.rank; ++k) {
+    const Dimension& d = shape.dims[k];
+    dims.append(nb::make_tuple(Dimension::names[d.of], d.plus, d.factor));
+  }
+  return dims;
+}
+
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
   nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
@@ -184,9 +194,17 @@ nb::dict signature_of(const Signature& s) {
     outputs.append(output.name);
     output_ranks.append(output.shape.rank);
   }
-  nb::dict all, input_axes, output_axes;
-  for (const Input& input : s.inputs) input_axes[input.name] = axes_of(input.shape);
-  for (const Output& output : s.outputs) output_axes[output.name] = axes_of(output.shape);
+  nb::dict all, input_axes, output_axes, input_dims, output_dims;
+  for (const Input& input : s.inputs) {
+    input_axes[input.name] = axes_of(input.shape);
+    input_dims[input.name] = dims_of(input.shape);
+  }
+  for (const Output& output : s.outputs) {
+    output_axes[output.name] = axes_of(output.shape);
+    output_dims[output.name] = dims_of(output.shape);
+  }
+  all["input_dims"] = input_dims;
+  all["output_dims"] = output_dims;
   all["input_axes"] = input_axes;
   all["output_axes"] = output_axes;
   all["inputs"] = required;
@@ -211,7 +229,7 @@ void define_tree(nb::module_& m) {
 }
 
 void define_environment(nb::module_& m) {
-  m.attr("pack_width") = lanes<Wide>;
+  m.attr("pack_width") = pack_width();
   m.attr("most_threads") = kMostThreads;
   m.def(
       "spoil",
@@ -273,7 +291,7 @@ void define_kernels(nb::module_& m) {
       "name"_a, "tree"_a, "order"_a = 0, "pack"_a = false,
       "Memory that a kernel needs for one state, or for one pack of states with its results.");
   m.def(
-      "branched_nodes", [](const PythonModel& x) { return branched_nodes(x.model.tree); }, "tree"_a,
+      "branched_nodes", [](const PythonModel& x) { return x.model.branched_nodes(); }, "tree"_a,
       "Nodes of the tree whose branches fill the lanes of a register; 0 if one state runs without.");
   m.def(
       "model_address", [](const PythonModel& x) { return reinterpret_cast<std::uintptr_t>(&x.model); },
@@ -311,10 +329,7 @@ const PythonModel* model_of(PyObject* object) {
   return nullptr;
 }
 
-}  // namespace jounce
-
-NB_MODULE(JOUNCE_MODULE, m) {
-  using namespace jounce;
+static void define(nb::module_& m) {
   // A model that lives until the interpreter ends, as in most scripts, is not a leak.
   nb::set_leak_warnings(false);
   if (import_numpy() < 0 || !know_main_thread()) throw nb::python_error();
@@ -322,3 +337,12 @@ NB_MODULE(JOUNCE_MODULE, m) {
   define_environment(m);
   define_kernels(m);
 }
+
+}  // namespace jounce
+
+// The module of each instruction set is this one, linked to other kernels.
+NB_MODULE(_core_v2, m) { jounce::define(m); }
+NB_MODULE(_core_v3, m) { jounce::define(m); }
+NB_MODULE(_core_v4, m) { jounce::define(m); }
+NB_MODULE(_core_native, m) { jounce::define(m); }
+NB_MODULE(_core_generic, m) { jounce::define(m); }

@@ -34,4 +34,8 @@ elseif(NOT TARGET jounce::jounce)
   set_target_properties(jounce::jounce PROPERTIES
     IMPORTED_LOCATION "${_jounce_library}"
     INTERFACE_INCLUDE_DIRECTORIES "${_jounce_root}/include")
+  if(_jounce_isa STREQUAL "v4")  # it has kernels from there
+    file(GLOB _jounce_narrower "${_jounce_root}/_core/libjounce_v3.*")
+    set_target_properties(jounce::jounce PROPERTIES IMPORTED_LINK_DEPENDENT_LIBRARIES "${_jounce_narrower}")
+  endif()
 endif()

@@ -157,6 +157,9 @@ def build(page: list[Step], copy: Path) -> Path:
         check=True,
     )
     shutil.copy(_core._module.__file__, place)
+    for other in Path(jc.get_library()).parent.glob("libjounce_v*"):  # from which v4 has kernels
+        if other.name != library.name:
+            shutil.copy(other, place)
     return library
 
 

@@ -12,7 +12,9 @@ from jounce import _core
 INTERNAL = {
     "constraint_hessian",
     "embedded_motion",
+    "embedded_step",
     "taylor_motion",
+    "taylor_polynomial",
     "taylor_step",
     "check_state",
     "integrate_blocks",
@@ -26,6 +28,7 @@ INTERNAL = {
     "explicit_rollout",
     "constrained_rollout",
     "explicit_rollout_adjoint",
+    "explicit_rollout_model_adjoint",
     "momentum_rollout",
     "variational_rollout",
     "search_configuration",

@@ -5,20 +5,20 @@ cd "$(dirname "$0")/.."
 . tools/need.sh
 need aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 need qemu-aarch64 qemu-user
-place=build/variants/aarch64
+place=$PWD/build/variants/aarch64
+rm -rf "$place"
 mkdir -p "$place/include"
 ln -sfn "$PWD/core" "$place/include/jounce"
-options=(-std=c++20 -O1 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -ffp-contract=fast -w
-  -I "$place/include")
-each=(xargs -P "$(nproc)" -I{} sh -c)
-both=$(grep -l '_kernels(Pass)' core/kernels/*.cpp)
-printf '%s\n' core/batch/*.cpp core/kernels/*.cpp tests/core/every_kernel.cpp |
-  "${each[@]}" 'aarch64-linux-gnu-g++ "$@" -c {} -o '"$place"'/$(basename {}).o' _ "${options[@]}"
-printf '%s\n' $both | "${each[@]}" 'aarch64-linux-gnu-g++ "$@" -DJOUNCE_DUALS -c {} -o '"$place"'/duals_$(basename {}).o' \
-  _ "${options[@]}"
-link=(aarch64-linux-gnu-g++ -pthread)
-core=()
-for file in core/batch/*.cpp core/kernels/*.cpp; do core+=("$place/$(basename "$file").o"); done
-for file in $both; do core+=("$place/duals_$(basename "$file").o"); done
-"${link[@]}" "$place/every_kernel.cpp.o" "${core[@]}" -o "$place/every_kernel"
+options=(-std=c++20 -O1 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -ffp-contract=fast -w -pthread
+  -DJOUNCE_INLINE_LESS -I "$place/include")
+# The passes of core/batch/passes.hpp, each in one piece; once.cpp includes its header in another way.
+# Each file defines the name that it has: that of its pass, or one that nobody asks for.
+together() { (echo "#define $1" && printf "#include \"$PWD/%s\"\n" "${@:2}") > "$place/$1.cpp"; }
+together JOUNCE_NUMBERS core/batch/*.cpp $(ls core/kernels/*.cpp | grep -v /once.cpp)
+together JOUNCE_RECURSIONS core/kernels/once.cpp
+together JOUNCE_DUALS $(grep -l '_kernels(Pass)' core/kernels/*.cpp)
+together JOUNCE_SECONDS $(grep -l 'second_derivatives<' core/kernels/*.cpp)
+together JOUNCE_CHECK tests/core/every_kernel.cpp
+ls "$place"/*.cpp | xargs -P "$(nproc)" -I{} aarch64-linux-gnu-g++ "${options[@]}" -c {} -o {}.o
+aarch64-linux-gnu-g++ -pthread "$place"/*.o -o "$place/every_kernel"
 qemu-aarch64 -L /usr/aarch64-linux-gnu "$place/every_kernel"

@@ -65,11 +65,13 @@ struct Failure {
 
 // `bytes` is the workspace for one state or, if `wide`, for a pack; `run` computes `count` states from
 // `first`, at most a pack, in such a workspace, and tells what failed in the pack (see `pinpointed`).
-// `slot` is the kernel's position in the list.
+// A pack has `lanes` states; kernels of one list may differ in that (see kernels/list.cpp). `slot` is the
+// kernel's position in the list.
 struct Kernel {
   const Signature* signature;
   std::size_t (*bytes)(const Tree<double>&, Extent extent, bool wide);
   Failure (*run)(const Call&, std::ptrdiff_t first, int count, char* block);
+  int lanes;
   int slot = -1;
 };
 

@@ -57,6 +57,6 @@ std::size_t direct_bytes(const Tree<double>& tree, Extent extent, bool wide) {
 
 template <class K>
   requires(is_consistent(K::signature) && K::signature.outputs.count == 1)
-inline constexpr Kernel direct_kernel{&K::signature, batch::direct_bytes<K>, batch::run_direct<K>};
+inline constexpr Kernel direct_kernel{&K::signature, batch::direct_bytes<K>, batch::run_direct<K>, lanes<Wide>};
 
 }  // namespace jounce

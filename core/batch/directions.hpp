@@ -7,14 +7,39 @@
 //     int run(tree, in, value), which returns a singular node or -1,
 //   Work, that of the directions,
 //   static void run(tree, state, in, tangents, derivative, work)
-// with inputs as doubles, tangents as packs, null where not given, and
+// with inputs as doubles and tangents as packs, both read by the names of K's inputs (`NamedInputs`), and
 //   static Failure one_state(call, first, count, block)
 // which calls `run_closed<K, Closed>` as it was compiled for plain numbers (see passes.hpp), all inlined.
 #pragma once
 
+#include <string_view>
+
 #include "jounce/batch/jvp.hpp"
 
 namespace jounce {
+
+// What is given for the inputs of kernel K, or along them, by name; null where it is not given. Names are looked up
+// when it is compiled: in("q") of one that K has, in.any("v") also of one that it may not have.
+template <class K, class T>
+struct NamedInputs {
+  struct Name {
+    int position;
+    consteval Name(const char* name) : position(K::signature.inputs.position(name)) {}
+  };
+  struct AnyName {
+    int position = -1;
+    consteval AnyName(const char* name) {
+      for (const Input& input : K::signature.inputs) {
+        if (std::string_view(name) == input.name) position = K::signature.inputs.position(name);
+      }
+    }
+  };
+  const T* const* given;
+
+  const T* operator()(Name name) const { return given[name.position]; }
+  const T* any(AnyName name) const { return name.position < 0 ? nullptr : given[name.position]; }
+};
+
 namespace batch {
 
 template <class K, class Closed>
@@ -77,10 +102,11 @@ bool directions_in_branches(const Call& call, const Wide* const* tangents, Direc
     BranchedState<K, Closed> own(branched, Extent{}, arena);
     const Branches* in[kMostInputs];
     if (!own.spread_inputs(call, layout.inputs.at, in)) return false;
-    if (own.work.run(branched.tree, in, own.out[0]) >= 0) return false;
+    if (own.work.run(branched.tree, NamedInputs<K, Branches>{in}, own.out[0]) >= 0) return false;
     collect(branched, own.out[0], 1, layout.value);
     if (!all_finite(layout.value, call.tree->nv)) return false;
-    Closed::run(*call.tree, own.work, layout.inputs.at, tangents, layout.derivative, layout.work);
+    Closed::run(*call.tree, own.work, NamedInputs<K, double>{layout.inputs.at}, NamedInputs<K, Wide>{tangents},
+                layout.derivative, layout.work);
     return true;
   }
   return false;
@@ -95,9 +121,10 @@ Failure run_closed(const Call& call, std::ptrdiff_t first, int count, char* bloc
   const Wide* tangents[kMostInputs];
   if (!load_tangents<K>(call, first, count, layout.tangents, tangents)) return {Failure::not_finite, first, -1};
   if (!directions_in_branches(call, tangents, layout, arena)) {
-    const int singular = layout.state.run(*call.tree, layout.inputs.at, layout.value);
+    const NamedInputs<K, double> in{layout.inputs.at};
+    const int singular = layout.state.run(*call.tree, in, layout.value);
     if (singular >= 0) return {Failure::singular, first, singular};
-    Closed::run(*call.tree, layout.state, layout.inputs.at, tangents, layout.derivative, layout.work);
+    Closed::run(*call.tree, layout.state, in, NamedInputs<K, Wide>{tangents}, layout.derivative, layout.work);
   }
   store(layout.derivative, count, n, call.out[1] + first * call.out_step[1], call.out_step[1]);
   for (std::ptrdiff_t i = first; i < first + count; ++i) {
@@ -133,6 +160,6 @@ std::size_t directions_bytes(const Tree<double>& tree, Extent extent, bool wide)
 // `kStill` is for what is left to Jvp.
 template <class K, class Closed, Still kStill = Still::separate>
 inline constexpr Kernel directions_kernel{&Jvp<K, kStill>::signature, batch::directions_bytes<K, Closed, kStill>,
-                                          batch::run_directions<K, Closed, kStill>};
+                                          batch::run_directions<K, Closed, kStill>, lanes<Wide>};
 
 }  // namespace jounce

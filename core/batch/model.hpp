@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "jounce/batch/call.hpp"
-#include "jounce/batch/model_tangent.hpp"
-#include "jounce/tree/branched_tree.hpp"
 
 namespace jounce {
 
-// Immutable but for a cache, and safe to share between threads.
+// How many states a pack has, where the instruction set decides.
+JOUNCE_EXPORT int pack_width();
+
+// Immutable but for a cache, and safe to share between threads. Who uses it need not know how wide packs are.
 class Model {
  public:
   const Tree<double> tree;
@@ -23,12 +24,11 @@ class Model {
 
   // `kernels` is how many there are. The frames after those of the bodies are fixed to bodies (-1: to
   // the world), at 4x4 poses.
-  Model(Tree<double> own, int kernels, std::vector<std::string> names = {},
-        const std::vector<int>& frame_body = {}, const double* frame_pose = nullptr)
-      : tree(with_still_model(with_branches(std::move(own)))),
-        joints(std::move(names)),
-        frames(make_frames(tree, frame_body, frame_pose)),
-        sizes_(new std::atomic<std::uint64_t>[2 * std::size_t(kernels)]()) {}
+  JOUNCE_EXPORT Model(const TreeData& data, int kernels, std::vector<std::string> names = {},
+                      const std::vector<int>& frame_body = {}, const double* frame_pose = nullptr);
+
+  // How many nodes the tree has whose branches fill lanes; 0 if there is none.
+  JOUNCE_EXPORT int branched_nodes() const;
 
   // Bytes that a kernel needs for one state or for a pack; remembered for the extent used last.
   std::size_t workspace(const Kernel& kernel, Extent extent, bool wide) const {
@@ -46,21 +46,6 @@ class Model {
   // The upper half of what is remembered says for which order and rows, if there are not too many.
   static constexpr int kTagAt = 40, kOrders = 128, kMostTagged = (1 << 24) / kOrders;
   static constexpr std::uint64_t kTag = std::uint64_t(0xffffff) << kTagAt;
-
-  static std::vector<FrameAt<>> make_frames(const Tree<double>& tree, const std::vector<int>& body,
-                                          const double* pose) {
-    std::vector<FrameAt<>> frames;
-    frames.reserve(tree.n_bodies + body.size());
-    const auto add = [&](int b, const Pose<double>& own) {
-      const int node = b < 0 ? -1 : tree.body_node[b];
-      frames.push_back({node, b < 0 ? own : inverse(tree.nodes[node].alignment) * own});
-    };
-    for (int b = 0; b < tree.n_bodies; ++b) {
-      add(b, {Mat3<double>::identity(), Vec3<double>::zero()});
-    }
-    for (std::size_t k = 0; k < body.size(); ++k) add(body[k], pose_from(pose + 16 * k));
-    return frames;
-  }
 
   std::unique_ptr<std::atomic<std::uint64_t>[]> sizes_;
 };

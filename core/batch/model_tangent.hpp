@@ -108,29 +108,38 @@ struct ModelTangent {
 };
 
 // A model that stays as it is, in the same form, for calls in which the state alone moves. It is made when
-// it is first asked for, and kept with the tree.
+// it is first asked for, and kept with the tree; once for each width of packs, since the kernels that ask may
+// be compiled for several.
 class StillModel {
  public:
   StillModel() = default;
   StillModel(const StillModel&) = delete;
   StillModel& operator=(const StillModel&) = delete;
-  ~StillModel() { delete made_.load(); }
+  ~StillModel() {
+    for (const auto& kept : kept_) delete kept.load();
+  }
 
   // Null if memory is short. Of several threads that make it at a time, one's stays.
   JOUNCE_SHARED const Tree<Dual<Wide>>* of(const Tree<double>& tree) {
-    const Made* known = made_.load(std::memory_order_acquire);
-    if (known) return &known->tree;
+    std::atomic<const Kept*>& kept = kept_[lanes<Wide> / 4];
+    const Kept* known = kept.load(std::memory_order_acquire);
+    if (known) return &static_cast<const Made*>(known)->tree;
     try {
       auto own = std::make_unique<const Made>(tree);
-      return &(made_.compare_exchange_strong(known, own.get()) ? own.release() : known)->tree;
+      const Kept* first = kept.compare_exchange_strong(known, own.get()) ? own.release() : known;
+      return &static_cast<const Made*>(first)->tree;
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
   }
 
  private:
+  // Who deletes it need not know the width.
+  struct Kept {
+    virtual ~Kept() = default;
+  };
   // With arrays of its own, since the tree may go elsewhere.
-  struct Made {
+  struct Made : Kept {
     Workspace block;
     std::vector<int> angle_q, quaternions, body_node;
     std::vector<std::uint64_t> related;
@@ -146,7 +155,7 @@ class StillModel {
     }
   };
 
-  std::atomic<const Made*> made_{nullptr};
+  std::atomic<const Kept*> kept_[3] = {};  // of 2, 4 and 8 lanes
 };
 
 // Those of very large models would take much memory, several KB for each node.

@@ -13,7 +13,6 @@
 namespace jounce {
 namespace {
 
-constexpr int kWide = lanes<Wide>;
 constexpr std::size_t kKeptBytes = std::size_t(64) << 20;
 // About what the caches of a core hold.
 constexpr std::size_t kPackBytes = std::size_t(5) << 19;  // 2.5 MB
@@ -43,7 +42,7 @@ std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
 // Whether the states of a batch run at once.
 bool is_one_pack(const Kernel& kernel, const Call& call) {
   const Packs packs = kernel.signature->packs;
-  return call.states > 1 && call.states <= kWide && (packs == Packs::always || packs == Packs::only);
+  return call.states > 1 && call.states <= kernel.lanes && (packs == Packs::always || packs == Packs::only);
 }
 
 // Groups are packs, or single states; threads take several at a time.
@@ -53,7 +52,7 @@ class BatchRun {
     bytes_ = model.workspace(kernel, call.extent(), false);
     if (call.states > 1 && kernel.signature->packs != Packs::never) {
       const std::size_t wide = model.workspace(kernel, call.extent(), true);
-      if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) group_ = kWide;
+      if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) group_ = kernel.lanes;
       if (group_ > 1 && wide > bytes_) bytes_ = wide;
     }
     groups_ = (call.states + group_ - 1) / group_;
@@ -159,7 +158,7 @@ class BatchRun {
 // Calls visit(state, k, x) for input k of the states of a pack, until it returns true.
 template <class Visit>
 bool visit_inputs(const Kernel& kernel, const Call& call, std::ptrdiff_t first, Visit&& visit) {
-  for (std::ptrdiff_t i = first; i < call.states && i < first + kWide; ++i) {
+  for (std::ptrdiff_t i = first; i < call.states && i < first + kernel.lanes; ++i) {
     for (int k = 0; k < kernel.signature->inputs.count; ++k) {
       if (call.in[k] && visit(i, k, call.in[k] + i * call.in_step[k])) return true;
     }
@@ -199,7 +198,7 @@ Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) 
 
 Failure refused_state(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
   char* block = thread_workspace().reserve(model.workspace(kernel, call.extent(), false));
-  for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kWide; ++i) {
+  for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kernel.lanes; ++i) {
     const Failure one = kernel.run(call, i, 1, block);
     if (one.kind == failure.kind) return one;
   }

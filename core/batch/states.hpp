@@ -139,6 +139,6 @@ Failure run_states(const Call& call, std::ptrdiff_t first, int count, char* bloc
 
 template <class K>
   requires(is_consistent(K::signature))
-inline constexpr Kernel kernel_of{&K::signature, batch::bytes<K>, batch::run_states<K>};
+inline constexpr Kernel kernel_of{&K::signature, batch::bytes<K>, batch::run_states<K>, lanes<Wide>};
 
 }  // namespace jounce

@@ -15,7 +15,7 @@ struct RowDerivatives {
 };
 
 // A rate and its node.
-struct Direction {
+struct RateDirection {
   int rate, node;
 };
 
@@ -27,7 +27,7 @@ struct RowDuals {
   D *q, *v, *a, *force;
   D *J_force;             // (nv)
   D *velocity, *acceleration;  // (m)
-  Direction* direction;   // (nv) rates that a record depends on
+  RateDirection* direction;   // (nv) rates that a record depends on
 
   template <class P>
   RowDuals(const Tree<P>& tree, Extent extent, Arena& arena) : rows(tree, arena) {
@@ -38,14 +38,14 @@ struct RowDuals {
     J_force = arena.take<D>(tree.nv);
     velocity = arena.take<D>(extent.rows);
     acceleration = arena.take<D>(extent.rows);
-    direction = arena.take<Direction>(tree.nv);
+    direction = arena.take<RateDirection>(tree.nv);
   }
 };
 
 using RowDerivativesWork = RowDuals<Dual<Wide>>;
 
 // Appends the rates between a node and an ancestor; returns how many there are.
-inline int collect_rates(const Tree<double>& tree, int from, int stop, int count, Direction* direction) {
+inline int collect_rates(const Tree<double>& tree, int from, int stop, int count, RateDirection* direction) {
   for (int i = from; i != stop; i = tree.nodes[i].parent) {
     for (int k = 0; k < tree.nodes[i].nv; ++k) direction[count++] = {tree.nodes[i].v + k, i};
   }
@@ -53,7 +53,7 @@ inline int collect_rates(const Tree<double>& tree, int from, int stop, int count
 }
 
 // Rates that a record depends on.
-inline int directions_of(const Tree<double>& tree, const Constraint& c, Direction* direction) {
+inline int directions_of(const Tree<double>& tree, const Constraint& c, RateDirection* direction) {
   if (c.kind == Constraint::coupling) {
     direction[0] = {c.v, node_of_rate(tree, c.v)};
     return 1;
@@ -64,8 +64,20 @@ inline int directions_of(const Tree<double>& tree, const Constraint& c, Directio
   return collect_rates(tree, c.common, -1, count, direction);  // by the rotation in the world
 }
 
+// Calls visit(record, its rows, the number of rates that it depends on, which `direction` then has) for each record of
+// the table that has rows.
+template <class Table, class Visit>
+void for_records(const Tree<double>& tree, const Table& table, int m, RateDirection* direction, Visit&& visit) {
+  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
+    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
+    int rows = 0;
+    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
+    if (rows) visit(c, rows, directions_of(tree, c, direction));
+  }
+}
+
 // The tangent of q along a rate, times a sign, in one lane of the duals.
-inline void seed_coordinates(const Tree<double>& tree, const double* q, const Direction& along, int at,
+inline void seed_coordinates(const Tree<double>& tree, const double* q, const RateDirection& along, int at,
                              double sign, RowDerivativesWork& work) {
   const Node<double>& node = tree.nodes[along.node];
   double rate[6] = {}, tangent[7];
@@ -111,7 +123,7 @@ void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces, R
 }
 
 // Adds the tangents of rows [c.row, c.row + count) to columns of a matrix.
-inline void add_tangents(const Constraint& c, int rows, const Dual<Wide>* x, const Direction* direction,
+inline void add_tangents(const Constraint& c, int rows, const Dual<Wide>* x, const RateDirection* direction,
                          int count, int nv, double* out) {
   for (int i = c.row; i < c.row + rows; ++i) {
     for (int k = 0; k < count; ++k) out[std::size_t(i) * nv + direction[k].rate] += lane(x[i].d, k);
@@ -123,7 +135,7 @@ inline void differentiate(const Tree<double>& tree, const Constraint& c, int row
                           int rates, int from, const RowDerivatives& out, RowDerivativesWork& work) {
   using D = RowDerivativesWork::D;
   const int nv = tree.nv, count = std::min(rates - from, lanes<Wide>);
-  const Direction* along = work.direction + from;
+  const RateDirection* along = work.direction + from;
   for (int i = 0; i < rates; ++i) work.J_force[work.direction[i].rate] = D(0.0);
   for (int k = 0; k < count; ++k) seed_coordinates(tree, q, along[k], k, 1.0, work);
   evaluate(tree, c, true, work);
@@ -153,16 +165,11 @@ void row_derivatives(const Tree<double>& tree, const Table& table, int m, const 
   for (int k = 0; k < tree.nv; ++k) work.v[k] = v[k], work.a[k] = a[k];
   for (int k = 0; k < m; ++k) work.force[k] = force[k];
   work.rows.angles.compute(tree, work.q);
-  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
-    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
-    int rows = 0;
-    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
-    if (!rows) continue;
-    const int rates = directions_of(tree, c, work.direction);
+  for_records(tree, table, m, work.direction, [&](const Constraint& c, int rows, int rates) {
     for (int from = 0; from < rates; from += lanes<Wide>) {
       differentiate(tree, c, rows, q, rates, from, out, work);
     }
-  }
+  });
 }
 
 }  // namespace jounce

@@ -36,7 +36,7 @@ inline void tangent_of(const Node<double>& node, const double* q, int rate, cons
 }
 
 // Coordinates along the outer direction, times a sign.
-inline void seed_outer(const Tree<double>& tree, const Direction& along, double sign, RowHessianWork& work) {
+inline void seed_outer(const Tree<double>& tree, const RateDirection& along, double sign, RowHessianWork& work) {
   const Node<double>& node = tree.nodes[along.node];
   Dual<double> tangent[7];
   tangent_of(node, work.given, along.rate, nullptr, tangent);
@@ -48,7 +48,7 @@ inline void seed_outer(const Tree<double>& tree, const Direction& along, double 
 }
 
 // Coordinates along an inner direction in one lane, likewise; `outer` is null if they do not move there.
-inline void seed_inner(const Tree<double>& tree, const Direction& along, int at, const Direction* outer,
+inline void seed_inner(const Tree<double>& tree, const RateDirection& along, int at, const RateDirection* outer,
                        double sign, RowHessianWork& work) {
   const Node<double>& node = tree.nodes[along.node];
   const bool both = outer && outer->node == along.node;
@@ -74,7 +74,7 @@ inline void seed_inner(const Tree<double>& tree, const Direction& along, int at,
 
 // Adds what the mixed tangents of some rows are, times factors, to a row of a matrix.
 inline void add_mixed(const Constraint& c, int rows, const double* factor, const RowHessianWork::D* x,
-                      const Direction* along, int count, double* out) {
+                      const RateDirection* along, int count, double* out) {
   for (int i = c.row; i < c.row + rows; ++i) {
     for (int k = 0; k < count; ++k) out[along[k].rate] += factor[i] * lane(x[i].d.d, k);
   }
@@ -87,11 +87,11 @@ struct Factors {
 
 // One record along the rate `outer` of q, and then along those of q and of v.
 inline void along_coordinates(const Tree<double>& tree, const Constraint& c, int rows, const Factors& by,
-                              const Direction& outer, int rates, const RowHessian& out, RowHessianWork& work) {
+                              const RateDirection& outer, int rates, const RowHessian& out, RowHessianWork& work) {
   const std::size_t row = std::size_t(outer.rate) * tree.nv;
   seed_outer(tree, outer, 1.0, work);
   for (int from = 0; from < rates; from += lanes<Wide>) {
-    const Direction* along = work.direction + from;
+    const RateDirection* along = work.direction + from;
     const int count = std::min(rates - from, lanes<Wide>);
     for (int k = 0; k < count; ++k) seed_inner(tree, along[k], k, &outer, 1.0, work);
     evaluate(tree, c, false, work);
@@ -113,10 +113,10 @@ inline void along_coordinates(const Tree<double>& tree, const Constraint& c, int
 
 // The same along the rate `outer` of v, and then along those of v.
 inline void along_rates(const Tree<double>& tree, const Constraint& c, int rows, const Factors& by,
-                        const Direction& outer, int rates, const RowHessian& out, RowHessianWork& work) {
+                        const RateDirection& outer, int rates, const RowHessian& out, RowHessianWork& work) {
   work.v[outer.rate].d.x = Wide(1.0);
   for (int from = 0; from < rates; from += lanes<Wide>) {
-    const Direction* along = work.direction + from;
+    const RateDirection* along = work.direction + from;
     const int count = std::min(rates - from, lanes<Wide>);
     for (int k = 0; k < count; ++k) set_lane(work.v[along[k].rate].x.d, k, 1.0);
     evaluate(tree, c, false, work);
@@ -140,17 +140,12 @@ void row_hessian_of(const Tree<double>& tree, const Table& table, int m, const d
   for (std::size_t k = 0; k < nv; ++k) work.v[k] = v[k], work.a[k] = a[k], work.u[k] = u[k];
   std::fill_n(work.force, m, RowHessianWork::D(0.0));
   work.rows.angles.compute(tree, work.q);
-  for (std::ptrdiff_t i = 0; i < table.count; ++i) {
-    const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
-    int rows = 0;
-    for (int k = 0; k < kMostRows; ++k) rows += c.selects(k);
-    if (!rows) continue;
-    const int rates = directions_of(tree, c, work.direction);
+  for_records(tree, table, m, work.direction, [&](const Constraint& c, int rows, int rates) {
     for (int k = 0; k < rates; ++k) {
       along_coordinates(tree, c, rows, {weights, force}, work.direction[k], rates, out, work);
       along_rates(tree, c, rows, {weights, force}, work.direction[k], rates, out, work);
     }
-  }
+  });
   for (std::size_t i = 0; i < nv; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       double &x = out.dqdq[i * nv + j], &y = out.dqdq[j * nv + i];

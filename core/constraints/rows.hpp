@@ -168,11 +168,10 @@ Vec3<S> sine_of_turn(const Constraint& c, const Mat3<S>& R) {
   return Vec3<S>{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x} * 0.5;
 }
 
-// What separates A from its target: rotation first. If A may turn about one of its axes, the others
-// measure how far that axis is from the target's.
+// What separates A from its target, from which it is seen as E: rotation first. If A may turn about one of
+// its axes, the others measure how far that axis is from the target's.
 template <class S>
-void pose_residual(const Constraint& c, const Pose<S>& X, S (&residual)[6]) {
-  const Pose<S> E = widened<S>(inverse(c.target)) * X;
+void pose_residual(const Constraint& c, const Pose<S>& E, S (&residual)[6]) {
   const int free = 3 - int(c.selects(0)) - int(c.selects(1)) - int(c.selects(2));
   Vec3<S> turn = rotation_log(E.R);
   for (int k = 0; free == 1 && k < 3; ++k) {
@@ -185,16 +184,21 @@ void pose_residual(const Constraint& c, const Pose<S>& X, S (&residual)[6]) {
   store(shift, residual + 3);
 }
 
+// The same as it stabilizes.
+template <class S>
+void pose_sines(const Constraint& c, const Pose<S>& E, S (&residual)[6]) {
+  store(sine_of_turn(c, E.R), residual);
+  store(transposed(E.R, E.p), residual + 3);
+}
+
 template <class S>
 int pose_rows(const Constraint& c, const Relative<S>& A, bool residuals, ConstraintRow<S>* row) {
   S residual[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
   if constexpr (!is_dual<S>) {
-    if (residuals && c.targeted) pose_residual(c, A.pose, residual);
+    if (residuals && c.targeted) pose_residual(c, Pose<S>(widened<S>(inverse(c.target)) * A.pose), residual);
   }
   if (!residuals && c.targeted && c.beta != 0.0) {
-    const Pose<S> E = widened<S>(inverse(c.target)) * A.pose;
-    store(sine_of_turn(c, E.R), residual);
-    store(transposed(E.R, E.p), residual + 3);
+    pose_sines(c, Pose<S>(widened<S>(inverse(c.target)) * A.pose), residual);
   }
   int count = 0;
   for (int k = 0; k < 6; ++k) {

@@ -19,6 +19,8 @@ struct RecordSeries {
   Motion<S>* V;
   Mat3<S>*R, *world;  // of A: in B, and in the world (points)
   Vec3<S>*p, *lever;  // of A in B; w_B x p + u_B
+  Mat3<S>* target_R;  // a target in B, if it moves
+  Vec3<S>* target_p;
   Vec3<S>*n, *push;   // direction of a rod, or from a wheel's center to its contact; R F_A.f
   S* length;          // of a rod, or what makes n a unit vector
   Force<S>* F;        // on A
@@ -41,6 +43,7 @@ struct RowSeriesWork {
     carried = arena.take<Vec3<S>>(n * tree.n);
     const RecordSeries<S> all{arena.take<Motion<S>>(n * m), arena.take<Mat3<S>>(n * m),
                               arena.take<Mat3<S>>(n * m),   arena.take<Vec3<S>>(n * m),
+                              arena.take<Vec3<S>>(n * m),   arena.take<Mat3<S>>(n * m),
                               arena.take<Vec3<S>>(n * m),   arena.take<Vec3<S>>(n * m),
                               arena.take<Vec3<S>>(n * m),   arena.take<S>(n * m),
                               arena.take<Force<S>>(n * m)};
@@ -55,8 +58,9 @@ struct RowSeriesWork {
   // The coefficients of the record whose rows begin at `row`.
   JOUNCE_INLINE RecordSeries<S> at(int row) const {
     const std::size_t k = std::size_t(row) * rows;
-    return {place.V + k, place.R + k,    place.world + k,  place.p + k, place.lever + k,
-            place.n + k, place.push + k, place.length + k, place.F + k};
+    return {place.V + k,     place.R + k,        place.world + k,    place.p + k,
+            place.lever + k, place.target_R + k, place.target_p + k, place.n + k,
+            place.push + k,  place.length + k,   place.F + k};
   }
   JOUNCE_INLINE Force<S>* wrench_of(int row) const { return wrench + std::size_t(row) * rows; }
 
@@ -151,6 +155,43 @@ void extend_pose(const Constraint& c, int k, const SeriesWork<S>& w, const Recor
   }
 }
 
+// Derivatives of the rates w that m rows shall have, by which their targets move.
+template <class S>
+struct WantedRates {
+  const S* w;  // [k][row]
+  int m;
+
+  // Coefficient k of w, of its derivative, and of its integral.
+  JOUNCE_INLINE S rate(int k, int row) const { return w[std::size_t(k) * m + row] * kFactorial.inverse[k]; }
+  JOUNCE_INLINE S acceleration(int k, int row) const {
+    return w[std::size_t(k + 1) * m + row] * kFactorial.inverse[k];
+  }
+  JOUNCE_INLINE S way(int k, int row) const {
+    return k == 0 ? S(0.0) : w[std::size_t(k - 1) * m + row] * kFactorial.inverse[k];
+  }
+  // Coefficient k as a twist, of the rows of a pose.
+  Motion<S> twist(const Constraint& c, int k) const {
+    S x[6] = {S(0.0), S(0.0), S(0.0), S(0.0), S(0.0), S(0.0)};
+    for (int d = 0, row = c.row; d < 6; ++d) {
+      if (c.selects(d)) x[d] = rate(k, row++);
+    }
+    return {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+  }
+};
+
+// Coefficient k of the target of a pose, T' = T hat(w).
+template <class S>
+void extend_target(const Constraint& c, int k, const WantedRates<S>& wanted, const RecordSeries<S>& x) {
+  if (k == 0) {
+    const Pose<S> start = widened<S>(c.target);
+    x.target_R[0] = start.R;
+    x.target_p[0] = start.p;
+    return;
+  }
+  extend_rotation(x.target_R, k, [&](int j) { return wanted.twist(c, j).w; });
+  x.target_p[k] = turned_forth(x.target_R, k - 1, [&](int j) { return wanted.twist(c, j).v; }) * reciprocal<S>(k);
+}
+
 // Coefficient k of n = x / |x| and of |x|.
 template <class S, class X>
 void normalize_series(int k, X&& x, S* length, Vec3<S>* n) {
@@ -241,22 +282,32 @@ void slope_series(const Constraint& c, int k, int nv, const S* q, const SeriesWo
   polynomial(c, slope, 3, k, nv, q, w, out);
 }
 
+// Coefficient k of the rotation and of the shift, along its own axes, of A as seen from its target.
+template <class S>
+void pose_residuals(const Constraint& c, int k, const RecordSeries<S>& x, S (&all)[6]) {
+  Mat3<S> turn = transpose(x.target_R[0]) * x.R[k];
+  for (int j = 1; j <= k; ++j) turn = turn + transpose(x.target_R[j]) * x.R[k - j];
+  store(sine_of_turn(c, turn), all);
+  store(turned_back(x.R, k, [&](int j) { return x.p[j] - x.target_p[j]; }), all + 3);
+}
+
 // Coefficient k of the residuals that stabilize, for the rows of a record between frames.
 template <class S>
-void residuals(const Constraint& c, int k, const RecordSeries<S>& x, S* residual) {
+void residuals(const Constraint& c, int k, const WantedRates<S>& wanted, const RecordSeries<S>& x, S* residual) {
   const S start(k == 0 ? 1.0 : 0.0);
   const auto open = [&](int j) { return j == 0 ? x.p[0] - widened<S>(c.target).p : x.p[j]; };
   if (c.kind == Constraint::distance) {
-    residual[0] = x.length[k] - start * c.length;
+    residual[0] = x.length[k] - start * c.length - wanted.way(k, c.row);
   } else if (c.kind == Constraint::rolling) {
     residual[0] = residual[1] = S(0.0);
-    residual[2] = x.p[k].z + x.n[k].z * c.length;
+    residual[2] = x.p[k].z + x.n[k].z * c.length - wanted.way(k, c.row + 2);
   } else if (c.kind == Constraint::point) {
     store(turned_forth(x.world, k, [&](int j) { return turned_back(x.R, j, open); }), residual);
+    for (int i = 0; i < 3; ++i) residual[i] -= wanted.way(k, c.row + i);
   } else {
     S all[6];
-    store(sine_of_turn(c, Mat3<S>(transpose(widened<S>(c.target).R) * x.R[k])), all);
-    store(turned_back(x.R, k, open), all + 3);
+    extend_target(c, k, wanted, x);
+    pose_residuals(c, k, x, all);
     for (int d = 0, i = 0; d < 6; ++d) {
       if (c.selects(d)) residual[i++] = c.targets(d) ? all[d] : S(0.0);
     }

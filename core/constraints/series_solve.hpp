@@ -7,7 +7,8 @@
 //   (1) K f_k = (k + 1) (w - g)_(k+1) - Z D^-1 u
 // since Z D^-1 u = J M^-1 tau are the accelerations of the rows without it. On the way to the root f_k
 // changes u by Z^T f_k, then the sweep outward finds the accelerations. Stabilized rows shall have
-//   (2) (k + 1) g_(k+1) = (w' + 2 alpha w)_k - 2 alpha g_k - beta^2 residual_k
+//   (2) (k + 1) g_(k+1) = (k + 1) w_(k+1) - 2 alpha (g - w)_k - beta^2 residual_k
+// where targets move with w, too.
 // Prescribed rates are part of the bias pass and left out of all factors.
 #pragma once
 
@@ -145,10 +146,11 @@ void row_rates(const Tree<P>& tree, const ConstraintTable& table, int k, const S
 
 // Equation (2): adds what stabilizes to the accelerations that rows shall have at order k.
 template <class S, class P>
-void stabilize(const Tree<P>& tree, const ConstraintTable& table, int k, const S* q, S* wanted,
-               ConstrainedSeriesWork<S>& work) {
+void stabilize(const Tree<P>& tree, const ConstraintTable& table, int k, const S* q,
+               const WantedRates<S>& rates, S* wanted, ConstrainedSeriesWork<S>& work) {
   RowSeriesWork<S>& rows = work.rows;
   const SeriesWork<S>& w = work.solve.series;
+  int last = -1;  // row of a coupling, which may have several records
   for_records(tree, table, rows.m, [&](const Constraint& c) {
     if (!c.is_stabilized()) return;
     if (c.kind == Constraint::coupling) {
@@ -158,15 +160,20 @@ void stabilize(const Tree<P>& tree, const ConstraintTable& table, int k, const S
       slope_series(c, k, tree.nv, q, w, rows.term);
       for (int j = 0; j <= k; ++j) rate += rows.term[j] * w.rate[std::size_t(k - j) * tree.nv + c.v];
       polynomial(c, value, 4, k, tree.nv, q, w, rows.term);
+      if (c.row != last) {
+        rate -= rates.rate(k, c.row);
+        rows.term[k] -= rates.way(k, c.row);
+      }
+      last = c.row;
       wanted[c.row] -= stabilization(c, rate, c.targeted ? rows.term[k] : S(0.0));
       return;
     }
     const RecordSeries<S> x = rows.at(c.row);
     S residual[kMostRows] = {};
-    if (c.targeted) residuals(c, k, x, residual);
+    if (c.targeted && c.beta != 0.0) residuals(c, k, rates, x, residual);
     for (int i = 0; i < row_count(c); ++i) {
       const Force<S>* W = rows.wrench_of(c.row + i);
-      S rate(0.0);
+      S rate = S(0.0) - rates.rate(k, c.row + i);
       for (int j = 0; j <= k; ++j) rate += dot(W[j], x.V[k - j]);
       wanted[c.row + i] -= stabilization(c, rate, residual[i]);
     }
@@ -231,16 +238,15 @@ void solve_order(int k, S* f, S* rank, ConstrainedSeriesWork<S>& work) {
   solve_rows(reduced.K, reduced.stride, reduced.scale, f, rank, work.row_solve);
 }
 
-// Equation (1) at order k; w are the coefficients k of the accelerations that the rows shall have. What the
-// rates of order k shall give them goes to rows.wanted.
+// Equation (1) at order k. What the rates of order k shall give the rows goes to rows.wanted.
 template <class S, class P, class Mask>
 void solve_forces(const Tree<P>& tree, const ConstraintTable& table, int k, Mask prescribed, const S* q,
-                  const S* w, S* rank, ConstrainedSeriesWork<S>& work) {
+                  const WantedRates<S>& rates, S* rank, ConstrainedSeriesWork<S>& work) {
   RowSeriesWork<S>& rows = work.rows;
   const int m = rows.m;
   S* f = rows.force + std::size_t(k) * m;
-  for (int i = 0; i < m; ++i) rows.wanted[i] = w[i];
-  stabilize(tree, table, k, q, rows.wanted, work);
+  for (int i = 0; i < m; ++i) rows.wanted[i] = rates.acceleration(k, i);
+  stabilize(tree, table, k, q, rates, rows.wanted, work);
   row_rates(tree, table, k + 1, q, work);
   for (int i = 0; i < m; ++i) f[i] = rows.wanted[i] = rows.wanted[i] - rows.rate[i] * double(k + 1);
   for (int r = 0; r < tree.nv; ++r) {
@@ -337,8 +343,8 @@ void relieve_prescribed(const Tree<P>& tree, const ConstraintTable& table, int k
 
 }  // namespace series
 
-// Inputs and outputs as those of solve_series, and w: (r+1, m) derivatives of the accelerations that the
-// rows shall have, force: (r+1, m), rank: of the rows. Where rows depend on each other,
+// Inputs and outputs as those of solve_series, and w: (r+2, m) the rates that the rows shall have and their
+// derivatives, force: (r+1, m), rank: of the rows. Where rows depend on each other,
 // orders above 0 are meant only if they do so by combinations that never change. Returns a singular node or -1.
 template <class S, class P, class Mask>
 int constrained_series(const Tree<P>& tree, const ConstraintTable& table, Mask prescribed, const S* q,
@@ -359,9 +365,7 @@ int constrained_series(const Tree<P>& tree, const ConstraintTable& table, Mask p
     advance_rows(tree, table, k, work);
     known_forces(tree, table, k, q, work);
     solve_inward(tree, k, prescribed, work.solve);
-    S* wanted = force + std::size_t(k) * m;  // not yet in use
-    for (int i = 0; i < m; ++i) wanted[i] = w[std::size_t(k) * m + i] * kFactorial.inverse[k];
-    solve_forces(tree, table, k, prescribed, q, wanted, rank, work);
+    solve_forces(tree, table, k, prescribed, q, WantedRates<S>{w, m}, rank, work);
     new_forces(tree, table, k, prescribed, q, (const S*)(rows.force + std::size_t(k) * m), work);
     solve_outward(tree, k, prescribed, work.solve);
     advance_linear(tree, k, work);

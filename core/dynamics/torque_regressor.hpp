@@ -140,8 +140,9 @@ JOUNCE_INLINE void resolve_bodies(int first, int end, const BodyRows<S, kRows>& 
     rows.set(kA, c, transposed(R, rows.vector(kA, c)));
     rows.set(kB, c, acceleration_gradient(W, alpha));
     rows.set(kAlpha, c, alpha);
-    rows.set(kProducts, c, Vec3{W.xy, W.xz, W.yz});
-    rows.set(kDifferences, c, Vec3{W.xx - W.yy, W.zz - W.xx, W.yy - W.zz});
+    using V = decltype(W.xy);
+    rows.set(kProducts, c, Vec3<V>{W.xy, W.xz, W.yz});
+    rows.set(kDifferences, c, Vec3<V>{W.xx - W.yy, W.zz - W.xx, W.yy - W.zz});
   });
 }
 

@@ -1,8 +1,12 @@
 // Motions with adaptive steps, and steps by Taylor series.
 //
 // A motion goes in portions (simulation/adaptive.hpp). `plan` is (relative and absolute tolerance, last time
-// of all, most steps of this portion, whether passive forces act); `progress` (time, next step, first row that
-// is due, status, what the stepper keeps of the last step) goes in and comes out.
+// of all, most steps of this portion, whether passive forces act, whether steps end at the rows of controls);
+// `progress` (time, next step, first row that is due, status, what the stepper keeps of the last step, steps
+// taken in this portion) goes in and comes out. Where `room` has a row for each step of the portion, the
+// starts of all that are taken are written to rows of `step_t` (time and length), `step_q` and `step_v`.
+#include <algorithm>
+
 #include "jounce/batch/states.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kernels/once.hpp"
@@ -17,13 +21,25 @@ template <class S, class X>
 struct MotionTape {
   const X& x;
   double horizon;
-  bool linear;
-  std::ptrdiff_t rows = x.call.times;
+  bool linear, corners;
+  std::ptrdiff_t rows = x.call.times, room = x.call.records;
   int count = x.count;
 
-  bool has_forces() const { return x.given("tau"); }
+  bool has_controls() const { return x.given("tau"); }
   double time(std::ptrdiff_t row) const { return *x.in_row("t", 0, row); }
   const double* forces(int lane, std::ptrdiff_t row) const { return x.in_row("tau", lane, row); }
+  void load_controls(int lane, std::ptrdiff_t row, const ControlRow& parts, double* to) const {
+    std::copy_n(forces(lane, row), parts.nv, to);
+    if (parts.references) std::copy_n(x.in_row("q_ref", lane, row), parts.references, to + parts.nv);
+  }
+  bool keeps() const { return room > 1; }
+  void keep(int i, std::ptrdiff_t row, double t, double h, const S* q, const S* v) const {
+    double *to_t = x.out_row("step_t", i, row), *to_q = x.out_row("step_q", i, row);
+    double* to_v = x.out_row("step_v", i, row);
+    to_t[0] = t, to_t[1] = h;
+    for (int k = 0; k < x.tree.nq; ++k) to_q[k] = lane(q[k], i);
+    for (int k = 0; k < x.tree.nv; ++k) to_v[k] = lane(v[k], i);
+  }
   void store(int i, std::ptrdiff_t row, const S* q, const S* v) const {
     double *to_q = x.out_row("q", i, row), *to_v = x.out_row("v", i, row);
     for (int k = 0; k < x.tree.nq; ++k) to_q[k] = lane(q[k], i);
@@ -34,7 +50,7 @@ struct MotionTape {
 template <class S, class X, class Stepper>
 int follow(const X& x, Stepper& stepper) {
   const S *plan = x.in("plan"), *progress = x.in("progress");
-  const MotionTape<S, X> tape{x, lane(plan[2], 0), x.options.hold != 0};
+  const MotionTape<S, X> tape{x, lane(plan[2], 0), x.options.hold != 0, lane(plan[5], 0) != 0.0};
   Journey journeys[lanes<S>];
   for (int i = 0; i < lanes<S>; ++i) {
     journeys[i].t = lane(progress[0], i);
@@ -52,24 +68,31 @@ int follow(const X& x, Stepper& stepper) {
   for (int k = 0; k < x.tree.nv; ++k) x.out("v_end")[k] = v[k];
   for (int i = 0; i < lanes<S>; ++i) {
     const Journey& at = journeys[i];
-    const double numbers[] = {at.t, at.h, double(at.due), double(at.status), at.past};
-    for (int k = 0; k < 5; ++k) set_lane(x.out("progress")[k], i, numbers[k]);
+    const double numbers[] = {at.t, at.h, double(at.due), double(at.status), at.past, double(at.steps)};
+    for (int k = 0; k < 6; ++k) set_lane(x.out("progress")[k], i, numbers[k]);
   }
   return singular;
 }
 
-constexpr Shape five_numbers{1, {{Dimension::number, 5}}};  // of `progress` and `plan`
+constexpr Shape six_numbers{1, {{Dimension::number, 6}}};  // of `progress` and `plan`
 constexpr List<Input, kMostInputs> motion_inputs{configuration("q0"),
                                                  {"v0", shapes::v},
-                                                 {"progress", five_numbers},
-                                                 {"plan", five_numbers},
+                                                 {"progress", six_numbers},
+                                                 {"plan", six_numbers},
                                                  {"t", shapes::in_time},
-                                                 {"tau", shapes::v_in_time, optional}};
+                                                 {"room", {1, {shapes::records}}},
+                                                 {"tau", shapes::v_in_time, optional},
+                                                 {"q_ref", shapes::q_in_time, optional},
+                                                 {"servo", shapes::servo_rows, optional}};
+constexpr Shape step_times{2, {shapes::records, {Dimension::number, 2}}};
 constexpr List<Output, kMostOutputs> motion_outputs{{"q", shapes::q_in_time, Finite::unchecked},
                                                     {"v", shapes::v_in_time, Finite::unchecked},
                                                     {"q_end", shapes::q, Finite::unchecked},
                                                     {"v_end", shapes::v, Finite::unchecked},
-                                                    {"progress", five_numbers, Finite::unchecked}};
+                                                    {"progress", six_numbers, Finite::unchecked},
+                                                    {"step_t", step_times, Finite::unchecked},
+                                                    {"step_q", {2, {shapes::records, shapes::nq}}, Finite::unchecked},
+                                                    {"step_v", {2, {shapes::records, shapes::nv}}, Finite::unchecked}};
 
 template <class S>
 Tolerance tolerance_of(const S* plan) {
@@ -80,16 +103,59 @@ struct EmbeddedMotion {
   static constexpr Signature signature{.name = "embedded_motion",
                                        .inputs = motion_inputs,
                                        .outputs = motion_outputs,
-                                       .options = {options::pair, options::hold},
+                                       .options = {options::pair, options::hold, options::some_prescribed},
                                        .internal = true};
   template <class S>
   using Work = EmbeddedWork<S>;
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
     const S* plan = x.in("plan");
-    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, tolerance_of(plan), x.given("tau"),
-                                       lane(plan[4], 0) != 0.0, work);
+    const typename EmbeddedStepper<S, double>::Acting acting{
+        x.given("tau"),       x.given("q_ref"), x.options.hold != 0, lane(plan[4], 0) != 0.0,
+        x.options.prescribed, x.in("servo")};
+    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, tolerance_of(plan), acting, work);
     return follow<S>(x, stepper);
+  }
+};
+
+// The polynomial of one step of given length, under controls that are linear from its start to its end.
+struct EmbeddedStep {
+  static constexpr Shape polynomial{2, {{Dimension::number, kMostTerms}, {Dimension::nv, 0, 2}}};
+  static constexpr Signature signature{
+      .name = "embedded_step",
+      .inputs = {configuration("q"),
+                 {"v", shapes::v},
+                 {"tau", shapes::v_in_time},
+                 {"dt", shapes::scalar},
+                 {"q_ref", shapes::q_in_time, optional},
+                 {"servo", shapes::servo_rows, optional}},
+      .outputs = {{"polynomial", polynomial, Finite::unchecked}},
+      .options = {options::pair, options::some_prescribed, options::passive},
+      .internal = true};
+  template <class S>
+  using Work = EmbeddedWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const typename EmbeddedStepper<S, double>::Acting acting{
+        true, x.given("q_ref"), true, x.options.passive, x.options.prescribed, x.in("servo")};
+    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, {1.0, 1.0}, acting, work);
+    S* const rows[] = {work.control.now, work.control.next};
+    for (int row = 0; row < 2; ++row) {
+      x.load_row("tau", row, rows[row]);
+      if (x.given("q_ref")) x.load_row("q_ref", row, rows[row] + x.tree.nv);
+    }
+    stepper.start(x.in("q"), x.in("v"));
+    S h = x.in("dt")[0];
+    int singular = stepper.begin(h);
+    stepper.attempt(x.in("dt")[0], singular);
+    const S* terms = stepper.polynomial();
+    const int n = 2 * x.tree.nv;
+    for (int i = 0; i < kMostTerms; ++i) {
+      for (int k = 0; k < n; ++k) {
+        x.out("polynomial")[i * n + k] = i < 3 + x.options.pair.dense ? terms[i * work.width + k] : S(0.0);
+      }
+    }
+    return singular;
   }
 };
 
@@ -105,8 +171,42 @@ struct TaylorMotion {
   static int run(const X& x, Work<S>& work) {
     const S* plan = x.in("plan");
     TaylorStepper<S, double> stepper(x.tree, tolerance_of(plan), lane(plan[4], 0) != 0.0,
-                                     !x.call.is_batch, work);
+                                     !x.call.is_batch, work, x.in("servo"));
     return follow<S>(x, stepper);
+  }
+};
+
+// The polynomials of one step under forces that are linear in it and what answers to the state.
+struct TaylorPolynomial {
+  static constexpr Signature signature{
+      .name = "taylor_polynomial",
+      .inputs = {configuration("q"),
+                 {"v", shapes::v},
+                 {"tau", shapes::v_in_time},
+                 {"dt", shapes::scalar},
+                 {"servo", shapes::servo_rows, optional}},
+      .outputs = {{"coordinates", {2, {shapes::r_plus(2), shapes::nq}}, Finite::unchecked},
+                  {"rates", {2, {shapes::r_plus(1), shapes::nv}}, Finite::unchecked}},
+      .options = {options::order, options::passive},
+      .internal = true};
+  template <class S>
+  using Work = TaylorWork<S>;
+  template <class S, class X>
+  static int run(const X& x, Work<S>& work) {
+    const int p = work.order, nq = x.tree.nq, nv = x.tree.nv;
+    TaylorStepper<S, double> stepper(x.tree, {1.0, 1.0}, x.options.passive, !x.call.is_batch, work,
+                                     x.in("servo"));
+    stepper.start(x.in("q"), x.in("v"));
+    x.load_row("tau", 0, stepper.force);
+    x.load_row("tau", 1, stepper.force_slope);
+    for (int k = 0; k < nv; ++k) {
+      stepper.force_slope[k] = (stepper.force_slope[k] - stepper.force[k]) / x.in("dt")[0];
+    }
+    S h;
+    const int singular = stepper.begin(h);
+    for (int k = 0; k < (p + 2) * nq; ++k) x.out("coordinates")[k] = work.coordinates[k];
+    for (int k = 0; k < (p + 1) * nv; ++k) x.out("rates")[k] = work.rates()[k];
+    return singular;
   }
 };
 
@@ -156,7 +256,8 @@ struct TaylorStep {
 }  // namespace
 
 KernelList adaptive_kernels(Plain) {
-  return {kernel_of<EmbeddedMotion>, kernel_of<TaylorMotion>, kernel_of<TaylorStep>};
+  return {kernel_of<EmbeddedMotion>, kernel_of<EmbeddedStep>, kernel_of<TaylorMotion>, kernel_of<TaylorPolynomial>,
+          kernel_of<TaylorStep>};
 }
 
 }  // namespace jounce

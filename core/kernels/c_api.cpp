@@ -168,14 +168,13 @@ bool is_complete(const jounce_tree* t) {
 }
 
 Model* make_model(const jounce_tree& t) {
-  Tree<double> tree =
-      make_tree({t.n, t.n_bodies, t.parent, t.kind, t.body_node, t.placement, t.alignment, t.pitch,
-                 t.parameters, t.armature, t.gravity, t.stiffness, t.springref, t.damping, t.friction});
+  const TreeData data{t.n, t.n_bodies, t.parent, t.kind, t.body_node, t.placement, t.alignment, t.pitch,
+                      t.parameters, t.armature, t.gravity, t.stiffness, t.springref, t.damping, t.friction};
   const std::vector<int> bodies(t.frame_body, t.frame_body + t.n_frames);
   for (int body : bodies) {
     if (body < -1 || body >= t.n_bodies) throw std::invalid_argument("a frame has no body");
   }
-  return new Model(std::move(tree), int(kernels().size()), {}, bodies, t.frame_pose);
+  return new Model(data, int(kernels().size()), {}, bodies, t.frame_pose);
 }
 
 }  // namespace

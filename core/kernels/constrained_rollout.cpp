@@ -9,14 +9,17 @@
 namespace jounce {
 namespace {
 
-// `motion`, `held` and `tolerance` are the same for all states, as the table is.
+// `motion`, `held`, `moves` and `tolerance` are the same for all states, as the tables are; of them `table`
+// lacks the targets that move.
 struct ConstrainedRollout {
   static constexpr List<Input, kMostInputs> inputs = [] {
     List<Input, kMostInputs> all = kRolloutInputs;
     all.add({"motion", kRowSeries});
     all.add({"held", kByRow});
+    all.add({"moves", kByRow});
     all.add({"tolerance", shapes::scalar});
     all.add({"table", kTable});
+    all.add({"targets", kTable});
     return all;
   }();
   static constexpr Signature signature{
@@ -31,9 +34,15 @@ struct ConstrainedRollout {
   static void run(const X& x, Work<S>& work) {
     using Name = typename X::InputName;
     const ConstraintTable table = table_of(x, Name("table"));
-    const double alpha = table.count ? table.numbers[kConstraintNumbers - 2] : 0.0;
-    const RowMotion motion{x.call.rows, x.call.order + 1, x.call.in[Name("motion").at],
-                           x.call.in[Name("held").at], alpha};
+    const double* gains = table.numbers + kConstraintNumbers - 2;  // those of all records
+    const RowMotion motion{x.call.rows,
+                           x.call.order + 1,
+                           x.call.in[Name("motion").at],
+                           x.call.in[Name("held").at],
+                           x.call.in[Name("moves").at],
+                           table_of(x, Name("targets")),
+                           table.count ? gains[0] : 0.0,
+                           table.count ? gains[1] : 0.0};
     roll_out<S>(x, ConstrainedStepper{{x.options.tableau}, table, motion, lane(x.in("tolerance")[0], 0)},
                 work);
   }
@@ -50,7 +59,7 @@ struct ConstrainedTaylorStep {
                  {"q_low", shapes::q},
                  {"s_low", shapes::v},
                  {"tau", shapes::series},
-                 {"accelerations", kRowSeries},
+                 {"rates", kRowRates},
                  {"dt", shapes::scalar},
                  {"rtol", shapes::scalar},
                  {"atol", shapes::scalar},
@@ -81,7 +90,7 @@ struct ConstrainedTaylorStep {
     start(x.in("s"), x.in("s_low"), nv, taylor.s, taylor.s_low);
     const ConstraintTable table = table_of(x, typename X::InputName("table"));
     int singular = constrained_taylor_series(
-        x.tree, table, {x.in("tau"), x.in("accelerations"), x.in("f_ext")}, work);
+        x.tree, table, {x.in("tau"), x.in("rates"), x.in("f_ext")}, work);
     const double longest = stepper.longest_step().high(), most = x.in("dt")[0];
     const double h = x.out("dt")[0] = longest < most ? longest : most;
     stepper.attempt(Extended(h), singular);

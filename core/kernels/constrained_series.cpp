@@ -17,7 +17,7 @@ struct ConstrainedSeries {
                  {"v", shapes::v},
                  {"a", shapes::series, !optional, Reads::prescribed},
                  {"tau", shapes::series, !optional, Reads::unprescribed},
-                 {"accelerations", kRowSeries},
+                 {"rates", kRowRates},
                  {"table", kTable},
                  {"f_ext", shapes::wrench_series, optional}},
       .outputs = {{"a", shapes::series}, {"tau", shapes::series}, {"force", kRowSeries}, {"rank", shapes::scalar}},
@@ -29,7 +29,7 @@ struct ConstrainedSeries {
   static int run(const X& x, Work<S>& work) {
     return constrained_series(x.tree, table_of(x, typename X::InputName("table")),
                               SomeMask{x.options.prescribed}, x.in("q"), x.in("v"), x.in("a"), x.in("tau"),
-                              x.in("accelerations"), x.in("f_ext"), x.out("a"), x.out("tau"),
+                              x.in("rates"), x.in("f_ext"), x.out("a"), x.out("tau"),
                               x.out("force"), x.out("rank"), work);
   }
 };
@@ -61,7 +61,9 @@ struct ConstraintHessian {
 }  // namespace
 
 KernelList constrained_series_kernels(Pass) {
-  return differentiable<ConstrainedSeries>(others<ConstraintHessian>());
+  KernelList all = differentiable<ConstrainedSeries>();
+  if constexpr (kDuals) all.push_back(kernel_of<ConstraintHessian>);  // it works on nested ones
+  return all;
 }
 
 }  // namespace jounce

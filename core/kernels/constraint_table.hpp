@@ -7,7 +7,8 @@
 namespace jounce {
 
 constexpr Shape kTable{2, {shapes::records, {Dimension::number, kConstraintNumbers}}};
-constexpr Shape kByRow{1, {shapes::rows}}, kRowSeries{2, {shapes::r_plus(1), shapes::rows}};
+constexpr Shape kByRow{1, {shapes::rows}}, kRowSeries{2, {shapes::r_plus(1), shapes::rows}},
+    kRowRates{2, {shapes::r_plus(2), shapes::rows}};
 
 template <class X, class Name>
 ConstraintTable table_of(const X& x, Name name) {

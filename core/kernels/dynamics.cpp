@@ -15,57 +15,6 @@ Failure in_closed_form(Plain, Form form, const Call& call, std::ptrdiff_t first,
 
 namespace {
 
-template <Form kForm>
-struct InClosedForm {
-  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
-    return in_closed_form(Plain{}, kForm, call, first, count, block);
-  }
-};
-
-// Closed forms of inverse dynamics; where v, a and f_ext are among the inputs, -1 for not.
-template <Form kForm, int kV, int kA, int kWrenches>
-struct InverseDirections : InClosedForm<kForm> {
-  template <class T>
-  static const T* at(const T* const* in, int k) {
-    return k < 0 ? nullptr : in[k];
-  }
-
-  template <class S>
-  struct State : StateWork<S> {
-    using StateWork<S>::StateWork;
-    template <class P>
-    int run(const Tree<P>& tree, const S* const* in, S* tau) {
-      this->passes.angles.compute(tree, in[0]);
-      this->inverse_dynamics(tree, in[0], at(in, kV), at(in, kA), at(in, kWrenches), tau);
-      return -1;
-    }
-  };
-  using Work = DirectionsWork<Wide>;
-  template <class S>
-  static void run(const Tree<double>& tree, const State<S>& state, const double* const* in,
-                  const Wide* const* d, Wide* dtau, Work& work) {
-    const Direction<Wide> along{d[0], at(d, kV), at(d, kA), at(d, kWrenches)};
-    inverse_dynamics_directions<S>(tree, state, at(in, kV), along, dtau, work);
-  }
-};
-
-struct ForwardDirections : InClosedForm<Form::forward> {
-  template <class S>
-  struct State : ForwardStateWork<S> {
-    using ForwardStateWork<S>::ForwardStateWork;
-    template <class P>
-    int run(const Tree<P>& tree, const S* const* in, S* a) {
-      return this->forward_dynamics(tree, in[0], in[1], in[2], in[3], a);
-    }
-  };
-  using Work = ForwardDirectionsWork<Wide>;
-  template <class S>
-  static void run(const Tree<double>& tree, const State<S>& state, const double* const* in,
-                  const Wide* const* d, Wide* da, Work& work) {
-    forward_dynamics_directions<S>(tree, state, in[1], {d[0], d[1], d[2], d[3]}, da, work);
-  }
-};
-
 struct InverseDynamics {
   static constexpr Signature signature{
       .name = "inverse_dynamics",
@@ -148,9 +97,56 @@ struct HybridDynamics {
   }
 };
 
-using OfInverseDynamics = InverseDirections<Form::inverse, 1, 2, 3>;
-using OfBiasForces = InverseDirections<Form::bias, 1, -1, 2>;
-using OfGravityForces = InverseDirections<Form::gravity, -1, -1, -1>;
+template <Form kForm>
+struct InClosedForm {
+  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
+    return in_closed_form(Plain{}, kForm, call, first, count, block);
+  }
+};
+
+// Of inverse dynamics and its kin K, which leave out some of its inputs.
+template <Form kForm, class K>
+struct InverseDirections : InClosedForm<kForm> {
+  template <class S>
+  struct State : StateWork<S> {
+    using StateWork<S>::StateWork;
+    template <class P>
+    int run(const Tree<P>& tree, NamedInputs<K, S> in, S* tau) {
+      this->passes.angles.compute(tree, in("q"));
+      this->inverse_dynamics(tree, in("q"), in.any("v"), in.any("a"), in.any("f_ext"), tau);
+      return -1;
+    }
+  };
+  using Work = DirectionsWork<Wide>;
+  template <class S>
+  static void run(const Tree<double>& tree, const State<S>& state, NamedInputs<K, double> in,
+                  NamedInputs<K, Wide> d, Wide* dtau, Work& work) {
+    const Direction<Wide> along{d("q"), d.any("v"), d.any("a"), d.any("f_ext")};
+    inverse_dynamics_directions<S>(tree, state, in.any("v"), along, dtau, work);
+  }
+};
+
+struct ForwardDirections : InClosedForm<Form::forward> {
+  using K = ForwardDynamics;
+  template <class S>
+  struct State : ForwardStateWork<S> {
+    using ForwardStateWork<S>::ForwardStateWork;
+    template <class P>
+    int run(const Tree<P>& tree, NamedInputs<K, S> in, S* a) {
+      return this->forward_dynamics(tree, in("q"), in("v"), in("tau"), in("f_ext"), a);
+    }
+  };
+  using Work = ForwardDirectionsWork<Wide>;
+  template <class S>
+  static void run(const Tree<double>& tree, const State<S>& state, NamedInputs<K, double> in,
+                  NamedInputs<K, Wide> d, Wide* da, Work& work) {
+    forward_dynamics_directions<S>(tree, state, in("v"), {d("q"), d("v"), d("tau"), d("f_ext")}, da, work);
+  }
+};
+
+using OfInverseDynamics = InverseDirections<Form::inverse, InverseDynamics>;
+using OfBiasForces = InverseDirections<Form::bias, BiasForces>;
+using OfGravityForces = InverseDirections<Form::gravity, GravityForces>;
 
 }  // namespace
 

@@ -13,57 +13,6 @@ Failure energy_directions(Plain, Energy which, const Call& call, std::ptrdiff_t 
 
 namespace {
 
-// Along directions, an energy changes by its gradient times them.
-struct KineticDirections {
-  template <class S>
-  struct State {
-    BodiesWork<S> bodies;
-    EnergyGradientWork<S> gradient;
-    S *by_q, *by_v;
-
-    State(const Tree<double>& tree, Arena& arena)
-        : bodies(tree, arena), gradient(tree, arena), by_q(arena.take<S>(tree.nv)), by_v(arena.take<S>(tree.nv)) {}
-    int run(const Tree<double>& tree, const S* const* in, S* energy) {
-      kinetic_energy(tree, in[0], in[1], energy, bodies);
-      kinetic_energy_gradient(tree, in[0], in[1], by_q, by_v, gradient);
-      return -1;
-    }
-  };
-};
-
-struct PotentialDirections {
-  template <class S>
-  struct State {
-    PotentialGradientWork<S> gradient;
-    S *by_q, *by_v = nullptr;
-
-    State(const Tree<double>& tree, Arena& arena) : gradient(tree, arena), by_q(arena.take<S>(tree.nv)) {}
-    int run(const Tree<double>& tree, const S* const* in, S* energy) {
-      potential_energy_gradient(tree, in[0], energy, by_q, gradient);
-      return -1;
-    }
-  };
-};
-
-template <Energy kEnergy>
-struct EnergyDirections
-    : std::conditional_t<kEnergy == Energy::kinetic, KineticDirections, PotentialDirections> {
-  struct Work {
-    Work(const Tree<double>&, Arena&) {}
-  };
-  template <class State>
-  static void run(const Tree<double>& tree, const State& state, const double* const*, const Wide* const* d,
-                  Wide* to, Work&) {
-    Wide sum(0.0);
-    for (int k = 0; d[0] && k < tree.nv; ++k) sum += d[0][k] * state.by_q[k];
-    for (int k = 0; state.by_v && d[1] && k < tree.nv; ++k) sum += d[1][k] * state.by_v[k];
-    *to = sum;
-  }
-  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
-    return energy_directions(Plain{}, kEnergy, call, first, count, block);
-  }
-};
-
 struct KineticEnergy {
   static constexpr Signature signature{.name = "kinetic_energy",
                                        .inputs = {configuration("q"), {"v", shapes::v}},
@@ -110,6 +59,58 @@ struct Momentum {
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
     momentum(x.tree, kCentroidal, x.in("q"), x.in("v"), x.out("momentum"), work);
+  }
+};
+
+// Along directions, an energy changes by its gradient times them.
+struct KineticDirections {
+  using K = KineticEnergy;
+  template <class S>
+  struct State {
+    BodiesWork<S> bodies;
+    EnergyGradientWork<S> gradient;
+    S *by_q, *by_v;
+
+    State(const Tree<double>& tree, Arena& arena)
+        : bodies(tree, arena), gradient(tree, arena), by_q(arena.take<S>(tree.nv)), by_v(arena.take<S>(tree.nv)) {}
+    int run(const Tree<double>& tree, NamedInputs<K, S> in, S* energy) {
+      kinetic_energy(tree, in("q"), in("v"), energy, bodies);
+      kinetic_energy_gradient(tree, in("q"), in("v"), by_q, by_v, gradient);
+      return -1;
+    }
+  };
+};
+
+struct PotentialDirections {
+  using K = PotentialEnergy;
+  template <class S>
+  struct State {
+    PotentialGradientWork<S> gradient;
+    S *by_q, *by_v = nullptr;
+
+    State(const Tree<double>& tree, Arena& arena) : gradient(tree, arena), by_q(arena.take<S>(tree.nv)) {}
+    int run(const Tree<double>& tree, NamedInputs<K, S> in, S* energy) {
+      potential_energy_gradient(tree, in("q"), energy, by_q, gradient);
+      return -1;
+    }
+  };
+};
+
+template <Energy kEnergy>
+struct EnergyDirections
+    : std::conditional_t<kEnergy == Energy::kinetic, KineticDirections, PotentialDirections> {
+  using Work = NoWork<Wide>;
+  template <class State, class K>
+  static void run(const Tree<double>& tree, const State& state, NamedInputs<K, double>, NamedInputs<K, Wide> d,
+                  Wide* to, Work&) {
+    Wide sum(0.0);
+    const Wide *dq = d("q"), *dv = d.any("v");
+    for (int k = 0; dq && k < tree.nv; ++k) sum += dq[k] * state.by_q[k];
+    for (int k = 0; dv && k < tree.nv; ++k) sum += dv[k] * state.by_v[k];
+    *to = sum;
+  }
+  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
+    return energy_directions(Plain{}, kEnergy, call, first, count, block);
   }
 };
 

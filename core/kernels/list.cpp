@@ -6,46 +6,68 @@ namespace {
 
 // Those that can be differentiated, or their derivatives.
 template <class Kernels>
-KernelList differentiable_kernels(Kernels pass) {
+KernelList basic_kernels(Kernels pass) {
+  return numbered({dynamics_kernels(pass), energy_kernels(pass)});
+}
+template <class Kernels>
+KernelList usual_kernels(Kernels pass) {
   return numbered({
-      dynamics_kernels(pass),
-      energy_kernels(pass),
       matrix_kernels(pass),
       regressor_kernels(pass),
       kinematics_kernels(pass),
-      configuration_kernels(pass),
-      wrench_kernels(pass),
       center_of_mass_kernels(pass),
       series_kernels(pass),
-      frame_series_kernels(pass),
       partials_kernels(pass),
+      simulation_kernels(pass),
+      hessian_kernels(pass),
+  });
+}
+template <class Kernels>
+KernelList further_kernels(Kernels pass) {
+  return numbered({
+      configuration_kernels(pass),
+      wrench_kernels(pass),
+      frame_series_kernels(pass),
       mass_partials_kernels(pass),
       frame_partials_kernels(pass),
-      simulation_kernels(pass),
       passive_kernels(pass),
-      hessian_kernels(pass),
       series_partials_kernels(pass),
   });
 }
 
-KernelList all_kernels() {
-  const Plain numbers;
-  return numbered({
-      differentiable_kernels(numbers),
-      adaptive_kernels(numbers),
-      check_kernels(numbers),
-      rollout_adjoint_kernels(numbers),
-      constrained_rollout_kernels(numbers),
-      inverse_kinematics_kernels(numbers),
-      constraint_kernels(numbers),
-      constrained_series_kernels(numbers),
-      differentiable_kernels(Duals{}),
-      constrained_series_kernels(Duals{}),
-      differentiable_kernels(Seconds{}),
-  });
+// What is called most and gains most by wide registers, compiled for each instruction set.
+KernelList own_kernels() {
+  return numbered({basic_kernels(Plain{}), usual_kernels(Plain{}), basic_kernels(Duals{})});
 }
 
 }  // namespace
+
+#ifndef JOUNCE_ON_NARROWER
+const KernelList& other_kernels() {
+  const auto make = [] {
+    const Plain numbers;
+    return new KernelList(numbered({
+        further_kernels(numbers),
+        adaptive_kernels(numbers),
+        check_kernels(numbers),
+        rollout_adjoint_kernels(numbers),
+        constrained_rollout_kernels(numbers),
+        inverse_kinematics_kernels(numbers),
+        constraint_kernels(numbers),
+        constrained_series_kernels(numbers),
+        usual_kernels(Duals{}),
+        further_kernels(Duals{}),
+        constrained_series_kernels(Duals{}),
+        basic_kernels(Seconds{}),
+        usual_kernels(Seconds{}),
+        further_kernels(Seconds{}),
+    }));
+  };
+  // Never destroyed: a thread may still compute when the process ends.
+  static const KernelList* all = make();
+  return *all;
+}
+#endif
 
 KernelList numbered(std::initializer_list<KernelList> parts) {
   KernelList all;
@@ -59,8 +81,7 @@ KernelList numbered(std::initializer_list<KernelList> parts) {
 }
 
 const KernelList& kernels() {
-  // Never destroyed: a thread may still compute when the process ends.
-  static const KernelList* all = new KernelList(all_kernels());
+  static const KernelList* all = new KernelList(numbered({own_kernels(), other_kernels()}));
   return *all;
 }
 

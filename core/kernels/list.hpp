@@ -75,6 +75,10 @@ KernelList series_partials_kernels(Seconds);
 // Parts of a list together; the slot of each kernel is its position.
 KernelList numbered(std::initializer_list<KernelList> parts);
 
+// Those that are called less. A library whose registers are wider than those of another takes them from there
+// (JOUNCE_ON_NARROWER): to compile them once more would cost more than it gains.
+JOUNCE_EXPORT const KernelList& other_kernels();
+
 // All of them.
 JOUNCE_EXPORT const KernelList& kernels();
 

@@ -45,7 +45,8 @@ JOUNCE_INLINE void sparse_product(const Tree<P>& tree, const S* H_transposed, co
   const std::size_t nv = tree.nv;
   if (tree.nv <= kMostRelated) {
     std::copy_n(H_transposed, nv * nv, out);
-    return negative_product(tree, X, {out}, columns);
+    S* const one[] = {out};
+    return negative_product(tree, X, one, columns);
   }
   for (std::size_t i = 0; i < nv; ++i) {
     for (std::size_t j = 0; j < nv; ++j) {

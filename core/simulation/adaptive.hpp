@@ -43,6 +43,7 @@ struct Journey {
   std::ptrdiff_t due = 0;       // the first row that is not written
   Status status = under_way;
   bool moving = true;  // in this portion
+  std::ptrdiff_t steps = 0;  // taken in this portion
   double stop = 0.0, left = 0.0, tried = 0.0, end = 0.0;
 
   // How long is left to a time that a step must not pass.
@@ -66,7 +67,8 @@ struct Journey {
 };
 
 // A tape has `rows` times, `time(row)`, the last time of all `horizon`, the number of states `count`,
-// `forces(lane, row)` or null, and `store(lane, row, q, v)`.
+// rows of controls if `has_controls()`, at which steps end where they have `corners`, and
+// `store(lane, row, q, v)`. If it `keeps()` steps, `keep(lane, row, t, h, q, v)` is told where each began.
 template <class S, class P, class Stepper, class Tape>
 class AdaptiveMotion {
  public:
@@ -78,7 +80,7 @@ class AdaptiveMotion {
   // At most so many steps. Returns a singular node or -1.
   int run(std::ptrdiff_t budget) {
     for (int i = 0; i < kLanes; ++i) {
-      at_[i].moving = i < tape_.count;
+      at_[i].moving = i < tape_.count && at_[i].status != Journey::stuck;
       if (at_[i].due >= tape_.rows) rest(i);
     }
     int singular = -1;
@@ -103,9 +105,8 @@ class AdaptiveMotion {
   int step() {
     for (int i = 0; i < kLanes; ++i) {
       if (!at_[i].moving) continue;
-      const bool corners = tape_.has_forces();
-      at_[i].aim(corners ? tape_.time(at_[i].due) : tape_.horizon);
-      if (corners) load_forces(i);
+      at_[i].aim(tape_.corners ? tape_.time(at_[i].due) : tape_.horizon);
+      if (tape_.has_controls()) stepper_.load_start(tape_, i, at_[i].due, share(i, at_[i].t));
     }
     S h;
     for (int i = 0; i < kLanes; ++i) set_lane(h, i, at_[i].h);
@@ -118,6 +119,7 @@ class AdaptiveMotion {
         at.moving = false;
       }
       set_lane(h, i, at.moving ? at.tried : 0.0);
+      if (at.moving && tape_.has_controls()) stepper_.load_end(tape_, i, at.due, share(i, at.end));
     }
     if (singular >= 0 || !is_moving()) return singular;
     const S error = stepper_.attempt(h, singular);
@@ -142,6 +144,7 @@ class AdaptiveMotion {
       }
       double past = at.past;
       const double wanted = stepper_.next(lane(error, i), at.tried, past);
+      if (good[i] && tape_.keeps()) keep(i);
       const bool cut = good[i] && at.end == at.stop;  // says little about the step after it
       at.h = cut && at.h > wanted ? at.h : wanted;
       if (!cut) at.past = past;
@@ -152,16 +155,17 @@ class AdaptiveMotion {
     return singular;
   }
 
-  // The forces on lane i at the start of the step, and their slope.
-  void load_forces(int i) {
-    const Journey& at = at_[i];
-    const double *now = tape_.forces(i, at.due - 1), *next = tape_.forces(i, at.due);
-    const double begin = tape_.time(at.due - 1), span = tape_.time(at.due) - begin;
-    for (int k = 0; k < tree_.nv; ++k) {
-      const double slope = tape_.linear ? (next[k] - now[k]) / span : 0.0;
-      set_lane(stepper_.force[k], i, now[k] + slope * (at.t - begin));
-      set_lane(stepper_.force_slope[k], i, slope);
-    }
+  // Which part of the interval before its next row a lane has passed at a time.
+  double share(int i, double time) const {
+    if (!tape_.linear) return 0.0;
+    const double begin = tape_.time(at_[i].due - 1);
+    return (time - begin) / (tape_.time(at_[i].due) - begin);
+  }
+
+  void keep(int i) {
+    Journey& at = at_[i];
+    const auto [q, v] = stepper_.state();
+    tape_.keep(i, at.steps++, at.t + at.t_low, at.tried, q, v);
   }
 
   // Writes the states at all times that a good step passed.

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "jounce/simulation/mass_solve.hpp"
+#include "jounce/simulation/model_gradient.hpp"
 #include "jounce/simulation/step.hpp"
-#include "jounce/simulation/work_gradient.hpp"
 
 namespace jounce {
 
@@ -30,6 +30,7 @@ struct AdjointWork {
   S *moves, *s;                                // of every stage: (kMostSlopes, nv)
   S *stage_q, *stage_s, *stage_r, *stage_a;  // adjoints, likewise
   S *u, *v, *a, *mu, *mass_mu, *dq, *dv, *finish_s;
+  S* model = nullptr;  // if given, adjoints of all numbers of the model are added to it
 
   template <class P>
   AdjointWork(const Tree<P>& tree, Arena& arena)
@@ -174,7 +175,12 @@ void adjoint_slope(const Tree<P>& tree, const Tableau& method, int i, const Forc
     solve_mass(tree, NoneMask{}, by_a, work.mu, (S*)nullptr, work.factors[i]);
   }
   S *by_q = work.u, *by_v = work.finish_s;
-  work_gradient(tree, q, work.v, work.a, work.mu, at.f_ext, by_q, by_v, work.gradient);
+  if (work.model) {
+    subtract_model_gradient(tree, q, work.v, work.a, work.mu, at.f_ext, by_q, by_v, work.model, work.gradient);
+    forces.adjoint_of_model(tree, q, work.v, work.mu, work.model);
+  } else {
+    work_gradient(tree, q, work.v, work.a, work.mu, at.f_ext, by_q, by_v, work.gradient);
+  }
   for (int k = 0; k < nv; ++k) {
     work.dq[k] -= by_q[k];
     work.dv[k] -= by_v[k];

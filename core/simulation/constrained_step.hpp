@@ -1,9 +1,10 @@
 // An explicit step under constraints that ends on their manifold.
 //
-// Stages have the accelerations of constraints/dynamics.hpp. Their rows shall move with the rates
-//   (1) w = sum_k w_k t^k / k!
-// and stabilized ones accelerate with w' + 2 alpha w. The end of the step is projected, in the norm of
-// the mass matrix:
+// Stages have the accelerations of constraints/dynamics.hpp. Their rows shall move with the rates w of
+// moving_targets.hpp, and stabilized ones accelerate with
+//   (1) w' + 2 alpha w - beta^2 e
+// where e is the residual of a target that moves; of others the dynamics know it. The end of the step is
+// projected, in the norm of the mass matrix:
 //   (2) q <- q exp(-M^-1 J^T K^-1 g(q)) while that makes the residual g smaller, K = J M^-1 J^T
 //   (3) v <- v + M^-1 J^T K^-1 (w - J v)
 #pragma once
@@ -12,6 +13,7 @@
 
 #include "jounce/constraints/dynamics.hpp"
 #include "jounce/kinematics/configuration.hpp"
+#include "jounce/simulation/moving_targets.hpp"
 #include "jounce/simulation/rollout.hpp"
 
 namespace jounce {
@@ -23,32 +25,16 @@ struct ConstrainedStepWork {
   S *q, *v, *d;                      // of a projection: moved coordinates, rates, the move
   S *w, *force, *residual;           // (rows)
   S rank;
+  MovedTargets<S> moved;
 
   template <class P>
   ConstrainedStepWork(const Tree<P>& tree, Extent extent, Arena& arena)
-      : step(tree, arena), constrained(tree, extent, arena), q(arena.take<S>(tree.nq)) {
+      : step(tree, arena),
+        constrained(tree, extent, arena),
+        q(arena.take<S>(tree.nq)),
+        moved(extent.rows, arena) {
     for (S** x : {&v, &d}) *x = arena.take<S>(tree.nv);
     for (S** x : {&w, &force, &residual}) *x = arena.take<S>(extent.rows);
-  }
-};
-
-// What rows shall do.
-struct RowMotion {
-  int rows, orders;
-  const double* rates;  // [k][row]: w_k, k below `orders`
-  const double* held;   // [row]: 1 where a residual is brought to zero, else 0
-  double alpha;
-
-  // Equation (1) or its derivative at time t.
-  template <class S>
-  void at(const S& t, int derivative, S* w) const {
-    for (int i = 0; i < rows; ++i) {
-      S sum(0.0);
-      for (int k = orders - 1; k >= derivative; --k) {
-        sum = sum * t * (1.0 / (k - derivative + 1)) + S(rates[k * rows + i]);
-      }
-      w[i] = sum;
-    }
   }
 };
 
@@ -59,15 +45,22 @@ struct ConstrainedStages {
   const ConstraintTable& table;
   const RowMotion& motion;
   S t, dt;
+  bool stabilizes;  // targets that move
   ConstrainedStepWork<S>& work;
 
   template <class P>
   int accelerate(const Tree<P>& tree, int i, const S* q, const S* v, const ForcesAt<S>& at, S* a) const {
     const S now = t + dt * method.time(i);
     motion.at(now, 1, work.w);
-    if (motion.alpha != 0.0) {
+    if (motion.alpha != 0.0) {  // (1)
       motion.at(now, 0, work.force);
       for (int k = 0; k < motion.rows; ++k) work.w[k] += work.force[k] * (2.0 * motion.alpha);
+    }
+    if (stabilizes) {
+      const S share(method.time(i));
+      reach_share(tree, motion, share, work.moved);
+      target_residuals(tree, motion, share, true, q, work.moved, work.constrained.rows, work.residual);
+      for (int k = 0; k < motion.rows; ++k) work.w[k] -= work.residual[k] * (motion.beta * motion.beta);
     }
     return constrained_dynamics(tree, table, q, v, at.tau, work.w, at.f_ext, a, work.force, &work.rank,
                                 work.constrained);
@@ -86,10 +79,13 @@ struct ConstrainedStepper : ExplicitStepper {
   template <class S, class P>
   int step(const Tree<P>& tree, std::ptrdiff_t t, const S& dt, const HeldForces<S>& forces, S* q, S* s,
            Work<S>& work) const {
-    const ConstrainedStages<S> stages{method, table, motion, dt * double(t), dt, work};
+    const bool moves = motion.any_moves();
+    reach_step(tree, motion, t, dt, moves, work.moved);
+    const ConstrainedStages<S> stages{method, table, motion, dt * double(t), dt, moves && motion.beta != 0.0, work};
     const int singular = explicit_step(tree, method, dt, forces, q, s, work.step, stages);
     if (!(tolerance > 0.0)) return singular;
     to_body_axes(tree, q, s, work.v);
+    if (moves) reach_share(tree, motion, S(1.0), work.moved);
     project_q(tree, q, work);
     motion.at(dt * double(t + 1), 0, work.w);  // (3)
     constrained_jump(tree, table, q, work.v, work.w, work.d, work.force, &work.rank, work.constrained);
@@ -127,14 +123,7 @@ struct ConstrainedStepper : ExplicitStepper {
   // Returns the largest.
   template <class S, class P>
   S residuals(const Tree<P>& tree, const S* q, Work<S>& work) const {
-    std::fill_n(work.residual, motion.rows, S(0.0));
-    RowsWork<S>& rows = work.constrained.rows;
-    rows.angles.compute(tree, q);
-    const S* still = nullptr;
-    for (std::ptrdiff_t k = 0; k < table.count; ++k) {
-      const Constraint c = constraint_at(tree, motion.rows, table.numbers + k * kConstraintNumbers);
-      constraint_rows(tree, c, q, still, still, {work.residual, nullptr, nullptr, nullptr}, rows);
-    }
+    target_residuals(tree, motion, S(1.0), false, q, work.moved, work.constrained.rows, work.residual);
     S most(0.0);
     for (int i = 0; i < motion.rows; ++i) {
       work.residual[i] = work.residual[i] * motion.held[i];

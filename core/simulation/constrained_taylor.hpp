@@ -23,12 +23,13 @@ struct ConstrainedTaylorWork {
       : taylor(tree, extent.order + 1, arena), constrained(tree, extent, arena) {
     const std::size_t orders = extent.order + 1;
     for (Extended** x : {&a, &tau}) *x = arena.take<Extended>(orders * tree.nv);
-    for (Extended** x : {&w, &force}) *x = arena.take<Extended>(orders * extent.rows);
+    w = arena.take<Extended>((orders + 1) * extent.rows);
+    force = arena.take<Extended>(orders * extent.rows);
     f_ext = arena.take<Extended>(orders * 6 * tree.n_bodies);
   }
 };
 
-// Derivatives of what acts: forces and the accelerations that rows shall have; f_ext may be null.
+// Derivatives of what acts: forces, and the rates that rows shall have; f_ext may be null.
 struct SeriesInputs {
   const double *tau, *w, *f_ext;
 };
@@ -40,7 +41,7 @@ int constrained_taylor_series(const Tree<P>& tree, const ConstraintTable& table,
   TaylorWork<Extended>& taylor = work.taylor;
   const std::size_t orders = taylor.order, nv = tree.nv;
   std::copy_n(in.tau, orders * nv, work.tau);
-  std::copy_n(in.w, orders * work.constrained.rows.m, work.w);
+  std::copy_n(in.w, (orders + 1) * work.constrained.rows.m, work.w);
   if (in.f_ext) std::copy_n(in.f_ext, orders * 6 * tree.n_bodies, work.f_ext);
   to_body_axes(tree, taylor.q, taylor.s, taylor.v);
   const Extended* nothing = nullptr;

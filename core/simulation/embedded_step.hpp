@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "jounce/dynamics/articulated.hpp"
-#include "jounce/dynamics/passive.hpp"
 #include "jounce/simulation/adaptive.hpp"
 #include "jounce/simulation/embedded.hpp"
 #include "jounce/simulation/step.hpp"
@@ -51,14 +50,15 @@ struct EmbeddedWork {
   int width;  // of rows (xi, s)
   S *q, *s, *q_end, *s_end, *q_stage, *s_stage, *q_out, *v_out;
   S *slopes;  // (kMostSlopes, width): xi' and s' of the stages
-  S *v, *tau, *passive, *force, *force_slope, *move, *allowed, *terms;
+  S *v, *move, *allowed, *terms;
+  ControlWork<S> control;
+  ControlWork<double> lane_control;  // of one of them
 
   template <class P>
-  EmbeddedWork(const Tree<P>& tree, Arena& arena) : dynamics(tree, arena), width(row_width<S>(2 * tree.nv)) {
+  EmbeddedWork(const Tree<P>& tree, Arena& arena)
+      : dynamics(tree, arena), width(row_width<S>(2 * tree.nv)), control(tree, arena), lane_control(tree, arena) {
     for (S** x : {&q, &q_end, &q_stage, &q_out}) *x = arena.take<S>(tree.nq);
-    for (S** x : {&s, &s_end, &s_stage, &v_out, &v, &tau, &passive, &force, &force_slope}) {
-      *x = arena.take<S>(tree.nv);
-    }
+    for (S** x : {&s, &s_end, &s_stage, &v_out, &v}) *x = arena.take<S>(tree.nv);
     for (S** x : {&move, &allowed}) *x = arena.take<S>(width);
     slopes = arena.take<S>(std::size_t(kMostSlopes) * width);
     terms = arena.take<S>(std::size_t(kMostTerms) * width);
@@ -69,14 +69,32 @@ template <class S, class P>
 class EmbeddedStepper {
  public:
   static constexpr bool kRetries = true;  // a step with too large an error is tried again, shorter
-  S *force, *force_slope;  // of the controls, at the start of a step
+  // What acts: the rows of controls are those of `work.control`.
+  struct Acting {
+    bool controlled = false, references = false, linear = false, passive = false;
+    const unsigned char* prescribed = nullptr;
+    const S* servo = nullptr;
+  };
 
-  EmbeddedStepper(const Tree<P>& tree, const Embedded& pair, const Tolerance& by, bool controlled,
-                  bool passive, EmbeddedWork<S>& work)
-      : force(work.force), force_slope(work.force_slope), tree_(tree), pair_(pair), by_(by),
-        controlled_(controlled), passive_(passive), work_(work) {
-    for (int k = 0; k < tree.nv; ++k) force[k] = force_slope[k] = S(0.0);
+  EmbeddedStepper(const Tree<P>& tree, const Embedded& pair, const Tolerance& by, const Acting& acting,
+                  EmbeddedWork<S>& work)
+      : tree_(tree), pair_(pair), by_(by), controlled_(acting.controlled),
+        forces_{work.control.now, work.control.next, work.control.between, work.control.total,
+                control_row(tree, false, acting.references), acting.linear, acting.prescribed, acting.servo,
+                acting.passive},
+        work_(work) {
+    for (int k = 0; k < tree.nv; ++k) work.control.now[k] = S(0.0);
     for (int k = 0; k < kMostSlopes * work.width; ++k) work.slopes[k] = S(0.0);
+  }
+
+  // The controls of lane i at the start of a step, and at its end: a part of the interval before row `due`.
+  template <class Tape>
+  void load_start(const Tape& tape, int i, std::ptrdiff_t due, double share) {
+    load(tape, i, due, share, work_.control.now);
+  }
+  template <class Tape>
+  void load_end(const Tape& tape, int i, std::ptrdiff_t due, double share) {
+    if (forces_.linear) load(tape, i, due, share, work_.control.next);
   }
 
   void start(const S* q, const S* v) {
@@ -89,7 +107,7 @@ class EmbeddedStepper {
     int singular = -1;
     if (!has_slope_ || controlled_) {
       for (int k = 0; k < tree_.nv; ++k) work_.slopes[k] = work_.s[k];
-      singular = acceleration(0, S(0.0), work_.q, work_.s);
+      singular = acceleration(0, 0.0, work_.q, work_.s);
       has_slope_ = true;
     }
     has_terms_ = false;
@@ -146,10 +164,16 @@ class EmbeddedStepper {
   std::pair<const S*, const S*> state() { return body_state(work_.q, work_.s); }
   std::pair<const S*, const S*> end() { return body_state(work_.q_end, work_.s_end); }
 
+  // The coefficients of equation (2) for (xi, s): `width` numbers each.
+  const S* polynomial() {
+    if (!has_terms_) make_terms();
+    return work_.terms;
+  }
+
   // The state at a time within the step, equation (2).
   std::pair<const S*, const S*> between(const S& time) {
     const int nv = tree_.nv, n = 3 + pair_.dense;
-    if (!has_terms_) make_terms();
+    polynomial();
     const S x = time / select(h_ > S(0.0), h_, S(1.0));
     for (int k = 0; k < 2 * nv; ++k) {
       S sum(0.0);
@@ -189,23 +213,27 @@ class EmbeddedStepper {
     S* __restrict own = work_.slopes + std::size_t(i) * work_.width;
     for (int k = 0; k < nv; ++k) own[k] = rates[k];
     pull_back(tree_, work_.move, own);
-    return acceleration(i, h_ * time, work_.q_stage, work_.s_stage);
+    return acceleration(i, time, work_.q_stage, work_.s_stage);
   }
 
-  int acceleration(int i, const S& time, const S* q, const S* s) {
+  template <class Tape>
+  void load(const Tape& tape, int i, std::ptrdiff_t due, double share, S* to) {
+    const ControlWork<double>& own = work_.lane_control;
+    const ControlRow& row = forces_.row;
+    tape.load_controls(i, due - 1, row, own.now);
+    const double* x = own.now;
+    if (forces_.linear) {
+      tape.load_controls(i, due, row, own.next);
+      controls_between(tree_, row, own.now, own.next, share, own.between);
+      x = own.between;
+    }
+    for (int k = 0; k < row.size(); ++k) set_lane(to[k], i, x[k]);
+  }
+
+  int acceleration(int i, double time, const S* q, const S* s) {
     S* own = work_.slopes + std::size_t(i) * work_.width + tree_.nv;
     to_body_axes(tree_, q, s, work_.v);
-    const S* tau = work_.force;
-    if (controlled_ || passive_) {
-      if (passive_) passive_forces(tree_, q, work_.v, work_.passive);
-      for (int k = 0; k < tree_.nv; ++k) {
-        work_.tau[k] = force[k] + force_slope[k] * time;
-        if (passive_) work_.tau[k] += work_.passive[k];
-      }
-      tau = work_.tau;
-    }
-    const S* none = nullptr;
-    const int singular = forward_dynamics(tree_, q, work_.v, tau, none, own, work_.dynamics);
+    const int singular = accelerations(tree_, q, work_.v, forces_(tree_, time, q, work_.v), own, work_.dynamics);
     acceleration_to_parent_axes(tree_, q, work_.v, own);
     return singular;
   }
@@ -264,7 +292,8 @@ class EmbeddedStepper {
   const Tree<P>& tree_;
   const Embedded& pair_;
   Tolerance by_;
-  bool controlled_, passive_, has_slope_ = false, has_terms_ = false;
+  bool controlled_, has_slope_ = false, has_terms_ = false;
+  HeldForces<S> forces_;
   EmbeddedWork<S>& work_;
   S h_;
 };

@@ -56,6 +56,35 @@ JOUNCE_INLINE S stop_force(const S& q, const S& v, const S& lower, const S& uppe
          select(over > zero, select(down > zero, down, zero), zero);
 }
 
+// What leads from a reference to q at one joint.
+template <class S, class P>
+JOUNCE_INLINE void deflect(const Node<P>& node, const S* reference, const S* q, S* u) {
+  if (node.nv == 1) {
+    u[0] = q[0] - reference[0];
+    return;
+  }
+  const Deflection<S> d = group_deflection(node, reference, q);
+  store(d.w, u);
+  if (node.nv == 6) store(d.x, u + 3);
+}
+
+// A row of controls between two, at a time from 0 to 1: references along straight lines of the group.
+template <class S, class P>
+void controls_between(const Tree<P>& tree, const ControlRow& row, const S* now, const S* next, double time,
+                      S* to) {
+  const int numbers = row.nv + row.wrenches;
+  for (int k = 0; k < numbers; ++k) to[k] = now[k] + (next[k] - now[k]) * time;
+  if (!row.references) return;
+  for (const Node<P>& node : tree.nodes) {
+    const S *from = now + numbers + node.q, *end = next + numbers + node.q;
+    S u[6];
+    deflect(node, from, end, u);
+    for (int k = 3; node.kind == Kind::free && k < 6; ++k) u[k] = end[k + 1] - from[k + 1];
+    for (int k = 0; k < node.nv; ++k) u[k] *= time;
+    move_coordinates(node, from, u, to + numbers + node.q);
+  }
+}
+
 // Forces held over a step: those of its first row, or linear between that and the next.
 template <class S>
 struct HeldForces {
@@ -70,7 +99,7 @@ struct HeldForces {
   ForcesAt<S> operator()(const Tree<P>& tree, double time, const S* q, const S* v) const {
     const S* x = now;
     if (linear && time != 0.0) {
-      interpolate(tree, time);
+      controls_between(tree, row, now, next, time, between);
       x = between;
     }
     const S* f_ext = row.wrenches ? x + row.nv : nullptr;
@@ -101,20 +130,6 @@ struct HeldForces {
   S wanted(int k, const S& u, const S* x, const S* v) const {
     return x[k] - servo[kServoP * row.nv + k] * u - servo[kServoD * row.nv + k] * v[k];
   }
-  template <class P>
-  void interpolate(const Tree<P>& tree, double time) const {
-    const int numbers = row.nv + row.wrenches;
-    for (int k = 0; k < numbers; ++k) between[k] = now[k] + (next[k] - now[k]) * time;
-    if (!row.references) return;
-    for (const Node<P>& node : tree.nodes) {
-      const S *from = now + numbers + node.q, *to = next + numbers + node.q;
-      S u[6];
-      deflect(node, from, to, u);
-      for (int k = 3; node.kind == Kind::free && k < 6; ++k) u[k] = to[k + 1] - from[k + 1];
-      for (int k = 0; k < node.nv; ++k) u[k] *= time;
-      move_coordinates(node, from, u, between + numbers + node.q);
-    }
-  }
   // Equations (1) and (2).
   template <class P>
   void add_servos(const Tree<P>& tree, const S* x, const S* q, const S* v) const {
@@ -131,16 +146,6 @@ struct HeldForces {
                                of[kStopK * nv], of[kStopD * nv]);
       }
     }
-  }
-  template <class P>
-  static void deflect(const Node<P>& node, const S* reference, const S* q, S* u) {
-    if (node.nv == 1) {
-      u[0] = q[0] - reference[0];
-      return;
-    }
-    const Deflection<S> d = group_deflection(node, reference, q);
-    store(d.w, u);
-    if (node.nv == 6) store(d.x, u + 3);
   }
 };
 

@@ -43,6 +43,25 @@ struct AdjointForces : HeldForces<S> {
     }
   }
 
+  // Adds what mu gives to the adjoints of stiffness and damping.
+  template <class P>
+  void adjoint_of_model(const Tree<P>& tree, const S* q, const S* v, const S* mu, S* model) const {
+    if (!this->passive) return;
+    S* stiffness = model + std::size_t(kNodeNumbers) * tree.n + tree.nv;
+    S* damping = stiffness + tree.nv;
+    for (const Node<P>& node : tree.nodes) {
+      S reference[7], u[6];
+      for (int k = 0; k < node.nv + is_group(node.kind); ++k) reference[k] = S(tree.springref[node.q + k]);
+      deflect(node, reference, q + node.q, u);
+      for (int i = 0; i < node.nv; ++i) {
+        const int k = node.v + i;
+        if (this->prescribed && this->prescribed[k]) continue;
+        stiffness[k] -= mu[k] * u[i];
+        damping[k] -= mu[k] * v[k];
+      }
+    }
+  }
+
  private:
   // Equation (1) for one rate. Returns m; by_u gets the adjoint of u.
   template <class P>
@@ -91,6 +110,11 @@ struct RolloutAdjointWork {
     q = arena.take<S>(tree.nq);
     weights = arena.take<S>(2 * tree.nv);
     for (S** x : {&v, &s, &dq, &ds, &by_now, &by_next, &pending}) *x = arena.take<S>(tree.nv);
+  }
+  // Where the adjoints of the model go.
+  void add_to(S* model, std::ptrdiff_t size) {
+    step.model = model;
+    for (std::ptrdiff_t k = 0; k < size; ++k) model[k] = S(0.0);
   }
 };
 

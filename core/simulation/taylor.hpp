@@ -20,6 +20,7 @@
 #include "jounce/series/series_solve.hpp"
 #include "jounce/series/state_series.hpp"
 #include "jounce/simulation/adaptive.hpp"
+#include "jounce/simulation/forces.hpp"
 
 namespace jounce {
 
@@ -185,12 +186,15 @@ class TaylorStepper {
  public:
   static constexpr bool kRetries = false;  // the series says beforehand how long a step may be
   S *force, *force_slope;  // of the controls, at the start of a step
+  const S* servo = nullptr;  // (8, nv), of which the gains answer: tau = row - kp q - kd v
 
   // A state is `alone` if it is not one of a batch, all of which are to be computed alike.
-  TaylorStepper(const Tree<P>& tree, const Tolerance& by, bool passive, bool alone, TaylorWork<S>& work)
+  TaylorStepper(const Tree<P>& tree, const Tolerance& by, bool passive, bool alone, TaylorWork<S>& work,
+                const S* gains = nullptr)
       : force(work.force), force_slope(work.force_slope), tree_(tree), by_(by), passive_(passive),
         work_(work) {
     for (int k = 0; k < tree.nv; ++k) force[k] = force_slope[k] = S(0.0);
+    servo = gains;
     if constexpr (std::is_same_v<S, double>) {
       alone_ = alone && work.alone.series.has_value();
       for (const Node<P>& node : tree.nodes) {
@@ -199,6 +203,20 @@ class TaylorStepper {
       if (alone_) prepare_state_series(tree, *work.alone.series);
     }
   }
+
+  // The forces on lane i at the start of the step, and their slope.
+  template <class Tape>
+  void load_start(const Tape& tape, int i, std::ptrdiff_t due, double share) {
+    const double *now = tape.forces(i, due - 1), *next = tape.forces(i, due);
+    const double span = tape.time(due) - tape.time(due - 1);
+    for (int k = 0; k < tree_.nv; ++k) {
+      const double change = tape.linear ? next[k] - now[k] : 0.0;
+      set_lane(force[k], i, now[k] + change * share);
+      set_lane(force_slope[k], i, change / span);
+    }
+  }
+  template <class Tape>
+  void load_end(const Tape&, int, std::ptrdiff_t, double) {}
 
   void start(const S* q, const S* v) {
     for (int k = 0; k < tree_.nq; ++k) work_.q[k] = q[k], work_.q_low[k] = S(0.0);
@@ -309,8 +327,9 @@ class TaylorStepper {
   // velocity along turning axes, as large as it may be, then costs no digits.
   bool moves_with(const Node<P>& node) const {
     if (node.kind != Kind::free || node.parent >= 0) return false;
-    for (int k = 3; passive_ && k < 6; ++k) {
-      if (tree_.damping[node.v + k] != P(0.0)) return false;
+    for (int k = node.v + 3; k < node.v + 6; ++k) {
+      if (passive_ && tree_.damping[k] != P(0.0)) return false;
+      if (servo && any(servo[kServoD * tree_.nv + k] > S(0.0))) return false;
     }
     return true;
   }
@@ -325,18 +344,21 @@ class TaylorStepper {
     taylor::move(tree_, work_.dq, work_.ds, work_);
   }
 
-  // Coefficient k of the forces: linear controls, springs of 1-DoF joints, damping.
+  // Coefficient k of the forces: linear controls, servos and springs of 1-DoF joints, damping.
   void set_force(int k) {
     const int nv = tree_.nv;
     const S* rate = work_.rates() + std::size_t(k) * nv;
     S* tau = work_.solve.force + std::size_t(k) * nv;
     for (int i = 0; i < nv; ++i) tau[i] = k == 0 ? force[i] : k == 1 ? force_slope[i] : S(0.0);
-    if (!passive_) return;
-    for (int i = 0; i < nv; ++i) tau[i] -= rate[i] * tree_.damping[i];
+    for (int i = 0; servo && i < nv; ++i) tau[i] -= rate[i] * servo[kServoD * nv + i];
+    for (int i = 0; passive_ && i < nv; ++i) tau[i] -= rate[i] * tree_.damping[i];
+    if (!servo && !passive_) return;
     for (const Node<P>& node : tree_.nodes) {
-      if (node.nv != 1 || tree_.stiffness[node.v] == P(0.0)) continue;
-      const S bent = k ? rate[node.v - nv] * (1.0 / k) : work_.q[node.q] - tree_.springref[node.q];
-      tau[node.v] -= bent * tree_.stiffness[node.v];
+      if (node.nv != 1) continue;
+      const S moved = k ? rate[node.v - nv] * (1.0 / k) : work_.q[node.q];
+      if (servo) tau[node.v] -= moved * servo[kServoP * nv + node.v];
+      if (!passive_) continue;
+      tau[node.v] -= (k ? moved : moved - tree_.springref[node.q]) * tree_.stiffness[node.v];
     }
   }
 

@@ -70,10 +70,11 @@ JOUNCE_INLINE void virtual_work_outward(const Tree<P>& tree, const S* q, const S
   }
 }
 
-// dq, dv: (nv).
-template <class S, class P>
+// dq, dv: (nv). `visit(i, row, T, G)` sees each node: how the work changes with a displacement S of it and
+// its subtree, by -S . T, and with a rate along S, by S . G.
+template <class S, class P, class Visit>
 void work_gradient(const Tree<P>& tree, const S* q, const S* v, const S* a, const S* mu,
-                   const S* f_ext, S* dq, S* dv, WorkGradientWork<S>& work) {
+                   const S* f_ext, S* dq, S* dv, WorkGradientWork<S>& work, Visit&& visit) {
   virtual_work_outward(tree, q, v, a, mu, f_ext, work);
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
@@ -92,12 +93,19 @@ void work_gradient(const Tree<P>& tree, const S* q, const S* v, const S* a, cons
         dv[node.v + k] = along<K>(node, k, G);   // (4)
       }
     });
+    visit(i, me, T, G);
     if (node.parent < 0) continue;
     auto& up = work.row[node.parent];
     up.W += to_parent(me.in_parent, me.W);
     up.P += to_parent(me.in_parent, me.P);
     up.R += to_parent(me.in_parent, me.R);
   }
+}
+
+template <class S, class P>
+void work_gradient(const Tree<P>& tree, const S* q, const S* v, const S* a, const S* mu,
+                   const S* f_ext, S* dq, S* dv, WorkGradientWork<S>& work) {
+  work_gradient(tree, q, v, a, mu, f_ext, dq, dv, work, [](auto&&...) {});
 }
 
 }  // namespace jounce

@@ -197,7 +197,4 @@ inline Tree<double> with_branches(Tree<double> robot) {
   return robot;
 }
 
-// How many nodes that has, or 0.
-inline int branched_nodes(const Tree<double>& robot) { return robot.branched ? robot.branched->tree.n : 0; }
-
 }  // namespace jounce

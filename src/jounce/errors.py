@@ -138,7 +138,11 @@ class DivergenceError(Error, ArithmeticError):
         ... except jc.DivergenceError as error:
         ...     print(isinstance(error, ArithmeticError))
         True
+
+    Of `simulate`, ``motion`` is what was computed, with the states that failed marked.
     """
+
+    motion: Any = None
 
 
 class SweepError(Error, RuntimeError):

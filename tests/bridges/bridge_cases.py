@@ -95,14 +95,28 @@ def first(model: jc.Model, name: str, values, changes):
     return [as_tuple(part) for part in found]
 
 
-def second(model: jc.Model, name: str, values, d, e):
+def in_coordinates(model: jc.Model, name: str, results, changes):
+    """Changes of results as other libraries see them: those of configurations by coordinates."""
+    return [
+        jc.coordinate_rates(model, result, change) if y.is_configuration else change
+        for y, result, change in zip(outputs(model, name), results, changes, strict=True)
+    ]
+
+
+def tangents(model: jc.Model, name: str, results, changes):
+    """Changes of results as the package has them."""
+    return changes
+
+
+def second(model: jc.Model, name: str, values, d, e, seen=tangents):
     """The change along e of the change along d, by differences of sixth order of exact ones."""
     h = 2.0**-9
     weights = {1: 45, 2: -9, 3: 1}
     total = None
     for k, w in weights.items():
         ahead, behind = (
-            first(model, name, moved(model, values, e, sign * k * h), d)[1] for sign in (1, -1)
+            seen(model, name, *first(model, name, moved(model, values, e, sign * k * h), d))
+            for sign in (1, -1)
         )
         parts = [w * (x - y) / (60 * h) for x, y in zip(ahead, behind, strict=True)]
         total = parts if total is None else [x + y for x, y in zip(total, parts, strict=True)]

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bridge_cases import EPS, arguments, as_tuple, close, first, options, robot, state
+from bridge_cases import (
+    EPS,
+    arguments,
+    as_tuple,
+    close,
+    directions,
+    first,
+    in_coordinates,
+    is_configuration,
+    options,
+    robot,
+    state,
+)
 
 import jounce as jc
 
@@ -44,6 +56,30 @@ def weighted(model, name, given):
     row = ca.veccat(*symbols.values())
     start = np.concatenate([value.T.ravel() for value in sizes.values()])
     return symbols, total, row, start
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_are_those_of_the_package(model, name):
+    """Of the weighted results: times changes of the arguments, they are weights times changes."""
+    given, d = arguments(name, state(model)), directions(model, name)
+    symbols, total, row, start = weighted(model, name, given)
+    results, changes = first(model, name, given, d)
+    rng = np.random.default_rng(0)
+    expected = 0.0
+    for change in in_coordinates(model, name, results, changes):
+        shape = (*np.shape(change), 1, 1)[:2]
+        expected += (rng.standard_normal(shape) * np.reshape(change, shape)).sum()
+    moving = [
+        jc.coordinate_rates(model, given[x], d[x]) if is_configuration(x) else d[x] for x in symbols
+    ]
+    along = np.concatenate([np.reshape(x, (*np.shape(x), 1, 1)[:2]).T.ravel() for x in moving])
+    gradient = ca.Function("gradient", [*symbols.values()], [ca.gradient(total, row)])
+    parts = np.split(start, np.cumsum([s.numel() for s in symbols.values()])[:-1])
+    found = gradient(
+        *(ca.reshape(ca.DM(p), *s.shape) for p, s in zip(parts, symbols.values(), strict=True))
+    )
+    terms = np.array(found).ravel() * along
+    assert abs(terms.sum() - expected) <= 2**12 * EPS * np.abs(terms).sum()
 
 
 @pytest.mark.parametrize("name", ["body_pose", "integrate", "kinetic_energy", "jacobian"])

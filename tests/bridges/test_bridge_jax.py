@@ -1,7 +1,7 @@
 """Functions for JAX compute what those of the package do, and have their derivatives.
 
 That the shared operations have the right derivatives is shown for all functions in
-test_operations.py; here few are compiled, because compiling takes its time.
+test_operations.py; here few are compiled, because compiling takes its time. `make jax` takes all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bridge_cases import (
     close,
     directions,
     first,
+    in_coordinates,
     is_configuration,
     options,
     outputs,
@@ -36,15 +37,22 @@ except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 jnp = jax.numpy
+pytestmark = pytest.mark.usefixtures("in_64_bits")
 
 FEW = ["forward_dynamics", "hybrid_dynamics", "body_pose", "step"]
 """Partial derivatives in closed form, with two results, by dual numbers, with configurations."""
 
 
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+def every(*few):
+    """All functions; `make test` takes few."""
+    return [
+        pytest.param(name, marks=() if name in few else pytest.mark.jax) for name in functions()
+    ]
+
+
+SINGLE_AND_BATCHED = pytest.mark.parametrize(
+    "lead", [(3,), pytest.param((), marks=pytest.mark.jax)], ids=["batched", "single"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +73,16 @@ def bridged(model, name):
     return lambda values: as_tuple(getattr(jjax, name)(model, **values, **options(name, model)))
 
 
-@pytest.mark.parametrize("name", FEW)
-def test_values_and_changes_are_those_of_the_package(model, name):
-    given, d = arguments(name, state(model, 3)), directions(model, name, (3,))
-    changes = {x: rates(model, given[x], d[x]) if is_configuration(x) else d[x] for x in d}
+def along(model, name, lead):
+    """Arguments, directions, and the same as changes of coordinates."""
+    given, d = arguments(name, state(model, *lead)), directions(model, name, lead)
+    return given, d, {x: rates(model, given[x], d[x]) if is_configuration(x) else d[x] for x in d}
+
+
+@SINGLE_AND_BATCHED
+@pytest.mark.parametrize("name", every(*FEW))
+def test_values_and_changes_are_those_of_the_package(model, name, lead):
+    given, d, changes = along(model, name, lead)
 
     @jax.jit
     def run(given, changes):
@@ -76,19 +90,39 @@ def test_values_and_changes_are_those_of_the_package(model, name):
 
     values, derivatives = run(given, changes)
     results, expected = first(model, name, given, d)
-    for x, value, found, result, change in zip(
-        outputs(model, name), values, derivatives, results, expected, strict=True
-    ):
+    for value, result in zip(values, results, strict=True):
         assert close(value, result, 4 * EPS)
-        if x.is_configuration:
-            change = jc.coordinate_rates(model, result, change)
+    expected = in_coordinates(model, name, results, expected)
+    for found, change in zip(derivatives, expected, strict=True):
         assert close(found, change, 2**14 * EPS)
 
 
-@pytest.mark.parametrize("name", ["body_pose"])
-def test_second_derivatives_are_nested_first_ones(model, name):
-    given, pieces = arguments(name, state(model)), layout(model)
-    d, e = (directions(model, name, seed=seed) for seed in (1, 2))
+@SINGLE_AND_BATCHED
+@pytest.mark.parametrize("name", every("step"))
+def test_gradients_are_those_of_the_package(model, name, lead):
+    """Weights of the results times their changes are gradients times changes of the arguments."""
+    given, d, changes = along(model, name, lead)
+    results, expected = first(model, name, given, d)
+    expected = in_coordinates(model, name, results, expected)
+    rng = np.random.default_rng(0)
+    weights = tuple(rng.standard_normal(np.shape(x)) for x in results)
+
+    @jax.jit
+    def run(given, weights):
+        return jax.vjp(bridged(model, name), given)[1](weights)
+
+    (gradients,) = run(given, weights)
+    terms = [gradients[x] * changes[x] for x in given]
+    size = sum(np.abs(x).sum() for x in terms)
+    total = sum((w * x).sum() for w, x in zip(weights, expected, strict=True))
+    assert abs(sum(x.sum() for x in terms) - total) <= 2**12 * EPS * size
+
+
+@SINGLE_AND_BATCHED
+@pytest.mark.parametrize("name", every("body_pose"))
+def test_second_derivatives_are_nested_first_ones(model, name, lead):
+    given, pieces = arguments(name, state(model, *lead)), layout(model)
+    d, e = (directions(model, name, lead, seed=seed) for seed in (1, 2))
 
     def moved(values, changes, length):
         return {
@@ -110,7 +144,7 @@ def test_second_derivatives_are_nested_first_ones(model, name):
 
     found = jax.jit(lambda: jax.jvp(slope, (0.0,), (1.0,))[1])()
     for one, other in zip(found, second(model, name, given, d, e), strict=True):
-        assert close(one, other, 1e-9)
+        assert close(one, other, 1e-10)
 
 
 def test_both_modes_and_the_hessian_are_the_packages_own(model):

@@ -15,6 +15,7 @@ except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 jnp, lax = jax.numpy, jax.lax
+pytestmark = pytest.mark.usefixtures("in_64_bits")
 
 SECOND = {
     "hessian": jax.hessian,
@@ -28,12 +29,6 @@ FLOW = {
     "cond": lambda f, x: lax.cond(x[0] < 9.0, f, jnp.sum, x),
     "checkpoint": lambda f, x: jax.checkpoint(f)(x),
 }
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
 
 
 @pytest.fixture(scope="module")

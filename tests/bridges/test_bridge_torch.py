@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bridge_cases import EPS, arguments, as_tuple, close, options, robot, state
+from bridge_cases import (
+    EPS,
+    arguments,
+    as_tuple,
+    close,
+    directions,
+    first,
+    in_coordinates,
+    is_configuration,
+    options,
+    robot,
+    second,
+    state,
+)
 
 import jounce as jc
 from jounce.interop._bridge.functions import functions
@@ -42,6 +55,67 @@ def test_values_are_those_of_the_package(model, name):
     for found in ways:  # the last on the shortest way
         for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
             assert np.array_equal(one.numpy(), other)
+
+
+def bridged(model, name):
+    return lambda x: as_tuple(getattr(jtorch, name)(model, **x, **options(name, model)))
+
+
+@pytest.mark.parametrize("lead", [(), (2,)], ids=["single", "batched"])
+@pytest.mark.parametrize("name", list(functions()))
+def test_first_derivatives_are_those_of_the_package(model, name, lead):
+    """In forward mode; and in reverse mode gradients times changes are weights times changes."""
+    values, d = arguments(name, state(model, *lead)), directions(model, name, lead)
+    results, expected = first(model, name, values, d)
+    expected = in_coordinates(model, name, results, expected)
+    changes = {
+        x: torch.tensor(
+            np.asarray(jc.coordinate_rates(model, values[x], d[x]) if is_configuration(x) else d[x])
+        )
+        for x in d
+    }
+    given, run = tensors(name, state(model, *lead)), bridged(model, name)
+    found = torch.func.jvp(run, (given,), (changes,))[1]
+    for one, other in zip(found, expected, strict=True):
+        assert close(one.numpy(), other, 2**14 * EPS)
+    rng = np.random.default_rng(0)
+    weights = tuple(torch.tensor(rng.standard_normal(np.shape(x))) for x in results)
+    (gradients,) = torch.func.vjp(run, given)[1](weights)
+    terms = [(gradients[x] * changes[x]).numpy() for x in given]
+    size = sum(np.abs(x).sum() for x in terms)
+    total = sum((w.numpy() * x).sum() for w, x in zip(weights, expected, strict=True))
+    assert abs(sum(x.sum() for x in terms) - total) <= 2**12 * EPS * size
+
+
+@pytest.mark.parametrize("lead", [(), (2,)], ids=["single", "batched"])
+@pytest.mark.parametrize("name", list(functions()))
+def test_second_derivatives_are_those_of_the_package(model, name, lead):
+    """Forward mode of reverse mode, along two directions, of a weighted sum of all results."""
+    values, given = arguments(name, state(model, *lead)), tensors(name, state(model, *lead))
+    d, e = (directions(model, name, lead, seed=seed) for seed in (1, 2))
+    expected = second(model, name, values, d, e, in_coordinates)
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal(np.shape(x)) for x in expected]
+
+    def moved(at, changes, length):
+        steps = {x: length * torch.tensor(np.asarray(changes[x])) for x in at}
+        return {
+            x: jtorch.integrate(model, value, steps[x]) if is_configuration(x) else value + steps[x]
+            for x, value in at.items()
+        }
+
+    def slope(t):
+        def total(s):
+            found = bridged(model, name)(moved(moved(given, e, t), d, s))
+            return sum((torch.tensor(w) * y).sum() for w, y in zip(weights, found, strict=True))
+
+        return torch.func.grad(total)(zero)
+
+    zero = torch.zeros((), dtype=torch.float64)
+    change = torch.func.jvp(slope, (zero,), (torch.ones_like(zero),))[1].item()
+    terms = [w * x for w, x in zip(weights, expected, strict=True)]
+    size = max(1.0, sum(np.abs(x).sum() for x in terms))
+    assert abs(change - sum(x.sum() for x in terms)) <= 1e-10 * size
 
 
 @pytest.mark.parametrize("name", list(functions()))

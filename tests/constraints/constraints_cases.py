@@ -10,6 +10,7 @@ from partials_cases import MODELS
 
 import jounce as jc
 from jounce import lie
+from jounce.constraints.orders import Orders
 
 ROBOTS = [name for name in MODELS if name != "one_dof"]
 STATES = 5
@@ -84,3 +85,27 @@ def close(x, y, digits, scale=None):
     scale = np.abs(y).max(initial=1.0) if scale is None else scale
     error = np.abs(x - y).max(initial=0.0) / scale
     assert error < 10.0**-digits, f"off by {error:.1e}"
+
+
+def slopes_of_steps(c, q, v, tau, dt, lin, z, **options):
+    """Changes of the start along Z z, on the manifold, and of where `jounce.step` ends.
+
+    Differences of order eight, seen from q, v and from where the linearized step ends.
+    """
+    model, h, weights = c.model, 1e-3, {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+    dq, dv = np.split(lin.Z @ z, 2)
+    s = np.array([*weights, *(-x for x in weights)])[:, None]
+    at = jc.project(model, jc.integrate(model, q, s * h * dq), c)
+    rates = jc.project_velocity(model, at, v + s * h * dv, c)
+    there = jc.step(model, at, rates, tau, dt, constraints=c, **options)
+    slope = np.array([*weights.values(), *(-x for x in weights.values())]) / h
+    before = slope @ np.hstack([jc.difference(model, q, at), rates - v])
+    after = slope @ np.hstack([jc.difference(model, lin.q, there.q), there.v - lin.v])
+    return before, after
+
+
+def by_orders(c, q, v, tau, f_ext=None):
+    """Series in NumPy, by the equations of `jounce.constraints.orders`, as a named tuple."""
+    a, none = np.zeros_like(tau), np.zeros(c.model.nv, bool)
+    found = Orders.solved(c, (q, v, a, tau, f_ext), none, c.rank(q), 1)
+    return jc.ConstrainedDynamicsSeries(found.motion[..., 1:, :], found.force)

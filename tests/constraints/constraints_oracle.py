@@ -102,21 +102,35 @@ def bias_of(model, items, q, v):
     return total / h
 
 
-def dynamics(model, items, q, v, tau, f_ext=None, bias=bias, w=0.0):
+def dynamics(model, items, q, v, tau, f_ext=None, bias=bias, w=0.0, chosen=None):
     """Accelerations and forces by one dense system."""
     t = oracle.tree(model, np.ascontiguousarray(q))
     M, J = oracle.mass_matrix_of(t), jacobian(model, items, q)
     free = tau - oracle.inverse_dynamics_of(t, v, np.zeros(model.nv), f_ext)
     rows = w - bias(model, items, q, v)
-    return solved(M, J, free, rows)
+    return solved(M, J, free, rows) if chosen is None else least_norm(M, J, free, rows, chosen)
 
 
-def jump(model, items, q, v, e):
+def jump(model, items, q, v, e, chosen=None):
     """Rates after an impulse, and the impulse."""
     t = oracle.tree(model, np.ascontiguousarray(q))
     M, J = oracle.mass_matrix_of(t), jacobian(model, items, q)
-    dv, push = solved(M, J, 0 * v, -(1 + e) * oracle.times(J, v))
+    given = M, J, 0 * v, -(1 + e) * oracle.times(J, v)
+    dv, push = solved(*given) if chosen is None else least_norm(*given, chosen)
     return v + dv, push
+
+
+def least_norm(M, J, free, rows, chosen):
+    """The same where rows depend on each other, of which some that are chosen do not.
+
+    The shortest f is Q y with Q = J J_chosen^T, and rows are met in the sense of least squares by
+    Q^T J x = Q^T rows: without a pseudoinverse, whose complex steps are none.
+    """
+    turned = np.swapaxes(J, -1, -2)
+    Q = J @ turned[..., chosen]
+    back = np.swapaxes(Q, -1, -2)
+    x, y = solved(M, back @ J, free, oracle.times(back, rows))
+    return x, oracle.times(Q, y)
 
 
 def solved(M, J, free, rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import pytest
 from constraints_cases import close
 
 import jounce as jc
@@ -12,6 +13,7 @@ from jounce.constraints.derivatives import row_derivatives
 
 CORNERS = np.array([(0.1, 0.05, 0.0), (0.1, -0.05, 0.02), (-0.1, 0.05, 0.0), (-0.1, -0.05, 0.0)])
 ORDERS = 4
+SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 
 
 def held():
@@ -109,3 +111,40 @@ def test_derivatives_of_forward_series_hold_along_the_manifold():
         own, changed = (shares @ wrench[k]).reshape(4, 3), (shares @ d_wrench[k]).reshape(4, 3)
         expected[k] = (own @ turned.T + changed @ R.T).ravel()
     close(four.force_dq @ dq + four.force_dv @ dv, expected, 9)
+
+
+def test_derivatives_of_stabilized_series_hold_along_the_manifold():
+    """Against differences of order eight from states of the manifold, where errors are zero."""
+    model, q, motion, weld, points = held()
+    v, rng = motion[0], np.random.default_rng(6)
+    points = points.at(q).stabilized(3.0, 4.0)
+    weld, tau = weld.at(q), rng.standard_normal((3, model.nv))
+    d = jc.constrained_dynamics_series_derivatives(model, q, v, tau, points)
+    J, (dq, dv) = weld.jacobian(q), rng.standard_normal((2, model.nv))
+    dq -= np.linalg.pinv(J) @ (J @ dq)
+    h, s = 2e-3, np.array([*SLOPE, *(-x for x in SLOPE)])[:, None]
+    at = jc.project(model, jc.integrate(model, q, h * s * dq), weld)
+    rates = jc.project_velocity(model, at, v + h * s * dv, weld)
+    weights = np.array([*SLOPE.values(), *(-x for x in SLOPE.values())]) / h
+    dq, dv = weights @ jc.difference(model, q, at), weights @ (rates - v)
+    there = jc.constrained_dynamics_series(model, at, rates, tau, points)
+    for k in range(3):
+        close((d.a_dq @ dq + d.a_dv @ dv)[k], weights @ there.a[:, k], 9)
+        close((d.force_dq @ dq + d.force_dv @ dv)[k], weights @ there.force[:, k], 9)
+    beside = jc.integrate(model, q, 1e-3 * np.ones(model.nv))
+    with pytest.raises(jc.errors.ArgumentError, match="q violates Point"):
+        jc.constrained_dynamics_series_derivatives(model, beside, v, tau, points)
+
+
+def test_taylor_steps_of_stabilized_points_follow_the_motion():
+    """Which a Runge-Kutta method finds from accelerations alone; errors decay in both."""
+    model, q, motion, _, points = held()
+    c = jc.Constraints(model, points.at(q).items, tolerance=1.0).stabilized(3.0, 4.0)
+    q = jc.integrate(model, q, 1e-3 * np.ones(model.nv))
+    v, options = motion[0], {"constraints": c, "projection": False}
+    ends = [
+        jc.simulate(model, q, v, [0.0, 0.1], method=method, rtol=1e-11, atol=1e-12, **options)
+        for method in ("taylor", "dop853")
+    ]
+    close(ends[0].q[-1], ends[1].q[-1], 9)
+    close(ends[0].v[-1], ends[1].v[-1], 8)

@@ -68,6 +68,11 @@ class Both:
         self.datas.extend([m.createData() for m in self.models])
         pin.initConstraintDynamics(self.s.pin, self.data, self.models, self.datas)
 
+    def solve_theirs(self, v, tau):
+        """Dynamics at rates and forces of theirs."""
+        state = self.s.pin, self.data, self.s.pin_q[self.k], v, tau, self.models, self.datas
+        pin.constraintDynamics(*state, pin.ProximalSettings(1e-13, 0.0, 1))
+
     def contact(self, first, second):
         """Between two frames the second one is put where the first is."""
         s, axes = self.s, pin.ReferenceFrame.LOCAL
@@ -110,7 +115,9 @@ class Both:
     def close_loop_impulse(self, e):
         """`impulseDynamics` holds frames to the world only: their rows and mass matrix instead."""
         s, v = self.s, self.s.v[self.k]
-        pin.computeAllTerms(s.pin, self.data, s.pin_q[self.k], there := s.there.to_v(self.q, v))
+        there = s.there.to_v(self.q, v)
+        self.solve_theirs(there, 0 * there)  # which finds where the frames are
+        pin.computeAllTerms(s.pin, self.data, s.pin_q[self.k], there)
         J = pin.getConstraintsJacobian(s.pin, self.data, self.models, self.datas)
         G = np.linalg.solve(real_robots.symmetric(self.data.M), J.T)
         after = there - G @ np.linalg.solve(J @ G, (1 + e) * (J @ there))
@@ -137,16 +144,7 @@ def test_dynamics_and_their_derivatives(case):
         s, c, q = both.s, both.c, both.q
         v = jc.project_velocity(s.model, q, s.v[both.k], c)
         tau = np.random.default_rng(0).standard_normal(s.model.nv)
-        pin.constraintDynamics(
-            s.pin,
-            both.data,
-            s.pin_q[both.k],
-            s.there.to_v(q, v),
-            s.there.to_tau(q, tau),
-            both.models,
-            both.datas,
-            pin.ProximalSettings(1e-13, 0.0, 1),
-        )
+        both.solve_theirs(s.there.to_v(q, v), s.there.to_tau(q, tau))
         found = jc.constrained_dynamics(s.model, q, v, tau, c)
         both.close(s.there.to_a(q, v, found.a), np.array(both.data.ddq))
         both.close(both.forces(found.force), both.their_forces())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from constraints_cases import close, robot
+from constraints_cases import close, robot, slopes_of_steps
 
 import jounce as jc
 
@@ -43,20 +43,10 @@ def case(name):
 def test_it_is_the_slope_of_steps_along_the_manifold(name, method, projection):
     """Differences of order eight of `jounce.step`, which compiled code takes."""
     model, c, q, v, tau = case(name)
-    dt, h = 0.01, 1e-3
-    options = {"method": method, "constraints": c, "projection": projection}
-    lin = jc.linearize_step(model, q, v, tau, dt, **options)
+    dt, given = 0.01, {"method": method, "projection": projection}
+    lin = jc.linearize_step(model, q, v, tau, dt, constraints=c, **given)
     z = np.random.default_rng(1).standard_normal(lin.Z.shape[-1])
-    dq, dv = np.split(lin.Z @ z, 2)
-
-    # steps from states of the manifold, seen from the one at s = 0
-    s = np.array([*SLOPE, *(-x for x in SLOPE)])[:, None]
-    at = jc.project(model, jc.integrate(model, q, s * h * dq), c)
-    rates = jc.project_velocity(model, at, v + s * h * dv, c)
-    there = jc.step(model, at, rates, tau, dt, **options)
-    weights = np.array([*SLOPE.values(), *(-x for x in SLOPE.values())]) / h
-    before = weights @ np.hstack([jc.difference(model, q, at), rates - v])
-    after = weights @ np.hstack([jc.difference(model, lin.q, there.q), there.v - lin.v])
+    before, after = slopes_of_steps(c, q, v, tau, dt, lin, z, **given)
     close(lin.A @ before, after, 10)
     if projection:
         close(lin.A_min @ (lin.Z.T @ before), lin.Z_next.T @ after, 10)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from constraints_cases import KINDS, close, robot, set_of, states
+from constraints_cases import KINDS, close, robot, set_of, slopes_of_steps, states
 
 import jounce as jc
 from jounce import lie
@@ -111,7 +111,7 @@ def test_stabilization_pulls_to_the_moved_target(kind):
     assert np.abs(after - expected).max() < 0.02 * np.abs(before).max()
 
 
-@pytest.mark.parametrize("kind", ["point", "distance", "cam", "ball"])
+@pytest.mark.parametrize("kind", ["weld of two", "point", "distance", "cam", "ball"])
 def test_series_know_the_error_of_moving_targets(kind):
     """Taylor polynomials beside a Runge-Kutta method that knows accelerations only."""
     model, c, q, *_ = moving(kind, size=0.3)
@@ -127,10 +127,12 @@ def test_series_know_the_error_of_moving_targets(kind):
     close(ends[0].v[-1], ends[1].v[-1], 8)
 
 
-def test_series_of_stabilized_welds_that_move_are_refused():
-    model, c, q, v, tau = moving("weld")
-    with pytest.raises(jc.errors.ArgumentError, match="has a target that moves, and no series"):
+def test_series_of_errors_that_depend_on_the_way_are_refused():
+    model, c, q, v, tau = moving("point of two")
+    assert c.targeted.all()
+    with pytest.raises(jc.errors.ArgumentError, match="on a way that depends on the robot's"):
         jc.constrained_dynamics_series(model, q, v, [tau, tau], c.stabilized(10.0))
+    assert jc.constrained_dynamics_series(model, q, v, [tau], c.stabilized(10.0)).a.shape[0] == 1
 
 
 def test_the_end_of_a_driven_motion_can_be_linearized():
@@ -143,3 +145,128 @@ def test_the_end_of_a_driven_motion_can_be_linearized():
     assert jc.linearize(arm, *state, constraints=c.at_time(1.0)).A_min.shape == (8, 8)
     with pytest.raises(jc.errors.ArgumentError, match=r"by 0\.1 rad or m"):
         jc.linearize(arm, *state, constraints=c)
+
+
+ROLLED = ["weld of two", "hinge", "point", "distance", "cam", "ball", "point of two"]
+
+
+def rolled(kind, size=0.3):
+    """A set that moves along with its target, and a state that it allows."""
+    model, c, q, *_ = moving(kind, size=size)
+    if kind == "hinge":  # along its axis
+        motion = np.array(c.items[0].motion)
+        motion[:, :-1] = 0.0
+        c = c._changed([replace(c.items[0], motion=motion)])
+    return model, c, q, jc.project_velocity(model, q, np.zeros(model.nv), c)
+
+
+@pytest.mark.parametrize("method", ["euler", "rkmk4", "cf4", "dop853"])
+@pytest.mark.parametrize("kind", ROLLED)
+def test_rollouts_end_on_the_moved_target_as_simulations_do(kind, method):
+    model, c, q, v = rolled(kind)
+    count, dt = 6, 0.02
+    options = {"method": method, "constraints": c}
+    forces = np.zeros((count, model.nv))
+    got = jc.rollout(model, q, v, forces, dt, **options)
+    t = dt * np.arange(count + 1)
+    expected = jc.simulate(model, q, v, t, dt=dt, **options)
+    assert np.abs(jc.difference(model, expected.q, got.q)).max() < 1e-12
+    close(got.v, expected.v, 11)
+    follows = target_moves(model, c.items[0])
+    for time, at, rates in zip(t, got.q, got.v, strict=True):
+        later = c.at_time(float(time))
+        assert later.targeted.any() == (follows or time == 0)
+        assert np.abs(later.residual(at)).max() < 1e-14 * (1 + np.abs(at).max())
+        close(c.velocity(at, rates), later.motion[0], 12)
+
+
+@pytest.mark.parametrize("kind", ROLLED)
+def test_stabilized_rollouts_feel_the_moved_target(kind):
+    """Without projection, from beside it, as simulations do in Python."""
+    model, c, q, _ = rolled(kind)
+    q = jc.integrate(model, q, 1e-2 * np.ones(model.nv))
+    c = jc.Constraints(model, c.items, tolerance=1.0).stabilized(5.0, 7.0)
+    v = jc.project_velocity(model, q, np.zeros(model.nv), c)
+    dt, options = 0.02, {"method": "rkmk4", "constraints": c, "projection": False}
+    got = jc.rollout(model, q, v, np.zeros((6, model.nv)), dt, **options)
+    expected = jc.simulate(model, q, v, dt * np.arange(7), dt=dt, **options)
+    assert np.abs(jc.difference(model, expected.q, got.q)).max() < 1e-12
+    close(got.v, expected.v, 11)
+    if target_moves(model, c.items[0]):
+        still = jc.Constraints(model, [replace(c.items[0], motion=None)], tolerance=9.0)
+        free = jc.rollout(
+            model, q, v, np.zeros((6, model.nv)), dt, **{**options, "constraints": still}
+        )
+        assert np.abs(got.v - free.v).max() > 1e-3
+
+
+def test_packs_of_steps_of_several_lengths_follow_their_targets():
+    model, c, q, v = rolled("weld of two", size=2.0)
+    dt = np.linspace(0.004, 0.02, 11)
+    c = c.stabilized(3.0)
+    options = {"constraints": c, "on_failure": "mark"}
+    forces = np.zeros((11, 20, model.nv))
+    forces[3, 7:] = 1e200  # this one fails, and the others go on
+    many = jc.rollout(model, q, v, forces, dt, threads=2, **options)
+    assert many.failed_at.tolist() == [-1] * 3 + [7] + [-1] * 7
+    for k in (0, 4, 10):
+        one = jc.rollout(model, q, v, forces[k], dt[k], constraints=c)
+        assert np.abs(jc.difference(model, one.q, many.q[k])).max() < 1e-12
+        assert np.abs(c.at_time(20 * dt[k]).residual(one.q[-1])).max() < 1e-13
+
+
+def test_targets_that_move_far_in_one_step_or_too_far():
+    model = jc.models.aerial_manipulator()
+    twist = np.array([[0.0, 0.0, 40.0, 0.0, 0.0, 0.3]])
+    c = jc.Constraints(model, [jc.Weld("B4", motion=twist)])
+    q = jc.neutral(model)
+    v = jc.project_velocity(model, q, np.zeros(model.nv), c)
+    c = c.at(q)
+    end = jc.step(model, q, v, np.zeros(model.nv), 0.1, method="dop853", constraints=c)
+    pose = jc.body_pose(model, q, "B4") @ lie.exp(0.1 * twist[0])  # by four radians
+    close(jc.body_pose(model, end.q, "B4"), pose, 13)
+    with pytest.raises(jc.DivergenceError):
+        jc.step(model, q, v, np.zeros(model.nv), 1e4, constraints=c)
+
+
+@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "rkmk4", "cf4", "taylor"])
+@pytest.mark.parametrize("gains", [(0.0, 0.0), (5.0, 7.0)], ids=["rates", "stabilized"])
+@pytest.mark.parametrize("kind", ["weld of two", "point", "cam", "ball"])
+def test_steps_to_moved_targets_are_linearized(kind, gains, method):
+    """Against differences of order eight of `jounce.step`, from states of the manifold."""
+    model, c, q, v = rolled(kind)
+    c = c.stabilized(*gains)
+    rng = np.random.default_rng(2)
+    v = jc.project_velocity(model, q, rng.standard_normal(model.nv), c)
+    tau, dt = rng.standard_normal(model.nv), 0.01
+    options = {"method": method, "constraints": c}
+    lin = jc.linearize_step(model, q, v, tau, dt, **options)
+    assert np.abs(c.at_time(dt).residual(lin.q)).max() < 1e-13
+    z = rng.standard_normal(lin.Z.shape[-1])
+    before, after = slopes_of_steps(c, q, v, tau, dt, lin, z, method=method)
+    close(lin.A @ before, after, 10)
+    lengths = np.array([dt, dt, 2 * dt])
+    three = jc.linearize_step(model, q, v, tau, lengths, **options)
+    close(three.A[1], lin.A, 12)
+    twice = jc.linearize_step(model, q, v, tau, 2 * dt, **options)
+    close(three.A[2], twice.A, 12)
+
+
+@pytest.mark.parametrize("kind", ["weld of two", "cam"])
+def test_second_derivatives_of_steps_know_the_time_of_each_stage(kind):
+    """By the forces, against second differences of order eight of `jounce.step`."""
+    model, c, q, v = rolled(kind, size=1.0)
+    c, rng, dt, h = c.stabilized(5.0, 7.0), np.random.default_rng(3), 0.02, 2.0
+    tau, u, weights = (rng.standard_normal(n) for n in (model.nv, model.nv, 2 * model.nv))
+    options = {"constraints": c, "projection": False, "method": "rkmk4"}
+    every = {"actuated": np.ones(model.nv, bool), "weights": weights}
+    second = jc.linearize_step(model, q, v, tau, dt, **options, **every)
+
+    def changed(s):
+        end = jc.step(model, q, v, tau + s * h * u, dt, **options)
+        return weights @ np.concatenate([jc.difference(model, second.q, end.q), end.v - second.v])
+
+    bend = {1: 8 / 5, 2: -1 / 5, 3: 8 / 315, 4: -1 / 560}
+    expected = sum(w * (changed(s) + changed(-s) - 2 * changed(0)) for s, w in bend.items()) / h**2
+    n = 2 * model.nv
+    close(u @ second.H[n:, n:] @ u, expected, 9, np.abs(second.H[n:, n:]).max() * u @ u)

@@ -28,6 +28,9 @@ def results(c, q, v, tau):
         "impulse derivatives": jc.impulse_derivatives(MODEL, q, v, c),
         "inverse": jc.constrained_inverse_dynamics(MODEL, q, v, a[..., 0, :], c, **EVERY),
         "series": jc.constrained_dynamics_series(MODEL, q, v, rows, c),
+        "hybrid series": jc.constrained_hybrid_dynamics_series(
+            MODEL, q, v, rows, rows, np.zeros(MODEL.nv, bool), c
+        ),
         "of series": jc.constrained_dynamics_series_derivatives(MODEL, q, v, rows, c),
         "inverse series": jc.constrained_inverse_dynamics_series(MODEL, q, motion, c, **EVERY),
         "of inverse series": jc.constrained_inverse_dynamics_series_derivatives(

@@ -95,6 +95,18 @@ def test_batches_out_and_no_constraints():
     assert empty.dqdq.shape == (0, model.nv, model.nv)
 
 
+def test_many_weights_of_one_step():
+    model, c, q, v, tau = start("weld")
+    weights = np.random.default_rng(1).standard_normal((3, 2 * model.nv))
+    options = {"constraints": c, "projection": False}
+    many = jc.linearize_step(model, q, v, tau, 0.05, weights=weights, **options)
+    for k, own in enumerate(weights):
+        one = jc.linearize_step(model, q, v, tau, 0.05, weights=own, **options)
+        for x, y in zip(many, one, strict=True):
+            assert x.shape == (3, *y.shape)
+            np.testing.assert_allclose(x[k], y, rtol=0, atol=1e-10 * (1 + np.abs(y).max()))
+
+
 STEPS = {
     "weld": [jc.Weld("tool")],
     "loop and rod": [jc.Loop("tool", "other", free=("rz",)), jc.Distance("tool", anchor=(3, 2, 1))],

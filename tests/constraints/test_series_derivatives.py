@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from constraints_cases import close, robot, set_of, states
+from constraints_cases import by_orders, close, robot, set_of, states
 
 import jounce as jc
 from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents
-from jounce.constraints.series import _dependent_series
 
 SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 SETS = ["a weld and a rod", "a hinge and gears", "a wheel and a cam", "points", "weld"]
@@ -119,7 +118,7 @@ def test_a_planar_loop():
     tau = rng.standard_normal((6, 3))
     compiled, dense = (
         jc.constrained_dynamics_series(model, q, v, tau, c),
-        _dependent_series(c, q, v, tau, None, 1),
+        by_orders(c, q, v, tau),
     )
     for x, y in zip(compiled, dense, strict=True):
         close_by_order(x, y, 10)

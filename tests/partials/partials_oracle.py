@@ -189,9 +189,13 @@ def in_x(x, function):
 
 def tangent(model, q):
     """The tangent vector of q(0) + i STEP dq, left-trivialized, (..., nv)."""
+    return trivialized(model, q.real, q.imag / STEP)
+
+
+def trivialized(model, at, dq):
+    """The tangent vector, (..., nv), of coordinates that change by dq."""
     nodes = model.nodes
-    at, dq = q.real, q.imag / STEP
-    out = np.zeros((*q.shape[:-1], model.nv))
+    out = np.zeros((*dq.shape[:-1], model.nv), np.result_type(at, dq))
     for kind, k, w in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
         if ELEMENTARY[kind] not in ("spherical", "free"):
             out[..., w] = dq[..., k]

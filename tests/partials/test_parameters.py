@@ -5,117 +5,12 @@ from __future__ import annotations
 import numpy as np
 import partials_oracle as oracle
 import pytest
+from parameters_oracle import KINDS, all_parameters, by_steps, frame_along
 
 import jounce as jc
 from jounce import lie
-from jounce.model.joints import ELEMENTARY
 
 EXACT = 1e-11
-KINDS = (
-    "mass",
-    "first_moment",
-    "inertia",
-    "log_cholesky",
-    "placement",
-    "axis",
-    "pitch",
-    "gravity",
-    "armature",
-)
-"""Those of the dynamics; damping and stiffness are passive."""
-
-
-class Changed:
-    """A model whose numbers are complex, for the oracle."""
-
-    def __init__(self, model, **numbers):
-        self.nq, self.nv, self.n_bodies = model.nq, model.nv, model.n_bodies
-        self.nodes = model.nodes._replace(
-            **{key: x for key, x in numbers.items() if key in model.nodes._fields}
-        )
-        self.gravity = numbers.get("gravity", model.gravity)
-        self.armature = numbers.get("armature", model.armature)
-
-
-def frame_along(n):
-    """The shortest rotation from z to n by its quaternion; n may be complex."""
-    q = np.array([-n[1], n[0], 0 * n[0], 1 + n[2]])
-    return lie.quat_to_matrix(q / np.sqrt((q * q).sum()))
-
-
-def screws_along(model, node, axis, pitch):
-    """(6,) of an elementary joint of one rate about an axis of its body."""
-    anchor = model.nodes.alignment[node][:3, 3]
-    if ELEMENTARY[model.nodes.kind[node]] == "prismatic":
-        return np.concatenate([0 * axis, axis])
-    return np.concatenate([axis, np.cross(anchor, axis) + pitch * axis])
-
-
-def changed(model, item, h):
-    """The model with one parameter moved by h, which may be imaginary."""
-    kind, name, k = item
-    nodes = model.nodes
-    if kind == "gravity":
-        return Changed(model, gravity=model.gravity + h * np.eye(3)[k])
-    if kind == "armature":
-        return Changed(
-            model, armature=model.armature + h * np.eye(model.nv)[model.v_slice(name)][k]
-        )
-    if kind in ("mass", "first_moment", "inertia", "log_cholesky"):
-        parameters = nodes.parameters.astype(complex)
-        node = int(np.flatnonzero(nodes.body == model.body_index(name))[0])
-        if kind == "log_cholesky":
-            parameters[node] = complex_ten(
-                jc.inertia.log_cholesky(model.inertias[nodes.body[node]]), k, h
-            )
-        else:
-            parameters[node, {"mass": 0, "first_moment": 1, "inertia": 4}[kind] + k] += h
-        return Changed(model, parameters=parameters)
-    own = np.flatnonzero(nodes.joint == model.joint_index(name))
-    if kind == "placement":
-        placement = nodes.placement.astype(complex)
-        placement[own[0]] = placement[own[0]] @ lie.exp(h * np.eye(6)[k])
-        return Changed(model, placement=placement)
-    screws = nodes.screws.astype(complex)
-    joint = model.joints[model.joint_index(name)]
-    if kind == "pitch":
-        screws[:, nodes.v_index[own[0]]] += h * np.concatenate([np.zeros(3), joint.axis])
-        return Changed(model, screws=screws)
-    first = np.array([joint.axis, joint.axis2][k // 2])
-    R = frame_along(first)
-    moved = first + h * R[:, k % 2]
-    F = frame_along(moved)
-    which = own[k // 2 : k // 2 + 1] if joint.type == "universal" else own
-    for at, node in enumerate(which):
-        # the slides of a planar joint are along x and y, all others along the axis
-        axis = F[:, at] if joint.type == "planar" and at < 2 else moved
-        screws[:, nodes.v_index[node]] = screws_along(model, node, axis, nodes.pitch[node])
-    return Changed(model, screws=screws)
-
-
-def complex_ten(x, k, h):
-    """Ten parameters by the definition of the coordinates."""
-    a, d1, d2, d3, s12, s23, s13, t1, t2, t3 = x + h * np.eye(10)[k]
-    U = np.exp(a) * np.array(
-        [[np.exp(d1), s12, s13, t1], [0, np.exp(d2), s23, t2], [0, 0, np.exp(d3), t3], [0, 0, 0, 1]]
-    )
-    J = U @ U.T
-    S = J[:3, :3]
-    I = np.trace(S) * np.eye(3) - S  # noqa: E741
-    return np.array([J[3, 3], *J[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
-
-
-def by_steps(model, p, function):
-    """Derivatives of function(model), parameters last."""
-    h = 1j * oracle.STEP
-    return np.stack([function(changed(model, i, h)).imag / oracle.STEP for i in p.items], axis=-1)
-
-
-def all_parameters(model, kinds=KINDS):
-    p = jc.parameters(model, kinds[0])
-    for kind in kinds[1:]:
-        p = p + jc.parameters(model, kind)
-    return p
 
 
 @pytest.fixture
@@ -176,6 +71,38 @@ def test_mass_matrix_and_one_state(some):
     )
 
 
+def on_a_plane(axis):
+    builder = jc.ModelBuilder()
+    builder.add_body("cart", joint="planar", axis=axis, mass=1.0, com=(0.1, 0.2, 0.3))
+    return builder.add_body("rod", "cart", joint="revolute", axis=(0, 0, -1), mass=1.0).build()
+
+
+@pytest.mark.parametrize("tilt", [1.0, 1e-2, 1e-5])
+def test_axes_of_planar_joints_near_the_one_where_they_jump(tilt):
+    """Directions turn by 1 / tilt there, and the quaternion's last entry is tilt / 2."""
+    model = on_a_plane((np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, -np.cos(tilt)))
+    p, q = jc.parameters(model, "axis", model.joint_names[0]), np.array([0.3, -0.2, 0.4, 0.5])
+    exact = by_steps(model, p, lambda m: oracle.tree(m, q[None].astype(complex)).T[:, 2])
+    got = jc.parameter_derivatives(jc.body_pose, model, (q[None], "cart"), p)
+    # 1 + n_z cancels in the oracle
+    assert oracle.relative(got, exact) < max(EXACT, 1e-15 / tilt**2)
+
+
+def test_the_axis_of_a_planar_joint_where_its_directions_jump():
+    model = on_a_plane((0, 0, -1))
+    p = jc.parameters(model, "axis")
+    assert {item.name for item in p.items} == {model.joint_names[1]}  # that of one rate does not
+    q, h = np.array([0.0, 0.0, 0.0, 0.5]), 1j * oracle.STEP
+    got = jc.parameter_derivatives(jc.body_pose, model, (q, "rod"), p)
+    for k, way in enumerate(([1, 0, 0], [0, -1, 0])):  # half a turn about x takes x and y there
+        exact = lie.exp(q[3] * (np.array([0, 0, -1]) + h * np.array(way))).imag / oracle.STEP
+        np.testing.assert_allclose(got[:3, :3, k], exact, rtol=0, atol=1e-14)
+    with pytest.raises(jc.ArgumentError, match=r"directions of the planar joint .* jump"):
+        jc.parameters(model, "axis", [model.joint_names[0]])
+    up = on_a_plane((0, 0, 1))
+    assert len(jc.parameters(up, "axis")) == 4
+
+
 def test_poses_of_bodies_by_the_geometry(some):
     model, q, *_ = some
     p = all_parameters(model, ("placement", "axis", "pitch", "mass"))
@@ -195,16 +122,14 @@ def test_frames_move_with_their_bodies_and_by_themselves(some):
     model = model.with_frame("tool", body, tool).with_frame("other", body, tool)
     p = all_parameters(model, ("placement", "axis")) + jc.parameters(model, "placement", ["tool"])
     got = jc.parameter_derivatives(jc.body_pose, model, (q, "tool"), p)
-    node = int(np.flatnonzero(model.nodes.body == model.n_bodies - 1)[0])
     n = len(p) - 6
     held = jc.parameter_derivatives(jc.body_pose, model, (q, body), p)
     np.testing.assert_allclose(got[..., :n], held_at(held[..., :n], tool), atol=1e-12)
     T = jc.body_pose(model, q, "tool")
     for k in range(6):
-        expected = T @ np.vstack([lie.hat(np.eye(6)[k])])
+        expected = T @ lie.hat(np.eye(6)[k])
         np.testing.assert_allclose(got[..., n + k], expected, atol=1e-12)
     assert not np.any(jc.parameter_derivatives(jc.body_pose, model, (q, "other"), p)[..., n:])
-    assert node >= 0
     assert not np.any(held[..., n:])
     with pytest.raises(jc.ArgumentError, match="one body at a time"):
         jc.parameter_derivatives(jc.body_pose, model, (q, ["tool", "other"]), p)

@@ -7,37 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import partials_oracle as oracle
 import pytest
+from analytic_oracle import difference
 from partials_cases import MODELS, states_of
 
 import jounce as jc
-from jounce import lie
-from jounce.model.joints import ELEMENTARY
 from jounce.simulation.methods import METHODS
 
 EXACT = 1e-10
 DT = 0.1
 RADIUS, POINTS = 0.05, 24
 """The error of the integrals is (RADIUS / distance to a singularity)^POINTS."""
-
-
-def difference(model, q0, q1):
-    """jc.difference, analytic in q1."""
-    out = np.zeros((*q1.shape[:-1], model.nv), complex)
-    nodes = model.nodes
-    for kind, k, w in zip(nodes.kind, nodes.q_index, nodes.v_index, strict=True):
-        if ELEMENTARY[kind] not in ("spherical", "free"):
-            out[..., w] = q1[..., k] - q0[..., k]
-            continue
-        turn = lie.quat_multiply(q0[..., k : k + 4] * [-1, -1, -1, 1], q1[..., k : k + 4])
-        u = turn[..., :3]
-        s = np.sqrt((u * u).sum(-1, keepdims=True))
-        out[..., w : w + 3] = 2 * np.arctan(s / turn[..., 3:]) / s * u
-        if ELEMENTARY[kind] == "free":
-            R = lie.quat_to_matrix(q0[..., k : k + 4])
-            p = (q1 - q0)[..., k + 4 : k + 7]
-            p = oracle.times(np.swapaxes(R, -1, -2), p)
-            out[..., w + 3 : w + 6] = oracle.times(lie.dexp_inv(out[..., w : w + 3]), p)
-    return out
 
 
 def some(name, count=3):
@@ -59,7 +38,7 @@ def second_derivatives(case, method, weights, directions):
     f_ext = case.f_ext[:, None, None]
     after = oracle.step(model, start, v + dv, tau + dtau, DT, method, f_ext)
     end = oracle.step(model, case.q, case.v, case.tau, DT, method, case.f_ext)
-    x = difference(model, end[0][:, None, None], after[0])
+    (x,) = difference(model, {"q0": end[0][:, None, None], "q1": after[0]})
     y = after[1] - end[1][:, None, None]
     weighted = (np.concatenate([x, y], axis=-1) * weights[:, None, None]).sum(-1)
     return 2 * (weighted / z[:, None] ** 2).mean(1).real
@@ -101,11 +80,13 @@ def test_every_kind_of_tree(name):
     check(name, "rkmk4")
 
 
-def test_a_step_of_no_length_has_no_second_derivatives():
+def test_second_derivatives_of_short_steps_grow_with_their_length():
     case = some("groups_in_mid_tree")
-    weights = np.ones((3, 2 * case.model.nv))
-    got = jc.linearize_step(case.model, case.q, case.v, case.tau, 0.0, weights=weights)
-    assert np.abs(got.H).max() < 1e-14
+    weights, state = np.ones((3, 2 * case.model.nv)), (case.q, case.v, case.tau)
+    once, twice = (
+        jc.linearize_step(case.model, *state, dt, weights=weights).H for dt in (1e-7, 2e-7)
+    )
+    assert np.abs(twice - 2 * once).max() < 1e-5 * np.abs(once).max()
 
 
 def test_inputs_and_passive_forces(one_dof):
@@ -147,8 +128,31 @@ def test_batches_out_and_errors(free_root):
     assert empty.H.shape == (0, *got.H.shape[1:])
     with pytest.raises(jc.ArgumentError, match="weights must be finite numbers of shape"):
         jc.linearize_step(model, *state, weights=weights[:-1])
-    with pytest.raises(jc.ArgumentError, match="do not broadcast"):
+    with pytest.raises(jc.ArgumentError, match=r"axes \(3,\) of weights do not broadcast"):
         jc.linearize_step(model, *state, weights=np.ones((3, 2 * nv)))
     springs = model.replace(stiffness=1.0)
     with pytest.raises(jc.ArgumentError, match="springs are linear"):
         jc.linearize_step(springs, *state, weights=weights, passive=True)
+
+
+@pytest.mark.parametrize("lead", [(), (1,), (4,)])
+def test_weights_have_batch_axes_of_their_own(lead, free_root):
+    """Many weights of one state, as of states; the Hessian is linear in them."""
+    model, count = free_root.model, 2 * free_root.model.nv
+    at = [x[: int(np.prod(lead))].reshape(*lead, -1) for x in (free_root.q, free_root.v)]
+    at = [*at, free_root.tau[0], DT]
+    weights = np.random.default_rng(0).standard_normal((3, 1, count) if lead else (3, count))
+    got = jc.linearize_step(model, *at, weights=weights)
+    assert got.H.shape == (3, *lead, *[count + got.B.shape[-1]] * 2)
+    assert got.A.shape == (3, *lead, count, count)
+    out = tuple(np.empty_like(x) for x in got)
+    jc.linearize_step(model, *at, weights=weights, out=out)
+    for k in range(3):
+        one = jc.linearize_step(model, *at, weights=weights[k])
+        for whole, written, part in zip(got, out, one, strict=True):
+            np.testing.assert_allclose(whole[k], part, rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(whole, written)
+    if lead == ():
+        each = jc.linearize_step(model, *at, weights=np.eye(count)).H
+        sums = np.einsum("ki,iab->kab", weights, each)
+        np.testing.assert_allclose(got.H, sums, rtol=0, atol=1e-12 * np.abs(each).max() * count)

@@ -50,11 +50,11 @@ def test_batches_broadcast(robot, state):
 MISTAKES = {
     "another function": (jc.mass_matrix, (np.ones(3),), 1.0, "those that have: inverse_dynamics"),
     "too few": (jc.inverse_dynamics, (np.ones(3),), np.ones(3), "needs the argument 'v'"),
-    "wrong weights": (
-        jc.gravity_forces,
-        (np.ones(3),),
+    "no scalar": (
+        jc.kinetic_energy,
+        (np.ones((4, 3)),) * 2,
         np.ones(3),
-        "gravity_forces has no reverse derivative",
+        r"axes of weights, \(3,\), do not broadcast with \(4,\)",
     ),
     "shape": (
         jc.inverse_dynamics,

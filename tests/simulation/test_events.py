@@ -215,14 +215,14 @@ def test_the_torque_defect_falls_with_the_distance_of_the_times(all_joints):
     for count in (9, 17, 33):
         t = np.linspace(0.0, 0.2, count)
         tau = np.sin(3 * t)[:, None] * np.ones(all_joints.nv)
-        motion = jc.simulate(all_joints, q, v, t, tau, rtol=1e-12, atol=1e-12)
+        motion = jc.simulate(all_joints, q, v, t, tau, rtol=1e-12, atol=1e-12, dense=False)
         check = motion.check(tau)
         defects.append(float(check.defect))
         powers.append(float(check.power))
         assert motion.check().defect > 0.5  # without the forces that acted
     assert defects[0] > 10 * defects[1] > 100 * defects[2]
     assert defects[2] < 1e-6  # N m
-    assert powers[0] > 6 * powers[1] > 36 * powers[2]
+    assert max(powers) < 1e-11  # J
 
 
 def test_the_torque_defect_tells_methods_apart(all_joints):

@@ -222,7 +222,8 @@ def test_parameters_change_the_states_as_differences_say(robot, state, method, w
     f_ext = f_ext if wrenches else None
     robot = robot.replace(armature=np.full(robot.nv, 0.3))
     some = jc.parameters(robot, "log_cholesky") + jc.parameters(robot, "placement")
-    some = some + jc.parameters(robot, "gravity") + jc.parameters(robot, "armature")
+    for kind in ("gravity", "armature", "axis", "pitch"):
+        some = some + jc.parameters(robot, kind)
     got = jc.rollout_vjp(
         robot, q, v, tau, DT, weights, f_ext, method=method, parameters=some, threads=2
     )
@@ -243,7 +244,7 @@ def test_parameters_change_the_states_as_differences_say(robot, state, method, w
     assert error < 1e-8 * (1 + np.abs(expected).max()), (error, expected)
 
 
-def test_parameters_with_states_that_are_not_stored_and_what_is_refused():
+def test_parameters_with_states_that_are_not_stored():
     model = jc.models.aerial_manipulator()
     rng = np.random.default_rng(0)
     q, v = jc.random_configuration(model, rng), rng.standard_normal(model.nv)
@@ -255,13 +256,34 @@ def test_parameters_with_states_that_are_not_stored_and_what_is_refused():
     every = jc.rollout_vjp(model, q, v, tau, DT, (spread, None), parameters=mass)
     for x, y in zip(some, every, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-13 * (1 + np.abs(y).max()))
-    options = {"parameters": mass}
-    refused = [
-        {"control": jc.Control(kp=1.0, q_ref=q)},
-        {"hold": "first"},
-        {"out": tuple(np.zeros_like(x) for x in some[:3])},
-    ]
-    for more in refused:
-        rows = (spread[:6], None) if "hold" in more else (spread, None)
-        with pytest.raises(jc.ArgumentError, match="with"):
-            jc.rollout_vjp(model, q, v, tau, DT, rows, **options, **more)
+    out = tuple(np.zeros_like(x) for x in some[:3])
+    with pytest.raises(jc.ArgumentError, match="no out with parameters"):
+        jc.rollout_vjp(model, q, v, tau, DT, (spread, None), parameters=mass, out=out)
+
+
+def test_parameters_of_rollouts_with_controls(all_joints, state):
+    """Servos, springs, dampers and linear rows, by a difference of eighth order."""
+    q, v, tau, _, _ = given(all_joints, state, 2)
+    rng = np.random.default_rng(5)
+    n = all_joints.nv
+    robot = all_joints.replace(
+        stiffness=np.abs(rng.standard_normal(n)), damping=np.abs(rng.standard_normal(n))
+    )
+    servo = jc.Control(kp=0.7, kd=0.2, q_ref=jc.neutral(robot), passive=True)
+    options = {"control": servo, "hold": "first"}
+    weights = tuple(rng.standard_normal((2, *tau.shape[-2:])))
+    some = jc.parameters(robot, "mass")
+    for kind in ("stiffness", "damping", "placement"):
+        some = some + jc.parameters(robot, kind)
+    got = jc.rollout_vjp(robot, q, v, tau, DT, weights, parameters=some, **options)
+    direction, h = rng.standard_normal(len(some)), 2e-3
+    here = jc.rollout(robot, q, v, tau, DT, **options)
+
+    def cost(s):
+        there = jc.rollout(some.moved(s * h * direction), q, v, tau, DT, **options)
+        dq = jc.difference(robot, here.q, there.q)
+        return (weights[0] * dq + weights[1] * (there.v - here.v)).sum((-1, -2))
+
+    expected = sum(w * (cost(s) - cost(-s)) for s, w in SLOPE.items()) / h
+    error = np.abs(got.parameters @ direction - expected).max()
+    assert error < 1e-8 * (1 + np.abs(expected).max()), (error, expected)

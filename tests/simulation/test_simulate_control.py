@@ -65,10 +65,19 @@ def test_references_in_rows_belong_to_the_times():
     np.testing.assert_allclose(got.q, ref, rtol=0, atol=1e-9)
 
 
-def test_servos_have_no_series():
-    model = jc.models.chain(2)
-    with pytest.raises(jc.ArgumentError, match="answers to the state"):
-        jc.simulate(model, [0, 0], [0, 0], TIMES, jc.Control(kd=1.0), "taylor")
+@pytest.mark.parametrize(
+    ("control", "message"),
+    [
+        (jc.Control(kd=1.0, force_limits=np.ones(3)), "no force_limits of a jounce.Control"),
+        (jc.Control(stops=True), "no stops of"),
+        (jc.Control(prescribed=np.ones(3, bool)), "no prescribed of"),
+        (jc.Control(kp=[1, 1, 1], q_ref=[0, 0, 0, 1]), "control.kp of spherical and free joints"),
+    ],
+)
+def test_servos_that_are_no_polynomials_have_no_series(control, message):
+    model = jc.ModelBuilder().add_body("ball", joint="spherical", mass=1, inertia=(1, 1, 1))
+    with pytest.raises(jc.ArgumentError, match=message):
+        jc.simulate(model.build(), [0, 0, 0, 1], [0, 0, 0], TIMES, control, "taylor")
 
 
 def test_a_control_that_does_not_fit_is_named():

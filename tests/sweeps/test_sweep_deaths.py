@@ -73,6 +73,16 @@ def test_a_sweep_whose_blocks_all_kill_ends():
         assert tasks == [16 * k for k in range(blocks) for _ in range(3)]
 
 
+def test_a_function_that_ends_every_worker_of_dask_is_told(dask_crew):
+    """Workers are replaced until it is sure, also those that die as soon as they come back."""
+    config = pytest.importorskip("dask").config
+    assert config.get("distributed.deploy.lost-worker-timeout") == "1 hour"  # 15 s, then for good
+    with pytest.raises(jc.SweepError, match="state 0 of the sweep failed: its worker died 3 times"):
+        jc.sweep(work.exits, ROBOT, Q, dask_crew)
+    found = jc.sweep(jc.gravity_forces, ROBOT, Q, dask_crew)
+    assert found.tobytes() == EXPECTED.tobytes()
+
+
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
 @pytest.mark.parametrize("way", ["threads", "dask", "dask_crew"])
 def test_a_function_that_leaves_its_program_fails(error, way, request):
@@ -107,19 +117,26 @@ def test_a_worker_of_dask_that_is_lost_is_taken_again(dask_crew):
     assert not set(dask_crew._places.values()) & set(before.values())
 
 
-def test_a_cluster_without_workers_is_not_waited_for(dask_crew, monkeypatch):
+@pytest.mark.parametrize("patience", ["_DESERTED", "_ABANDONED"])
+def test_a_cluster_without_workers_is_not_waited_for(patience, dask_crew, monkeypatch):
+    """One that we started, and one of somebody, who is asked for workers by a task."""
+    asked = []
+
     async def nobody():
         return {"workers": {}}
 
-    monkeypatch.setattr(_dask, "_DESERTED", 3 * _dask._LOOK)
-    monkeypatch.setattr(dask_crew, "_places", {})
-    monkeypatch.setattr(
-        dask_crew,
-        "_client",
-        SimpleNamespace(loop=dask_crew._client.loop, scheduler=SimpleNamespace(identity=nobody)),
+    client = SimpleNamespace(
+        loop=dask_crew._client.loop,
+        scheduler=SimpleNamespace(identity=nobody),
+        submit=lambda *args, **kwargs: asked.append(args) or asked,
     )
+    monkeypatch.setattr(_dask, patience, 3 * _dask._LOOK)
+    monkeypatch.setattr(dask_crew, "_places", {})
+    monkeypatch.setattr(dask_crew, "_client", client)
+    monkeypatch.setattr(dask_crew, "_ours", patience == "_ABANDONED")
     with pytest.raises(jc.SweepError, match="all workers of Dask have died"):
         jc.sweep(jc.gravity_forces, ROBOT, Q, dask_crew)
+    assert asked == ([(str,)] if patience == "_ABANDONED" else [])
 
 
 def test_tasks_of_many_threads_meet_workers_that_vanish(dask_crew):

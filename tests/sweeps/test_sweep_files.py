@@ -396,3 +396,7 @@ def test_a_function_changes_with_what_it_uses():
     assert named(base) != named(base.replace("x + 1", "x + 2"))
     assert named(base) != named(base.replace("C = 1", "C = 2"))
     assert named(base) != named(base.replace("g(x) + C", "g(x) - C"))
+    inner = "C = 1\ndef g(x): return x + 1\ndef f(x): return [(lambda z: g(z) + C)(y) for y in x]"
+    assert named(inner) == named("\n" + inner)
+    assert named(inner) != named(inner.replace("x + 1", "x + 2"))
+    assert named(inner) != named(inner.replace("C = 1", "C = 2"))

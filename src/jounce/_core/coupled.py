@@ -9,6 +9,9 @@ Kernels know trees of independent joints. For a model whose rates u give all rat
   counts rates is contracted with G.
 - What is solved for rates or accelerations has a function of its own, made known by `coupled`.
 
+Directional derivatives go the same way: tangents are rates, so that those of the expanded model are
+G times those of the coupled one.
+
 All others refuse such a model.
 """
 
@@ -50,7 +53,14 @@ inverse_dynamics_second_derivatives inverse_dynamics_vjp kinetic_energy_derivati
 """
 """Functions of q, rates and their derivatives, whose results are linear forms in rates."""
 
-_ON_INDEPENDENT, _ON_EXPANDED = frozenset(_CONFIGURATION.split()), frozenset(_PROJECTED.split())
+
+def _with_directional(names: str) -> frozenset[str]:
+    """Kernels and those of their directional derivatives: tangents are rates, and d v = G d u."""
+    own, known = names.split(), {*_core.kernel_names()}
+    return frozenset([*own, *(f"{name}_jvp" for name in own if f"{name}_jvp" in known)])
+
+
+_ON_INDEPENDENT, _ON_EXPANDED = map(_with_directional, (_CONFIGURATION, _PROJECTED))
 
 _SOLVED: dict[str, Callable[..., Any]] = {}
 
@@ -84,17 +94,21 @@ _raw = cache(_core.raw)
 _signature = cache(_core.signature)
 
 
-def _call(name: str, result: Any, model: Any, given: dict[str, Any]) -> Any:
+def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) -> Any:
     """Compute a kernel for a model that has no tree; the bindings call this."""
     if not hasattr(model, "coupling"):
         raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
     if name in _ON_INDEPENDENT:
-        found = _raw(name)(model.independent, **given)
-        return result(*found) if result else found
+        given.pop("d_model", None)  # no number of the model enters
+        return _as_result(_raw(name)(model.independent, **given), result, part)
     if not knows_coupled(name):
+        own = name.removesuffix("_jvp")
+        known = sorted({*_ON_INDEPENDENT, *_ON_EXPANDED, *_SOLVED})
+        some = [n.removesuffix("_jvp") for n in known if n.endswith("_jvp") == (own != name)]
+        what = f"the derivative along a direction of {own}()" if own != name else f"{name}()"
         raise ModelError(
-            f"{name}() is not there for a model with coupled joints: use model.expanded, or lock "
-            "them. These are: " + ", ".join(sorted({*_ON_INDEPENDENT, *_ON_EXPANDED, *_SOLVED}))
+            f"{what} is not there for a model with coupled joints: use model.expanded, or lock "
+            f"them. There are {', '.join(some)}"
         )
     out, threads = given.pop("out", None), given.pop("threads", 1)
     with untouched_if_failing(out, given, threads):
@@ -110,9 +124,19 @@ def _call(name: str, result: Any, model: Any, given: dict[str, Any]) -> Any:
         for place, x in zip(places, values, strict=True):
             place[...] = x
         values = list(places)
-    elif len(values) == 1:
-        return values[0][()]
-    return values[0] if len(values) == 1 else result(*values) if result else tuple(values)
+    else:
+        values = [x[()] for x in values]
+    return _as_result(values[0] if len(values) == 1 else tuple(values), result, part)
+
+
+def _as_result(found: Any, result: Any, part: Any) -> Any:
+    """The named tuple of a function, or of the value and the derivative of one."""
+    if not result:
+        return found
+    if not part:
+        return result(*found)
+    half = len(found) // 2
+    return result(*(part(*some) for some in (found[:half], found[half:])))
 
 
 def _checked(
@@ -146,7 +170,8 @@ def _check_own(
 ) -> None:
     """Check what belongs to rates and coordinates."""
     if "motion" in own:
-        _raw("inverse_dynamics_series")(model.independent, **own, threads=threads)
+        same = "inverse_dynamics_series_jvp" if name.endswith("_jvp") else "inverse_dynamics_series"
+        _raw(same)(model.independent, **own, threads=threads)
         return
     if "prescribed" in given or "order" in _signature(name)["input_axes"].get("tau", ()):
         options = {"prescribed": given["prescribed"]} if "prescribed" in given else {}

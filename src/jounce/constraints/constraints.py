@@ -12,7 +12,7 @@ from jounce import _core
 from jounce._core.arrays import integer, reals
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import defined
-from jounce.constraints.kinds import AnyConstraint, Loop, Weld
+from jounce.constraints.kinds import AnyConstraint
 from jounce.constraints.moving import moved, target_field, target_moves
 from jounce.constraints.table import NUMBERS, records_of, row_count
 from jounce.constraints.targets import require_defined, targeted_at
@@ -405,14 +405,7 @@ class Constraints:
         return Constraints(model or self.model, items, **options)  # type: ignore[arg-type]
 
     def wanted_accelerations(self, orders: int) -> Array:
-        """W' + 2 alpha w and its time derivatives, to which those of moving targets add beta^2 w.
-
-        Shape (orders, m). The residual e of a row with a target that moves has the derivative
-        V - w, so that row k > 0 has a term beta^2 w^(k-1).
-
-        Raises:
-            ArgumentError: derivatives for a stabilized set with the target of a weld or loop that
-                moves, or of a point that moves in a frame that does: these have none here.
+        """W' + 2 alpha w and its time derivatives, (orders, m).
 
         Examples:
             >>> drive = jc.Coupling({"joint0": 1.0}, offset=None, motion=[0.5, 0.1])  # w and w'
@@ -421,29 +414,33 @@ class Constraints:
             (array([[0.1]]), array([[2.1]]))
         """
         orders = integer("orders", orders, 0, MOST_ORDERS)
-        w = np.zeros((max(orders + 1, len(self.motion)), self.size))
-        w[: len(self.motion)] = self.motion
-        alpha, beta = self.stabilization
-        wanted: Array = w[1 : orders + 1] + 2.0 * alpha * w[:orders]
-        if beta and orders > 1 and len(self.motion):
-            self._require_plain_targets()
-            wanted[1:] += beta**2 * np.where(self.targeted & self.holonomic, w[: orders - 1], 0.0)
+        w = self._wanted_rates(orders + 1)
+        wanted: Array = w[1:] + 2.0 * self.stabilization[0] * w[:-1]
         return wanted
 
-    def _require_plain_targets(self) -> None:
-        """Refuse moving targets of which the residual is no plain difference."""
-        for item in self.items:
-            if not self._is_plain(item):
-                raise ArgumentError(
-                    f"{item.label} has a target that moves, and no series of the error that "
-                    "stabilization acts on: give it no target, or beta = 0"
-                )
+    def _wanted_rates(self, count: int) -> Array:
+        """The rates w and their time derivatives, (count, m)."""
+        w = np.zeros((max(count, len(self.motion)), self.size))
+        w[: len(self.motion)] = self.motion
+        return w[:count]
 
-    def _is_plain(self, item: AnyConstraint) -> bool:
-        """Whether a residual is the difference of a function of q and of one of time."""
-        if item.motion is None or getattr(item, target_field(item)) is None:
-            return True
-        return not isinstance(item, Weld | Loop) and target_moves(self.model, item)
+    def _rates_in_series(self, orders: int) -> Array:
+        """Rates w that the rows shall have, as far as series of so many orders know them.
+
+        Raises:
+            ArgumentError: a stabilized set with a target whose place at later times depends on the
+                way there, so that the error has no series.
+        """
+        if self.stabilization[1] and orders > 1:
+            for item in self.items:
+                moves = item.motion is not None and getattr(item, target_field(item)) is not None
+                if moves and not target_moves(self.model, item):
+                    raise ArgumentError(
+                        f"{item.label} has a target that moves on a way that depends on the "
+                        "robot's, and no series of the error that stabilization acts on: give it "
+                        "no target, or beta = 0"
+                    )
+        return self._wanted_rates(orders + 1)
 
     def linearization(
         self,

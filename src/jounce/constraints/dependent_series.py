@@ -3,7 +3,7 @@
 With force = J mu, the equations of order k, derivatives of M a + b = tau + J^T J mu and of J v = w,
 are differentiated along each direction. They have solutions along the manifold of the constraints
 only, so that directions are projected on it first: rates always, coordinates where the rank is
-another one nearby.
+another one nearby, or where the set is stabilized. Along the manifold what stabilizes is zero.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _directions(c: Constraints, q: Array, v: Array, orders: int) -> tuple[Array,
     n, unit = c.model.nv, np.eye((orders + 2) * c.model.nv)
     dq, dv, d_tau = unit[:, :n], unit[:, n : 2 * n], unit[:, 2 * n :].reshape(-1, orders, n)
     system = row_system(c, q, np.asarray(c.rank(q), float), 1)
-    if not c.regular(q):
+    if any(c.stabilization) or not c.regular(q):
         J = system.J[c.holonomic]
         to_rates = system.inverse_mass @ J.T
         dq = dq - dq @ (to_rates @ np.linalg.pinv(J @ to_rates, rcond=_DEPENDENT) @ J).T

@@ -153,7 +153,18 @@ class RowSystem(NamedTuple):
     """(..., m, m) pseudoinverse of J M^-1 J^T."""
     beyond: Array
     """(..., m, m) projector on what no force can have, where rows depend on each other."""
-    dependent: bool
+
+    @classmethod
+    def of(cls, J: Array, inverse_mass: Array, rank: Array) -> RowSystem:
+        """The equations of rows of this rank, (...)."""
+        to_rates = inverse_mass @ J.swapaxes(-1, -2)
+        K = J @ to_rates
+        values, vectors = np.linalg.eigh(0.5 * (K + K.swapaxes(-1, -2)))
+        kept = _largest(rank, J.shape[-2])
+        lengths = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+        inverse = (vectors * lengths[..., None, :]) @ vectors.swapaxes(-1, -2)
+        beyond = (vectors * ~kept[..., None, :]) @ vectors.swapaxes(-1, -2)
+        return cls(J, inverse_mass, to_rates, inverse, beyond)
 
     def solve(self, f: Array | None, g: Array) -> tuple[Array, Array]:
         """The matrices x and y of the least norm."""
@@ -165,15 +176,7 @@ class RowSystem(NamedTuple):
 def row_system(c: Constraints, q: ArrayLike, rank: Array, threads: int) -> RowSystem:
     """The equations at q, with rows of this rank."""
     J = c.jacobian(q, threads=threads)
-    inverse_mass = inverse_mass_matrix(c.model, q, threads=threads)
-    to_rates = inverse_mass @ J.swapaxes(-1, -2)
-    K = J @ to_rates
-    values, vectors = np.linalg.eigh(0.5 * (K + K.swapaxes(-1, -2)))
-    kept = _largest(rank, c.size)
-    lengths = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    inverse = (vectors * lengths[..., None, :]) @ vectors.swapaxes(-1, -2)
-    beyond = (vectors * ~kept[..., None, :]) @ vectors.swapaxes(-1, -2)
-    return RowSystem(J, inverse_mass, to_rates, inverse, beyond, not kept.all())
+    return RowSystem.of(J, inverse_mass_matrix(c.model, q, threads=threads), rank)
 
 
 def _largest(rank: ArrayLike, m: int) -> Mask:

@@ -34,7 +34,7 @@ from jounce.constraints.kinds import (
 from jounce.errors import ArgumentError
 from jounce.model import Model
 
-__all__ = ["moved", "target_field", "target_moves"]
+__all__ = ["moved", "target_coefficients", "target_field", "target_moves", "travel_coefficients"]
 
 _TERMS = 24
 """Of equation (2), over times in which the pose turns by no more than about a radian."""
@@ -83,9 +83,7 @@ def _moved_target(
     model: Model, item: AnyConstraint, target: Any, motion: Array, seconds: float
 ) -> Any:
     if isinstance(item, (Weld, Loop)):
-        rates = np.zeros((len(motion), 6))
-        rates[:, [k for k in range(6) if DIRECTIONS[k] not in item.free]] = motion
-        return np.array(target) @ _turned(rates, seconds)
+        return np.array(target) @ _turned(_twists(item, motion), seconds)
     way = sum(row * seconds ** (k + 1) / factorial(k + 1) for k, row in enumerate(motion))
     if isinstance(item, (Coupling, Distance)):
         return target + float(way[0])
@@ -96,6 +94,37 @@ def _moved_target(
     return np.array(target) + way
 
 
+def target_coefficients(item: Weld | Loop, count: int) -> Array:
+    """Powers of t in the target of a pose that moves, (count, 4, 4)."""
+    motion = np.zeros((0, 6)) if item.motion is None else _twists(item, np.array(item.motion))
+    rates = [row / factorial(k) for k, row in enumerate(lie.hat(motion))]
+    return np.array(item.target) @ np.array(_flow(rates, count))
+
+
+def travel_coefficients(motion: Array, count: int) -> Array:
+    """Powers of t in the way that rows have gone, the integral of w, (count, rows)."""
+    way = np.zeros((count, motion.shape[-1]))
+    for k in range(1, min(count, len(motion) + 1)):
+        way[k] = motion[k - 1] / factorial(k)
+    return way
+
+
+def _twists(item: Weld | Loop, motion: Array) -> Array:
+    """Rates of all six directions, (k, 6)."""
+    rates = np.zeros((len(motion), 6))
+    rates[:, [k for k in range(6) if DIRECTIONS[k] not in item.free]] = motion
+    return rates
+
+
+def _flow(rates: list[Array], count: int) -> list[Array]:
+    """Equation (2) from the identity, with the coefficients of hat(w), (4, 4) each."""
+    terms = [np.eye(4)]
+    for k in range(count - 1):
+        pairs = (terms[k - j] @ rates[j] for j in range(min(k + 1, len(rates))))
+        terms.append(sum(pairs, np.zeros((4, 4))) / (k + 1))
+    return terms
+
+
 def _at(motion: Array, seconds: float) -> Array:
     """Equation (1) and its derivatives at another time."""
     powers = np.array([seconds**k / factorial(k) for k in range(len(motion))])
@@ -103,7 +132,7 @@ def _at(motion: Array, seconds: float) -> Array:
 
 
 def _turned(motion: Array, seconds: float) -> Array:
-    """Equation (2) from the identity, (4, 4)."""
+    """Where equation (2) leads from the identity, (4, 4)."""
     fastest = sum(
         np.abs(row).max() * abs(seconds) ** k / factorial(k) for k, row in enumerate(motion)
     )
@@ -116,8 +145,5 @@ def _turned(motion: Array, seconds: float) -> Array:
     for i in range(count):
         rates = lie.hat(_at(motion, i * h))
         w = [row * h ** (k + 1) / factorial(k) for k, row in enumerate(rates)]
-        terms = [np.eye(4)]
-        for k in range(_TERMS):
-            terms.append(sum(terms[k - j] @ w[j] for j in range(min(k + 1, len(w)))) / (k + 1))
-        X = X @ sum(terms[1:], terms[0])
+        X = X @ np.sum(_flow(w, _TERMS + 1), axis=0)
     return X

@@ -1,4 +1,4 @@
-"""The Jacobian of constraints as a truncated Taylor series in time.
+"""The Jacobian and the residual of constraints as truncated Taylor series in time.
 
 Series have their coefficients, those of t^k, along axis -3 (matrices) or -2 (vectors).
 """
@@ -13,13 +13,23 @@ import numpy as np
 
 from jounce._types import AnyArray, Array
 from jounce.constraints.constraints import Constraints
-from jounce.constraints.kinds import DIRECTIONS, AnyConstraint, Coupling, Distance, Point, Rolling
-from jounce.constraints.table import axes_along
-from jounce.derivatives import jvp
+from jounce.constraints.kinds import (
+    DIRECTIONS,
+    AnyConstraint,
+    Coupling,
+    Distance,
+    Loop,
+    Point,
+    Rolling,
+    Weld,
+)
+from jounce.constraints.moving import target_coefficients, target_field, travel_coefficients
+from jounce.constraints.table import axes_along, row_count
+from jounce.derivatives.jvp import jvp
 from jounce.model import Model
 from jounce.series import body_pose_series, jacobian_series
 
-__all__ = ["jacobian_coefficients", "jacobian_tangents"]
+__all__ = ["jacobian_coefficients", "jacobian_tangents", "residual_coefficients"]
 
 _TINY = 1e-40
 """Size of a complex step: squares of it vanish beside the smallest normal numbers."""
@@ -47,6 +57,18 @@ def jacobian_tangents(c: Constraints, q: Array, motion: Array, dq: Array, dmotio
     turned = _Moved.along(c.model, q, motion)._replace(dq=dq, dmotion=_padded(dmotion))
     found: Array = _coefficients_of(c, turned).imag / _TINY
     return found
+
+
+def residual_coefficients(c: Constraints, q: Array, motion: Array) -> Array:
+    """Coefficients 0 to k of the residual that stabilizes, (..., k + 1, m), from v up to k - 1.
+
+    Turns of poses count by their sines, as `Constraints.stabilized` says, and targets move with the
+    ``motion`` of the constraints.
+    """
+    at = _Kinematics.along(c.model, q, motion)
+    rows = [_residual(item, at) for item in c.items]
+    lead = np.broadcast_shapes(*(x.shape[:-1] for x in rows))
+    return np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in rows], -1)
 
 
 class _Kinematics(NamedTuple):
@@ -162,6 +184,72 @@ def _coupling(item: Coupling, at: _Kinematics) -> AnyArray:
         terms.append(row)
     total: AnyArray = np.sum(terms, 0)
     return total
+
+
+def _residual(item: AnyConstraint, at: _Kinematics) -> AnyArray:
+    """Residuals of one constraint, (..., orders, rows); zero without a target."""
+    if getattr(item, target_field(item)) is None:
+        return np.zeros((at.orders, row_count(item)))
+    if isinstance(item, Coupling):
+        found = _polynomials(item, at)[..., None]
+    elif isinstance(item, (Point, Distance, Rolling)):
+        found = _distances(item, at)
+    else:
+        return _pose_residual(item, at)
+    if item.motion is not None:
+        way = travel_coefficients(np.array(item.motion), at.orders)
+        found = found - (way if not isinstance(item, Rolling) else way * [0.0, 0.0, 1.0])
+    return found
+
+
+def _polynomials(item: Coupling, at: _Kinematics) -> AnyArray:
+    terms = []
+    for joint, c in item.coefficients:
+        x = at.coordinate(joint)
+        value = np.zeros_like(x)
+        for power in (3, 2, 1, 0):  # Horner
+            value[..., 0] += c[power]
+            value = _times(value, x)
+        terms.append(value)
+    total: AnyArray = np.sum(terms, 0)
+    total[..., 0] -= float(item.offset or 0.0)
+    return total
+
+
+def _distances(item: Point | Distance | Rolling, at: _Kinematics) -> AnyArray:
+    """Of a point along the axes of the world, of a rod, or of a wheel above its plane."""
+    R, p, _ = _relative(item, at)
+    p = p.copy()
+    if isinstance(item, Point):
+        p[..., 0, :] -= item.target
+        base = at.frame(body_pose_series, item.first)[..., :3, :3]
+        turned = _product(_product(base, R.swapaxes(-1, -2)), p[..., None])
+        return turned[..., 0]
+    if isinstance(item, Distance):
+        p[..., 0, :] -= item.anchor
+        length = _power(_dot(p, p), 0.5)
+        length[..., 0] -= item.target
+        return length[..., None]
+    plane = axes_along(np.array(item.normal)).T
+    p[..., 0, :] -= item.point
+    d = _contact(item, _product(_constant(plane, R), R))
+    height = (p @ plane.T + d)[..., 2]
+    return np.stack([0 * height, 0 * height, height], -1)
+
+
+def _pose_residual(item: Weld | Loop, at: _Kinematics) -> AnyArray:
+    """Turns by the sine of their angle, then shifts, along the axes of the first frame."""
+    R, p, _ = _relative(item, at)
+    target = target_coefficients(item, at.orders)
+    back = np.broadcast_to(target[:, :3, :3].swapaxes(-1, -2), R.shape)
+    E, held = _product(back, R), [k for k, name in enumerate(DIRECTIONS) if name not in item.free]
+    free = [k for k in range(3) if k not in held]
+    turn = np.stack([E[..., 2, 1], E[..., 0, 2], E[..., 1, 0]], -1)
+    turn = (turn - np.stack([E[..., 1, 2], E[..., 2, 0], E[..., 0, 1]], -1)) / 2
+    if len(free) == 1:  # how far the free axis is from that of the target
+        turn = np.cross(E[..., free[0], :], np.eye(3)[free[0]])
+    shift = _product(R.swapaxes(-1, -2), (p - target[:, :3, 3])[..., None])[..., 0]
+    return np.concatenate([turn, shift], -1)[..., held]
 
 
 def _contact(item: Rolling, R: AnyArray) -> AnyArray:

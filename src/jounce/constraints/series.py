@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import comb, factorial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import reals
-from jounce._core.out import deliver_all
 from jounce._types import Array, ArrayLike, Integers
-from jounce.constraints.checks import defined, rates_wanted
+from jounce.constraints.checks import defined
 from jounce.constraints.constraints import MOST_ORDERS, Constraints, constraints_on
-from jounce.constraints.derivatives import row_system
-from jounce.constraints.dynamics import times
+from jounce.constraints.orders import Orders
 from jounce.constraints.results import (
     SeriesGiven,
     deliver_ranked,
@@ -24,13 +21,11 @@ from jounce.constraints.results import (
     ranked,
     with_rank,
 )
-from jounce.constraints.rows_series import jacobian_coefficients
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.series import (
     forward_dynamics_series,
     hybrid_dynamics_series,
-    inverse_dynamics_series,
 )
 
 __all__ = [
@@ -69,6 +64,7 @@ class ConstrainedDynamicsSeries(NamedTuple):
         return rank_of(self)
 
 
+@ranked
 class ConstrainedHybridDynamicsSeries(NamedTuple):
     """What `constrained_hybrid_dynamics_series` gives.
 
@@ -89,6 +85,11 @@ class ConstrainedHybridDynamicsSeries(NamedTuple):
     """(..., r+1, nv) generalized forces and their time derivatives."""
     force: Array
     """(..., r+1, m) constraint forces and their time derivatives."""
+
+    @property
+    def rank(self) -> Integers:
+        """(...) how many of the rows are independent for the rates that are not prescribed."""
+        return rank_of(self)
 
 
 def constrained_dynamics_series(
@@ -127,8 +128,9 @@ def constrained_dynamics_series(
         Named tuple (a, force), with the attribute ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or a constraint
-            that is not defined at q.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, a constraint
+            that is not defined at q, or dependent rows whose rank changes along the motion (both
+            ranks are told).
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
@@ -166,44 +168,19 @@ def _accelerations(
     shape = reals("tau", tau).shape
     if len(shape) > 1 and shape[-1] == model.nv and 0 < shape[-2] <= MOST_ORDERS:
         nothing, none = np.zeros((shape[-2], model.nv)), np.zeros(model.nv, bool)
-        w = c.wanted_accelerations(shape[-2])
+        w = c._rates_in_series(shape[-2])
         given = (q, v, nothing, tau, w, c.table, none)
         with defined(c, q):
             a, _, force, rank = _series(model, *given, f_ext, threads=threads)
         if np.all(np.asarray(rank) == c._lasting_rows().shape[1]):
             return a, force, rank
-    slow = _dependent_series(c, q, v, tau, f_ext, threads)
-    return slow.a, slow.force, np.asarray(slow.rank, float)
-
-
-def _dependent_series(
-    c: Constraints,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None,
-    threads: int,
-) -> ConstrainedDynamicsSeries:
-    """Where rows depend on each other in a state."""
-    model = c.model
-    _require_no_stabilization(c)
     # the free motion first: it checks the arguments, and has the right shape
     free = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
-    lead, orders = free.shape[:-2], free.shape[-2]
-    solver = _Orders(c, q, v, (*lead, orders), threads)
+    rank = _jump(model, q, np.zeros(c.size), c.table, threads=threads)[2]
     forces = np.broadcast_to(np.asarray(tau, float), free.shape)
-    for k in range(orders):
-        wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
-        solver.advance(forces[..., k, :], wrenches)
-    found = solver.motion[..., 1:, :].copy(), solver.force
-    return with_rank(ConstrainedDynamicsSeries, found, np.broadcast_to(solver.rank, lead).copy())
-
-
-def _require_no_stabilization(c: Constraints) -> None:
-    if any(c.stabilization):
-        raise ArgumentError(
-            "rows depend on each other, so that the series of stabilized constraints are not unique"
-        )
+    state, none = (q, v, np.zeros_like(free), forces, f_ext), np.zeros(model.nv, bool)
+    slow = Orders.solved(c, state, none, rank, threads)
+    return slow.motion[..., 1:, :].copy(), slow.force, slow.rank.copy()
 
 
 def constrained_hybrid_dynamics_series(
@@ -225,6 +202,10 @@ def constrained_hybrid_dynamics_series(
     constraints hold as well. What is missing follows: accelerations, forces of the prescribed
     rates, and constraint forces. With one row, r = 0, it is hybrid dynamics under constraints.
 
+    Rows may depend on each other for the rates that are not prescribed, whose columns of J are A.
+    Then the constraint force is the one of the least norm that gives these their accelerations,
+    A mu, with the derivatives of that, and the forces of the prescribed rates follow from it.
+
     Args:
         model: the robot.
         q: (..., nq) coordinates, which fulfill the constraints.
@@ -233,18 +214,20 @@ def constrained_hybrid_dynamics_series(
         tau: (..., r+1, nv) generalized forces and their time derivatives, read elsewhere.
         prescribed: (nv,) mask of rates whose acceleration is given.
         constraints: the constraints; the rates that are not prescribed must be able to fulfill
-            them, with independent rows.
+            them.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
-        Named tuple (a, tau, force).
+        Named tuple (a, tau, force), with the attribute ``rank``, that of the rows for the rates
+        that are not prescribed.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, a constraint
-            that is not defined at q, or rows that depend on each other for the rates that are not
-            prescribed.
+            that is not defined at q, prescribed accelerations that contradict the constraints by
+            more than their tolerance, or dependent rows whose rank changes along the motion (both
+            ranks are told).
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
@@ -261,83 +244,42 @@ def constrained_hybrid_dynamics_series(
     """
     c = constraints_on(model, constraints)
     if out is None:
-        return _hybrid_series(c, (q, v, a, tau, f_ext), prescribed, threads)
+        *found, rank = _hybrid_series(c, (q, v, a, tau, f_ext), prescribed, threads)
+        return with_rank(ConstrainedHybridDynamicsSeries, found, rank)
     orders = orders_of(tau)
     arrays = {"q": q, "v": v, "a": a, "tau": tau, "f_ext": f_ext}
     given = SeriesGiven("constrained_hybrid_dynamics_series", model, threads, orders, **arrays)
 
-    def compute(*state: Any) -> ConstrainedHybridDynamicsSeries:
+    def compute(*state: Any) -> tuple[Array, ...]:
         return _hybrid_series(c, state, prescribed, threads)
 
     own = ((orders, model.nv), (orders, model.nv), (orders, c.size))
-    return deliver_all(compute, out, own, given)
+    return deliver_ranked(ConstrainedHybridDynamicsSeries, compute, out, own, given)
 
 
 def _hybrid_series(
     c: Constraints, given: tuple[Any, ...], prescribed: ArrayLike, threads: int
-) -> ConstrainedHybridDynamicsSeries:
+) -> tuple[Array, Array, Array, Array]:
+    """Accelerations, forces of the rates and of the rows, and rank."""
     model, (q, v, a, tau, f_ext) = c.model, given
     if not c.size:
         both = hybrid_dynamics_series(model, q, v, a, tau, prescribed, f_ext, threads=threads)
-        return ConstrainedHybridDynamicsSeries(*both, np.zeros((*both[0].shape[:-1], 0)))
+        lead = both[0].shape[:-1]
+        return *both, np.zeros((*lead, 0)), np.zeros(lead[:-1])
     shape = reals("tau", tau).shape
     if len(shape) < 2 or not 0 < shape[-2] <= MOST_ORDERS:
         raise ArgumentError(
             f"tau must have shape (..., r+1, {model.nv}) with r = 0 ... {MOST_ORDERS - 1}, "
             f"got {shape}"
         )
-    w = c.wanted_accelerations(shape[-2])
+    w = c._rates_in_series(shape[-2])
     state = (q, v, a, tau, w, c.table, prescribed)
     with defined(c, q):
-        *found, rank = _hybrid(model, *state, f_ext, threads=threads)
-    if np.any(np.asarray(rank) < c.size):
-        raise ArgumentError(
-            f"of the {c.size} rows only {int(np.min(rank))} are independent for the rates that are "
-            "not prescribed, so that the forces are not unique"
-        )
-    return ConstrainedHybridDynamicsSeries(*found)
-
-
-class _Orders:
-    """The motion and the forces, as far as they are known."""
-
-    def __init__(
-        self, c: Constraints, q: ArrayLike, v: ArrayLike, shape: tuple[int, ...], threads: int
-    ) -> None:
-        *lead, orders = shape
-        self.c, self.q, self.threads = c, np.asarray(q, float), threads
-        self.k = 0
-        self.motion = np.zeros((*lead, orders + 1, c.model.nv))
-        self.motion[..., 0, :] = v
-        self.force = np.zeros((*lead, orders, c.size))
-        self.mu = np.zeros((*lead, orders, c.model.nv))
-        self.rank = np.asarray(_jump(c.model, q, np.zeros(c.size), c.table, threads=threads)[2])
-        self.system = row_system(c, q, self.rank, threads)
-        self.back = np.linalg.pinv(self.system.J, rcond=1e-9) if self.system.dependent else None
-
-    def advance(self, tau: Array, f_ext: Array | None) -> None:
-        """Find the derivatives of order k of the acceleration and of the forces."""
-        k, c, system = self.k, self.c, self.system
-        motion = self.motion[..., : k + 2, :]
-        needed = inverse_dynamics_series(c.model, self.q, motion, f_ext, threads=self.threads)
-        scale = np.array([factorial(i) for i in range(k + 2)], float)[:, None, None]
-        J = jacobian_coefficients(c, self.q, motion[..., : k + 1, :]) * scale
-        rows, push, known = rates_wanted(c, k + 1), tau - needed[..., k, :], np.zeros(c.size)
-        for i in range(1, k + 2):
-            rows = rows - comb(k + 1, i) * times(J[..., i, :, :], motion[..., k + 1 - i, :])
-        for i in range(1, k + 1):
-            J_i, weight = J[..., i, :, :], comb(k, i)
-            push = push + weight * times(J_i.swapaxes(-1, -2), self.force[..., k - i, :])
-            known = known + weight * times(J_i, self.mu[..., k - i, :])
-        if self.back is not None:
-            push = push + times(system.J.swapaxes(-1, -2), known)
-        a, force = system.solve(push[..., None], rows[..., None])
-        # rows that are a little wrong at each step of a motion would add up
-        more = system.solve(np.zeros_like(a), rows[..., None] - system.J @ a)
-        a, force = a + more[0], force + more[1]
-        self.motion[..., k + 1, :] = a[..., 0]
-        self.force[..., k, :] = force[..., 0]
-        if self.back is not None:
-            self.mu[..., k, :] = (self.back @ force)[..., 0]
-            self.force[..., k, :] += known
-        self.k += 1
+        found: tuple[Array, Array, Array, Array] = _hybrid(model, *state, f_ext, threads=threads)
+    *_, rank = found
+    if np.all(np.asarray(rank) == c.size):
+        return found
+    series = [np.broadcast_to(np.asarray(x, float), found[0].shape) for x in (a, tau)]
+    held = (q, v, *series, f_ext)
+    slow = Orders.solved(c, held, np.asarray(prescribed, bool), rank, threads)
+    return slow.motion[..., 1:, :].copy(), slow.tau, slow.force, slow.rank.copy()

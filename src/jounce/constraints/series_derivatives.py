@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import Array, ArrayLike, Integers
-from jounce.constraints.checks import defined
+from jounce.constraints.checks import defined, require_state
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dependent_series import along_the_manifold
 from jounce.constraints.results import SeriesGiven, deliver_ranked, orders_of, rank_of, ranked
@@ -77,15 +77,15 @@ def constrained_dynamics_series_derivatives(
     Where rows depend on each other in a way that changes with q, as those of four points of a foot,
     they have solutions on the manifold of the constraints only: there the derivatives are those of
     the rates projected on it (`project_velocity`) and, where the rank is another one nearby
-    (``constraints.regular(q)`` is False), of the coordinates projected on it, too. Forces are of
-    the least norm at every instant.
+    (``constraints.regular(q)`` is False) or the set is stabilized, of the coordinates projected on
+    it, too. Forces are of the least norm at every instant.
 
     Args:
         model: the robot.
         q: (..., nq) coordinates, which fulfill the constraints.
         v: (..., nv) rates, likewise.
         tau: (..., r+1, nv) generalized forces and their time derivatives.
-        constraints: the constraints; where rows depend on each other, without stabilization.
+        constraints: the constraints.
         f_ext: (..., r+1, n_bodies, 6) body-fixed wrenches and their time derivatives, held
             constant.
         out: arrays to write to, in the order of the result.
@@ -96,8 +96,9 @@ def constrained_dynamics_series_derivatives(
         ``rank``.
 
     Raises:
-        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, or a constraint
-            that is not defined at q.
+        ArgumentError: a wrong shape, a number that is not finite, a bad quaternion, a constraint
+            that is not defined at q, dependent rows whose rank changes along the motion, or a
+            stabilized set of such rows that the state violates by more than its tolerance.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: order 0 is `constrained_dynamics_derivatives`, along the manifold;
@@ -159,7 +160,7 @@ def _along_all(
             c.model,
             **rows,
             a=np.zeros((orders, n)),
-            accelerations=c.wanted_accelerations(orders),
+            rates=c._rates_in_series(orders),
             table=c.table,
             prescribed=np.zeros(n, bool),
             d_q=directions[:, :n],
@@ -180,6 +181,8 @@ def _along_the_manifold(
 ) -> tuple[Array, Array]:
     """The same, state by state, where rows depend on each other in a way that changes with q."""
     n, (q, v, tau, f_ext) = c.model.nv, state
+    if any(c.stabilization):
+        require_state(c, q, v, threads=threads)
     a, force = constrained_dynamics_series(c.model, q, v, tau, c, f_ext, threads=threads)
     lead = a.shape[:-2]
 

@@ -5,7 +5,10 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 matrices are (nv, nv) and nothing is singular anywhere.
 """
 
-from jounce.derivatives import _coupled  # noqa: F401, makes known what coupled models need
+from jounce.derivatives import (  # noqa: F401, make known what coupled models need
+    _coupled,
+    _coupled_directions,
+)
 from jounce.derivatives.bodies import (
     BodyAccelerationDerivatives,
     BodyTwistDerivatives,

@@ -13,7 +13,10 @@ The Hessian of w . a follows from that of l . tau with l = M^-1 w, where H are t
     (5)  qq: -(H_qq + H_qa a_q + (H_qa a_q)^T),  qv: -(H_qv + H_qa a_v),  vv: -H_vv,
          q tau: -H_qa M^-1
 
-and so does its gradient, from that of -l . tau.
+and so does its gradient, from that of -l . tau. Accelerations by the inertial parameters pi of the
+bodies follow from the regressor Y of inverse dynamics at them,
+
+    (6)  a_pi = -M^-1 Y.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from jounce.derivatives.dynamics import (
     inverse_dynamics_derivatives,
 )
 from jounce.derivatives.hessians import inverse_dynamics_hessian
-from jounce.dynamics import forward_dynamics, hybrid_dynamics, mass_matrix
+from jounce.dynamics import forward_dynamics, hybrid_dynamics, mass_matrix, torque_regressor
 from jounce.dynamics._coupled import free_rates, inverse_of
 
 if TYPE_CHECKING:
@@ -135,3 +138,18 @@ def _forward_dynamics_vjp(
     own = (inverse @ weights[..., None])[..., 0]
     by_q, by_v, _, by_f_ext = _inverse_vjp(model, q, v, a, -own, f_ext, threads=threads)
     return by_q, by_v, own, by_f_ext
+
+
+@coupled("forward_dynamics_by_inertias")
+def _forward_dynamics_by_inertias(
+    model: CoupledModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Array | None = None,
+    *,
+    threads: int,
+) -> tuple[Array, ...]:
+    a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
+    inverse = inverse_of(model, mass_matrix(model, q, threads=threads))
+    return a, -inverse @ torque_regressor(model, q, v, a, threads=threads)  # (6)

@@ -129,6 +129,7 @@ let_differentiate(
     None,
     dict,
     _run_jvp,
+    lambda given: f"jacobian_{'second' if given.get('order') == 2 else 'first'}_derivatives_jvp",
 )
 
 

@@ -51,6 +51,8 @@ class Plan(NamedTuple):
     """Turns arguments by name into those of the kernel."""
     ranks: Mapping[str, int]
     """Axes of one state's arrays, by name."""
+    derivative: Callable[[Mapping[str, Any]], str]
+    """The name of the kernel of the derivative, of arguments by name."""
 
     def tangent(self, name: str) -> str:
         """What the kernel calls the tangent of an argument."""
@@ -170,6 +172,7 @@ def let_differentiate(
     result: type[tuple[Any, ...]] | None,
     prepare: Callable[..., dict[str, Any]],
     run: Callable[..., Any] | None = None,
+    derivative: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
     """Let `jvp` take a function in Python that calls one kernel.
 
@@ -180,6 +183,7 @@ def let_differentiate(
         result: the named tuple that it returns, if it does.
         prepare: turns its arguments, by name, into those of the kernel.
         run: what to call with them for a `Jvp`, if that is not the kernel's derivative.
+        derivative: the name of the kernel that this calls, of arguments by name.
     """
     own = _core.signature(kernel)
     inputs = {*own["inputs"], *own["optional_inputs"]}
@@ -192,6 +196,7 @@ def let_differentiate(
         result,
         prepare,
         own["input_ranks"],
+        derivative or (lambda _: f"{kernel}_jvp"),
     )
 
 
@@ -214,8 +219,10 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     own = _core.signature(known.name)
     names = (*own["inputs"], *own["options"], *own["optional_inputs"])
     tangents = {name: None if name in own["options"] else f"d_{name}" for name in names}
-    kernel = _core.raw(f"{known.name}_jvp", known.name, Jvp, known.result)
-    plan = Plan(known.name, names, tangents, kernel, known.result, None, own["input_ranks"])
+    derivative, ranks = f"{known.name}_jvp", own["input_ranks"]
+    kernel = _core.raw(derivative, known.name, Jvp, known.result)
+    made = (kernel, known.result, None, ranks, lambda _: derivative)
+    plan = Plan(known.name, names, tangents, *made)
     _kernels[function], _plans[function] = kernel, plan
     return plan
 

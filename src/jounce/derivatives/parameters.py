@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
+from jounce._core.out import deliver, deliver_all
+from jounce._core.shapes import KernelCall
 from jounce._types import Array
 from jounce.derivatives.jvp import Jvp, jvp, plan_of
 from jounce.dynamics import (
@@ -36,6 +38,7 @@ def parameter_derivatives(
     arguments: Sequence[Any] | Mapping[str, Any],
     parameters: Parameters,
     *,
+    out: Any = None,
     threads: int = 1,
 ) -> Any:
     """Derivatives of a function of the core by parameters of the model; they are the last axis.
@@ -51,6 +54,7 @@ def parameter_derivatives(
         arguments: those of the function after the model, in its order, or by name; leading axes are
             batch axes.
         parameters: by what to differentiate, see `jounce.parameters`.
+        out: array, or tuple of arrays, to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -73,6 +77,46 @@ def parameter_derivatives(
     plan = plan_of(function)
     given = plan.by_name("arguments", arguments)
     parameters.require_model(model)
+    if out is None:
+        return _derivatives(function, model, given, parameters, threads)
+    return _written(function, model, given, parameters, out, threads)
+
+
+def _written(
+    function: Callable[..., Any],
+    model: Model,
+    given: Mapping[str, Any],
+    parameters: Parameters,
+    out: Any,
+    threads: int,
+) -> Any:
+    """The derivatives in the arrays of out."""
+    plan = plan_of(function)
+    arrays = {name: given[name] for name in plan.ranks if name in given}
+
+    def compute(*some: Any) -> Any:
+        own = {**given, **dict(zip(arrays, some, strict=True))}
+        return _derivatives(function, model, own, parameters, threads)
+
+    kernel = plan.derivative(given)
+    call = KernelCall("parameter_derivatives", kernel, model, threads, **arrays)
+    outputs, body = call.result_axes(), given.get("body")
+    several = (len(body),) if isinstance(body, (list, tuple)) else ()
+    own = tuple((*several, *x, len(parameters)) for x in outputs[len(outputs) // 2 :])
+    if plan.result is None:
+        return deliver(compute, out, own[0], call)
+    return deliver_all(compute, out, own, call)
+
+
+def _derivatives(
+    function: Callable[..., Any],
+    model: Model,
+    given: Mapping[str, Any],
+    parameters: Parameters,
+    threads: int,
+) -> Any:
+    """The derivatives, in closed form where the function is linear in the parameters."""
+    plan = plan_of(function)
     linear = _LINEAR.get(function)
     inertial = parameters.are_inertial
     if linear is None or (len(parameters) and not inertial.any()):
@@ -144,7 +188,7 @@ def _along_each(
     else:
         spread = {name: _with_axis(x, ranks[name]) for name, x in arrays.items()}
         all_at_once = along(np.eye(count), {**given, **spread})
-        stacked = [np.moveaxis(part, len(lead), -1) for part in all_at_once]
+        stacked = [np.ascontiguousarray(np.moveaxis(x, len(lead), -1)) for x in all_at_once]
     return plan.result(*stacked) if plan.result else stacked[0]
 
 

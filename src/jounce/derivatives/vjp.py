@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import kinetic_energy_derivatives
 from jounce.derivatives.jvp import plan_of
@@ -110,6 +111,7 @@ def vjp(
     arguments: Sequence[Any] | Mapping[str, Any],
     weights: ArrayLike,
     *,
+    out: tuple[Array, ...] | None = None,
     threads: int = 1,
 ) -> Any:
     """Gradient of a weighted result: ``weights . d function / d argument`` for each argument.
@@ -128,6 +130,7 @@ def vjp(
         model: the robot.
         arguments: those of the function after the model, in its order, or by name.
         weights: of the result's shape, (..., nv), or (...) for energies.
+        out: tuple of arrays to write the gradients to, in the order of the arguments.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -164,29 +167,19 @@ def vjp(
         raise ArgumentError(f"{plan.name}() needs the argument {missing[0]!r}")
     if compiled is not None:
         own = [x[name] for name in plan.names if name != "f_ext"]
-        return compiled(model, *own, weights, x.get("f_ext"), threads=threads)
+        return compiled(model, *own, weights, x.get("f_ext"), out=out, threads=threads)
     assert in_python is not None
-    return _finite(in_python, model, x, weights, threads)
+    return in_python(model, x, weights, out, threads)
 
 
-def _finite(
-    function: Callable[..., Any],
-    model: Model,
-    x: Mapping[str, Any],
-    weights: ArrayLike,
-    threads: int,
-) -> Any:
-    """What a function in Python returns, if it is finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gradients = function(model, x, weights, threads)
-    if not all(np.isfinite(part).all() for part in gradients):
-        raise ArgumentError(
-            "the result of vjp() is not finite: weights or arguments are too large for doubles"
-        )
-    return gradients
+class _Given(Given):
+    """Arguments of an energy, and weights, which are numbers."""
+
+    def own_axes(self, name: str) -> Shape:
+        return () if name == "weights" else super().own_axes(name)
 
 
-def _weights(weights: ArrayLike, lead: tuple[int, ...]) -> Array:
+def _weights(weights: ArrayLike, lead: Shape) -> Array:
     """Those of energies, which are numbers."""
     w = np.asarray(weights)
     if w.dtype.kind not in "fiub":
@@ -203,15 +196,25 @@ def _weights(weights: ArrayLike, lead: tuple[int, ...]) -> Array:
     return w.astype(float)[..., None]
 
 
-def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    by = kinetic_energy_derivatives(model, x["q"], x["v"], threads=threads)
-    w = _weights(weights, by.dq.shape[:-1])
-    return KineticEnergyVjp(w * by.dq, w * by.dv)
+def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, out: Any, threads: int) -> Any:
+    def compute(q: Any, v: Any, weights: Any) -> KineticEnergyVjp:
+        by = kinetic_energy_derivatives(model, q, v, threads=threads)
+        w = _weights(weights, by.dq.shape[:-1])
+        return KineticEnergyVjp(w * by.dq, w * by.dv)
+
+    given = _Given("vjp", model, threads, q=x["q"], v=x["v"], weights=weights)
+    return deliver_all(compute, out, ((model.nv,), (model.nv,)), given)
 
 
-def _potential(model: Model, x: Mapping[str, Any], weights: ArrayLike, threads: int) -> Any:
-    by_q = gravity_forces(model, x["q"], threads=threads)
-    return PotentialEnergyVjp(_weights(weights, by_q.shape[:-1]) * by_q)
+def _potential(
+    model: Model, x: Mapping[str, Any], weights: ArrayLike, out: Any, threads: int
+) -> Any:
+    def compute(q: Any, weights: Any) -> PotentialEnergyVjp:
+        by_q = gravity_forces(model, q, threads=threads)
+        return PotentialEnergyVjp(_weights(weights, by_q.shape[:-1]) * by_q)
+
+    given = _Given("vjp", model, threads, q=x["q"], weights=weights)
+    return deliver_all(compute, out, ((model.nv,),), given)
 
 
 _COMPILED: dict[Any, Callable[..., Any]] = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.coupled import coupled
+from jounce._core.out import require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
 from jounce.kinematics.configurations import generator_of, random_configuration
@@ -62,6 +63,7 @@ def inverse_kinematics(
     iterations: int = 100,
     restarts: int = 0,
     rng: np.random.Generator | int | None = None,
+    out: tuple[Array, Mask, Array] | None = None,
     threads: int = 1,
 ) -> InverseKinematics:
     """Find coordinates that put frames, or the center of mass, where they should be.
@@ -101,6 +103,7 @@ def inverse_kinematics(
         restarts: how often to search again from a random configuration where the search did not
             converge, at most a million times; the best result is kept.
         rng: generator, or seed, of the random configurations.
+        out: three arrays to write to, in the order of the result: the second of dtype bool.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -123,11 +126,53 @@ def inverse_kinematics(
     tasks = _tasks(model, targets, {} if weights is None else weights)
     settings = np.array([_positive("tolerance", tolerance), _count("iterations", iterations)])
     fixed = (tasks.weights, tasks.nodes, tasks.frames, _bounds(model, limits), settings)
-    found = _search(model, q0, tasks.targets, *fixed, threads=threads)
-    q, error = found[0], np.asarray(found[1])
     more = int(_count("restarts", restarts))
     generator = generator_of(rng) if more else None
-    for _ in range(more):
+    if out is None or not _require_places(model, q0, tasks, out):
+        return _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
+    out[1][...] = False  # as NaN is to numbers, if the search fails
+    with untouched_if_failing(out, {"q0": q0}, threads):
+        found = _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
+    for place, x in zip(out, found, strict=True):
+        place[...] = x
+    return InverseKinematics(*out)
+
+
+def _require_places(model: Model, q0: ArrayLike, tasks: _Tasks, out: Any) -> bool:
+    """Refuse what cannot hold the results; return whether q0 and targets fit each other at all."""
+    try:
+        start = np.asarray(q0)
+        lead = np.broadcast_shapes(start.shape[:-1], tasks.targets.shape[:-3])
+    except ValueError:
+        return False
+    if start.shape[-1:] != (model.nq,) or start.dtype.kind not in "fiub":
+        return False
+    if not isinstance(out, tuple) or len(out) != 3:
+        raise ArgumentError("out must be a tuple of 3 arrays")
+    require_out((out[0], out[2]), [(*lead, model.nq), lead])
+    flags = out[1]
+    good = isinstance(flags, np.ndarray) and flags.dtype == bool and flags.shape == lead
+    if not (good and flags.flags.carray):
+        raise ArgumentError(
+            f"out[1] must be a writable C-contiguous bool array of shape {lead}, for converged"
+        )
+    return True
+
+
+def _solved(
+    model: Model,
+    q0: ArrayLike,
+    tasks: _Tasks,
+    fixed: tuple[Array, ...],
+    tolerance: float,
+    restarts: int,
+    generator: np.random.Generator | None,
+    threads: int,
+) -> InverseKinematics:
+    """Search, and again from random configurations where that did not converge."""
+    found = _search(model, q0, tasks.targets, *fixed, threads=threads)
+    q, error = found[0], np.asarray(found[1])
+    for _ in range(restarts):
         left = error > tolerance
         if not left.any():
             break

@@ -11,10 +11,19 @@ from jounce import lie
 from jounce._types import Array
 from jounce.errors import unknown_name
 from jounce.model import inertia
-from jounce.model.joints import ELEMENTARY, frames_along
+from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model
 
-__all__ = ["NODE", "RATES", "Row", "axis_rows", "pitch_rows", "placement_rows", "rate_rows"]
+__all__ = [
+    "NODE",
+    "RATES",
+    "Row",
+    "axis_rows",
+    "has_no_directions",
+    "pitch_rows",
+    "placement_rows",
+    "rate_rows",
+]
 
 RATES = ("armature", "stiffness", "damping")
 """In the order of a model's tangent, see core/batch/shape.hpp."""
@@ -83,7 +92,7 @@ def pitch_rows(model: Model, name: str) -> list[Row]:
 def axis_rows(model: Model, name: str) -> list[Row]:
     """A turn of the axis turns the frames of all elementary joints that lie along it."""
     joint, nodes = model.joints[model.joint_index(name)], _joint_nodes(model, name)
-    if joint.type not in WITH_AXIS:
+    if joint.type not in WITH_AXIS or has_no_directions(joint):
         return []
     groups = [[node] for node in nodes] if joint.type == "universal" else [nodes]
     axes = [joint.axis, joint.axis2][: len(groups)]
@@ -95,13 +104,20 @@ def axis_rows(model: Model, name: str) -> list[Row]:
     return rows
 
 
+def has_no_directions(joint: Joint) -> bool:
+    """Whether the directions of a planar joint jump as its axis moves: those of -z do."""
+    return joint.type == "planar" and tuple(joint.axis[:2]) == (0.0, 0.0) and joint.axis[2] < 0.0
+
+
 def _turns(axis: Array) -> Array:
     """Two rotation vectors that turn the frame along an axis as the axis turns.
 
     The axis n moves along t, that is, by w x n with w = n x t. The shortest rotation from z to n
-    turns by w + c n, so that its quaternion keeps no z: c = -(w . z) / (1 + n . z).
+    turns by w + c n, so that its quaternion keeps no z: c = -(w . z) / (1 + n . z). At -z there is
+    no such c, and nothing but the axis counts.
     """
-    along = 1.0 + axis[2]
+    x, y, z = axis
+    along = 1.0 + z if z > 0.0 else (x * x + y * y) / (1.0 - z)  # without cancellation
     turns: Array = np.cross(axis, frames_along([axis], [(0.0, 0.0, 0.0)])[0, :3, :2].T)
     if along > 0.0:
         turns = turns - np.outer(turns[:, 2] / along, axis)

@@ -28,6 +28,7 @@ from jounce.model._joint_parameters import (
     RATES,
     Row,
     axis_rows,
+    has_no_directions,
     pitch_rows,
     placement_rows,
     rate_rows,
@@ -254,13 +255,15 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     placement     joints,  a twist xi (angular, linear) in its own frame: the pose in the parent
                   frames   moves as ``T exp(xi)``
     axis          joints   two for each axis: it moves along the directions where x and y go in the
-                           shortest rotation from z to the axis
+                           shortest rotation from z to the axis; not that of a planar joint with
+                           the axis -z, whose directions jump there
     pitch         helical  m/rad
     gravity                three components
     armature, damping, stiffness: one for each rate of a joint
     ============= ======== =====================================================================
 
     Held fixed are the components of q, v, a, tau and f_ext, and the inertias in their body frames.
+    Joints of a coupled model that follow others have parameters as all have.
     Damping and stiffness act in `passive_forces` alone: derivatives of dynamics by them are zero.
 
     Args:
@@ -282,6 +285,8 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
         Parameters(6: mass of body0, mass of body1, mass of body2, gravity)
     """
     require_model(model)
+    if model.expanded is not model:  # joints that follow others have parameters of their own
+        return replace(parameters(model.expanded, kind, names), model=model)
     if not isinstance(kind, str) or kind not in KINDS:
         close = did_you_mean(map(repr, close_names(kind, KINDS)))
         raise ArgumentError(f"unknown parameter {kind!r}; there are {', '.join(KINDS)}{close}")
@@ -358,6 +363,8 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
     else:
         found = {name: make(model, name) for name in names}
         without = [name for name, own in found.items() if not own]
+        if without and kind == "axis":
+            _require_directions(model, without[0])
         if without:
             have = [name for name in model.joint_names if make(model, name)]
             raise ArgumentError(
@@ -375,8 +382,18 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
     return Parameters(model, tuple(items), values, rows, inertial)
 
 
+def _require_directions(model: Model, name: str) -> None:
+    """Refuse the axis of a planar joint where its directions jump."""
+    if has_no_directions(model.joints[model.joint_index(name)]):
+        raise ArgumentError(
+            f"the directions of the planar joint {name!r} jump where its axis is (0, 0, -1), so "
+            "that there is no derivative by it: let the joint have the axis (0, 0, 1), with a "
+            "placement turned by half a turn about x"
+        )
+
+
 def _moved(p: Parameters, step: Array) -> Model:
-    model = p.model
+    model = p.model.expanded
     new: dict[str, dict[str, Array]] = {kind: {} for kind in KINDS}  # by kind and name
     for item, value, change in zip(p.items, p.values, step, strict=True):
         of_name = new[item.kind].setdefault(item.name, np.zeros(10))
@@ -389,7 +406,8 @@ def _moved(p: Parameters, step: Array) -> Model:
     gravity = new["gravity"].get("", model.gravity)[:3]
     if any(new[kind] for kind in ("placement", "axis", "pitch")):
         model = _with_geometry(model, new)
-    return model.replace(gravity=gravity, inertias=inertias, **rates)
+    changed = model.replace(gravity=gravity, inertias=inertias, **rates)
+    return changed.coupled() if p.model.expanded is not p.model else changed
 
 
 def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:

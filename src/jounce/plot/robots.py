@@ -143,7 +143,7 @@ def animate(
     one = SimulatedMotion(model, motion.t, q, v)
     count = max(1, round((one.t[-1] - one.t[0]) / speed * fps) + 1)
     times = np.linspace(one.t[0], one.t[-1], count)
-    shown = one.at(times).q
+    shown = one.at(times, approximate=one.dense is None).q
     sticks = _sticks(model, shown)
     way = None if trail is None else body_pose(model, shown, trail)
     figure, panel = _scene(sticks, view)

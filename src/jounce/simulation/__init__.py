@@ -6,7 +6,7 @@ from jounce.simulation.contacts import Contact
 from jounce.simulation.control import Control
 from jounce.simulation.events import Event, EventRecord, joint_limits
 from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
-from jounce.simulation.motion import MotionCheck, SimulatedMotion
+from jounce.simulation.motion import MotionCheck, SimulatedMotion, StateFailure
 from jounce.simulation.simulate import simulate
 from jounce.simulation.step_manifold import ConstrainedSecondOrderStep, ConstrainedStep
 from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
@@ -27,6 +27,7 @@ __all__ = [
     "RolloutGradient",
     "SecondOrderStep",
     "SimulatedMotion",
+    "StateFailure",
     "Step",
     "coordinate_event",
     "height_event",

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, Mask
+from jounce._types import Array, Integers, Mask
 from jounce.simulation import tableaux
-from jounce.simulation.compiled import diverged
+from jounce.simulation.dense import nested
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.methods import METHODS, MOST_SLOPES, weighted
 
@@ -31,7 +31,7 @@ __all__ = [
     "first_step",
     "next_step",
     "packed",
-    "require_progress",
+    "without_progress",
 ]
 
 Slope = tuple[Array, Array]
@@ -153,9 +153,7 @@ class Between(NamedTuple):
     def at(self, x: Array) -> Moving:
         """Return the states at fractions x (n, 1) of the step."""
         field, start, n = self.field, self.start, self.field.model.nv
-        value = np.zeros_like(self.terms[0])
-        for k in reversed(range(len(self.terms))):
-            value = (value + self.terms[k]) * (x if k % 2 == 0 else 1 - x)
+        value = nested(np.stack(self.terms, axis=1), x)[0]
         xi = value[:, :n]
         q, s = field.displaced(start.q, xi), start.s + value[:, n:]
         return Moving(start.t + x * field.dt, q, s, xi)
@@ -202,16 +200,10 @@ def first_step(
     return (part * large / np.maximum(fast, 1e-300))[:, None]
 
 
-def require_progress(at: Moving, h: Array, places: Mask) -> None:
-    """Refuse steps that are too short to move the time.
-
-    Raises:
-        DivergenceError: naming the time and the state.
-    """
+def without_progress(at: Moving, h: Array, places: Mask) -> Integers:
+    """States among some whose steps are too short to move the time."""
     short = h[:, 0] <= 16 * np.spacing(np.abs(at.t[:, 0]))
-    stuck = np.flatnonzero(short & places)
-    if len(stuck):
-        raise diverged(int(stuck[0]), float(at.t[stuck[0], 0]))
+    return np.flatnonzero(short & places)
 
 
 def _combined(weights: tuple[float, ...], slopes: list[Slope]) -> Array:

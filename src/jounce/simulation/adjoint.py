@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, overload
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from jounce._core import MOST_THREADS
 from jounce._core.arrays import reals
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
-from jounce.derivatives.parameters import parameter_derivatives
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model.model import require_model
@@ -21,17 +19,14 @@ from jounce.model.parameters import Parameters, require_parameters
 from jounce.simulation.control import Control
 from jounce.simulation.methods import Method, find_method
 from jounce.simulation.rollout_call import RolloutCall, rollout_call
-from jounce.simulation.stepping import step
 
 __all__ = ["ParameterGradient", "RolloutGradient", "rollout_vjp"]
 
 _adjoint = _core.raw("explicit_rollout_adjoint", "rollout_vjp")
+_model_adjoint = _core.raw("explicit_rollout_model_adjoint", "rollout_vjp")
 
 _MOST_BYTES = 2**27
 """Memory for states and weights of the steps between two checkpoints."""
-
-_MOST_AT_ONCE = 2**21
-"""Numbers of the derivatives of steps by parameters that are held at once."""
 
 Weights = tuple[ArrayLike | None, ArrayLike | None]
 
@@ -160,8 +155,10 @@ def rollout_vjp(
         every: as in `rollout`: which states have weights.
         hold: as in `rollout`.
         control: as in `rollout`; where a limit is reached exactly the derivatives are those inside.
-        parameters: of the model, see `jounce.parameters`, by which to differentiate as well: with
-            ``hold="zero"`` and without a control. They cost a few rollouts for each of them.
+        parameters: of the model, see `jounce.parameters`, by which to differentiate as well. The
+            same sweep gives the derivatives by all numbers of the model, so that it does not matter
+            how many there are. What the control is given stays as it is; so do the stiffness and
+            damping of its stops, which follow from the model.
         out: a tuple of arrays to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -198,62 +195,23 @@ def rollout_vjp(
     lead = _lead(model, call, both)
     if parameters is not None:
         require_parameters(parameters)
-        _require_plain(call, out)
-        return _with_parameters(model, call, both, lead, every, parameters, threads)
+        if out is not None:
+            raise ArgumentError("rollout_vjp has no out with parameters")
+        parameters.require_model(model)
+        found, by_model = _whole(model, call, both, lead, every, threads, by_model=True)
+        directions = parameters.model_tangent(model, np.eye(len(parameters)))
+        return ParameterGradient(*found, by_model @ directions.T)
     if out is None:
-        return _whole(model, call, both, lead, every, threads)
+        return _whole(model, call, both, lead, every, threads)[0]
     shapes: list[Shape] = [(*lead, model.nv)] * 2 + [(*lead, np.shape(tau)[-2], model.nv)]
     require_out(out, shapes)
     names = ("q0", "v0", "tau", "dt", "f_ext", "weights of q", "weights of v")
     arrays = dict(zip(names, (q0, v0, tau, dt, f_ext, *weights), strict=True))
     with untouched_if_failing(out, arrays, threads):
-        result = _whole(model, call, both, lead, every, threads)
+        result, _ = _whole(model, call, both, lead, every, threads)
     for place, value in zip(out, result, strict=True):
         place[...] = value
     return RolloutGradient(*out)
-
-
-def _require_plain(call: RolloutCall, out: object) -> None:
-    """Refuse what derivatives by parameters do not know."""
-    _, prescribed, passive, q_ref, servo = call.control
-    if call.hold or passive or any(x is not None for x in (prescribed, q_ref, servo)):
-        raise ArgumentError("rollout_vjp takes parameters with hold='zero' and without a control")
-    if out is not None:
-        raise ArgumentError("rollout_vjp has no out with parameters")
-
-
-def _with_parameters(
-    model: Model,
-    call: RolloutCall,
-    weights: Array,
-    lead: Shape,
-    every: int,
-    parameters: Parameters,
-    threads: int,
-) -> ParameterGradient:
-    """With the adjoint after each step times how the step depends on the parameters."""
-    steps = (weights.shape[-2] - 1) * every
-    q, v, by_end = (np.empty((*lead, steps, n)) for n in (model.nq, model.nv, 2 * model.nv))
-
-    def keep(k: int, states: tuple[Array, Array], by: Array) -> None:
-        q[..., k, :], v[..., k, :] = (x[..., 0, :] for x in states)
-        by_end[..., k, :] = by
-
-    found = _whole(model, call, weights, lead, every, threads, keep)
-    count, out = len(parameters), np.zeros((*lead, len(parameters)))
-    size = 2 * model.nv * count * math.prod(lead)
-    at_once = max(1, _MOST_AT_ONCE // max(1, size))
-    given = {"dt": call.dt[..., None], "method": call.method.name}
-    for first in range(0, steps, at_once):
-        some = slice(first, min(first + at_once, steps))
-        rows = call.part(some.start, some.stop)
-        given |= {"q": q[..., some, :], "v": v[..., some, :], "tau": rows.control.tau}
-        if rows.f_ext is not None:
-            given["f_ext"] = rows.f_ext
-        moved = parameter_derivatives(step, model, given, parameters, threads=threads)
-        change = np.concatenate([moved.q, moved.v], axis=-2)
-        out += np.einsum("...tip,...ti->...p", change, by_end[..., some, :])
-    return ParameterGradient(*found, out)
 
 
 def _whole(
@@ -263,26 +221,28 @@ def _whole(
     lead: Shape,
     every: int,
     threads: int,
-    visit: Callable[[int, tuple[Array, Array], Array], None] | None = None,
-) -> RolloutGradient:
-    """Go backward, part by part; `visit` sees each step, its states and the adjoint of its end."""
+    *,
+    by_model: bool = False,
+) -> tuple[RolloutGradient, Array]:
+    """Go backward, part by part; the second array is by all numbers of the model, if asked for."""
     rows = np.shape(call.control.tau)[-2]
     size = 8 * int(np.prod(lead)) * (model.nq + 3 * model.nv)
-    length = max(1, _MOST_BYTES // max(size, 1) // every) * every if visit is None else 1
+    length = max(1, _MOST_BYTES // max(size, 1) // every) * every
     by_tau, carried = np.zeros((*lead, rows, model.nv)), np.zeros((*lead, 2 * model.nv))
-    steps = (weights.shape[-2] - 1) * every
+    steps, by_numbers = (weights.shape[-2] - 1) * every, np.zeros(())
     for first, last, q, v in _parts(model, call, steps, length, threads):
         own = np.zeros((*lead, last - first + 1, 2 * model.nv))
         stored = [k for k in range(first, last + 1) if k % every == 0]
         own[..., [k - first for k in stored], :] = weights[..., [k // every for k in stored], :]
         own[..., -1, :] += carried
         own[..., 0, :] *= first == 0  # else they are carried to the part before
-        if visit is not None and last > first:
-            visit(first, (q, v), own[..., -1, :])
-        q0, v0, some = _backward(model, call.part(first, last), q, v, own, threads)
+        kernel = _model_adjoint if by_model else _adjoint
+        q0, v0, some, *more = _backward(kernel, model, call.part(first, last), q, v, own, threads)
         carried = np.concatenate([q0, v0], axis=-1)
         by_tau[..., first : last + call.hold, :] += some
-    return RolloutGradient(carried[..., : model.nv].copy(), carried[..., model.nv :].copy(), by_tau)
+        by_numbers = by_numbers + sum(more)
+    gradient = carried[..., : model.nv].copy(), carried[..., model.nv :].copy(), by_tau
+    return RolloutGradient(*gradient), by_numbers
 
 
 def _has_own_axes(model: Model, call: RolloutCall, threads: int) -> bool:
@@ -337,15 +297,21 @@ def _parts(
 
 
 def _backward(
-    model: Model, call: RolloutCall, q: Array, v: Array, weights: Array, threads: int
-) -> tuple[Array, Array, Array]:
-    """Derivatives by the start of a part and by its rows of forces."""
+    kernel: Any,
+    model: Model,
+    call: RolloutCall,
+    q: Array,
+    v: Array,
+    weights: Array,
+    threads: int,
+) -> tuple[Array, ...]:
+    """Derivatives by the start of a part and by its rows of forces, and what else there is."""
     tau, prescribed, passive, q_ref, servo = call.control
     assert isinstance(call.method, Method)
     options = call.method.packed(), call.hold, prescribed, passive
     given = tau, q, v, weights, call.dt, *options, call.f_ext, q_ref, servo
-    q0, v0, rows = _adjoint(model, *given, threads=threads)
-    return q0, v0, rows
+    found: tuple[Array, ...] = kernel(model, *given, threads=threads)
+    return found
 
 
 def _weights(model: Model, weights: Weights, stored: int) -> Array:

@@ -13,7 +13,10 @@ from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
 
-__all__ = ["asked", "floats", "force_rows", "increasing_times", "merged_axes", "positive"]
+__all__ = ["ANY", "asked", "floats", "force_rows", "increasing_times", "merged_axes", "positive"]
+
+ANY = 1e300
+"""A tolerance that allows every step."""
 
 
 def asked(control: Callable[..., Any], t: Any, q: Array, v: Array) -> Any:

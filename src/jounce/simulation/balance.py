@@ -3,91 +3,182 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike
-from jounce.dynamics import forward_dynamics, inverse_dynamics, passive_forces
+from jounce._types import Array, ArrayLike, Mask
+from jounce.dynamics import (
+    forward_dynamics,
+    inverse_dynamics,
+    kinetic_energy,
+    passive_forces,
+    potential_energy,
+)
 from jounce.errors import ArgumentError
-from jounce.kinematics import difference, integrate
+from jounce.kinematics import difference, integrate, neutral
 from jounce.lie import dexp_inv
 from jounce.model.rates import group_blocks
 from jounce.simulation.arguments import asked
+from jounce.simulation.control import Control
+from jounce.simulation.dense import NESTED, Dense, StepLog, fitting
+from jounce.simulation.servo import servo_forces
 
 if TYPE_CHECKING:
     from jounce.model import Model
     from jounce.simulation.motion import SimulatedMotion
 
-__all__ = ["Applied", "group_rates", "group_slope", "power_and_defect"]
+__all__ = ["Applied", "cubic", "finite_states", "power_and_defect"]
 
 Applied = ArrayLike | Callable[..., ArrayLike] | None
 """Forces that acted, as `simulate` takes them."""
 
-PLACES = (0.2, 0.5, 0.8)
-"""Where the defect is looked at, between two times."""
-
-TINY = 1e-150
-"""A complex step."""
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+PLACES, SHARES = 0.5 * (_POINTS + 1), 0.5 * _WEIGHTS
+"""Where forces are looked at in a step, and what they count for their work (Gauss)."""
 
 
 def power_and_defect(
-    motion: SimulatedMotion, control: Applied, passive: bool
+    motion: SimulatedMotion, control: Applied | Control, passive: bool
 ) -> tuple[Array, Array]:
-    """Largest errors of the power balance and of the equations of motion."""
-    t, lead = motion.t, motion.q.shape[:-2]
-    if len(t) < 2:
+    """Largest errors of the power balance and of the equations of motion, of each state."""
+    model, lead = motion.model, motion.q.shape[:-2]
+    if len(motion.t) < 2 or not model.nv or not motion.q.size:
         return np.zeros(lead), np.zeros(lead)
-    h = np.diff(t)
-    middle = t[:-1] + h / 2
-    q, v = motion.at(middle)
-    ends = _applied(motion, control, passive, t, motion.q, motion.v)
-    tau = _applied(motion, control, passive, middle, q, v)
-    start, stop = (ends[0] * motion.v).sum(-1), (ends[1] * motion.v).sum(-1)
-    work = h / 6 * (start[..., :-1] + 4 * (tau[0] * v).sum(-1) + stop[..., 1:])  # Simpson
-    gained = np.diff(motion.energy, axis=-1)
-    power = np.abs(np.cumsum(gained - work, axis=-1)).max(axis=-1)
-    return power, _defect(motion, control, passive, ends)
+    acting = _Acting.of(motion, control, passive)
+    dense = motion.dense or _joined(motion, acting)
+    ends = _ends_of_steps(motion, dense)
+    h = np.diff(ends)
+    times = (ends[:-1, None] + h[:, None] * PLACES).ravel()
+    found = [x.reshape(*lead, len(times), x.shape[-1]) for x in dense.path(times)]
+    needed = inverse_dynamics(model, *finite_states(model, *found))
+    tau = np.where(acting.given, needed, acting.forces(times, found[0], found[1]))
+    missing = needed - tau + 0.0 * found[1]  # NaN where a state has ended
+    defect = _largest(np.abs(missing).max(axis=-1))
+    flow = (tau * found[1]).sum(-1).reshape(*lead, len(h), len(PLACES))
+    q, v = (x.reshape(*lead, len(ends), x.shape[-1]) for x in dense.at(ends))
+    energy = kinetic_energy(model, *finite_states(model, q, v)) + potential_energy(
+        model, finite_states(model, q)[0]
+    )
+    energy[np.isnan(q).any(axis=-1)] = np.nan
+    return _largest(np.cumsum(np.diff(energy, axis=-1) - h * (flow @ SHARES), axis=-1)), defect
 
 
-def _defect(
-    motion: SimulatedMotion, control: Applied, passive: bool, ends: tuple[Array, Array]
-) -> Array:
-    """Inverse dynamics of the joined motion less the forces, at its largest."""
-    model, h = motion.model, np.diff(motion.t)[:, None]
-    q, v = motion.q, motion.v
-    after, before = (forward_dynamics(model, q, v, tau) for tau in ends)
-    change = difference(model, q[..., :-1, :], q[..., 1:, :])
-    slope = group_slope(model, change, v[..., 1:, :])
-    bend = group_slope(model, change, before[..., 1:, :])
-    bend = bend + _slope_rate(model, change, slope, v[..., 1:, :])
-    path = h * v[..., :-1, :], h * h * after[..., :-1, :], change, h * slope, h * h * bend
-    largest = np.zeros(q.shape[:-2])
-    for x in PLACES:
-        xi, first, second = _quintic(x, *path)
-        there, rates = integrate(model, q[..., :-1, :], xi), group_rates(model, xi, first / h)
-        turned = _slope_rate(model, xi, first / h, rates)
-        a = group_rates(model, xi, second / (h * h) - turned)
-        times = motion.t[:-1] + x * h[:, 0]
-        tau = _applied(motion, control, passive, times, there, rates)[0]
-        rest = np.abs(inverse_dynamics(model, there, rates, a) - tau)
-        largest = np.maximum(largest, rest.max(axis=(-2, -1)))
+def _largest(x: Array) -> Array:
+    """The largest absolute value along the last axis, of those that are numbers."""
+    largest: Array = np.fmax.reduce(np.abs(x), axis=-1, initial=0.0)
     return largest
 
 
-def _quintic(
-    x: float, slope0: Array, bend0: Array, end: Array, slope1: Array, bend1: Array
-) -> tuple[Array, Array, Array]:
-    """Value and two derivatives at x of a polynomial with given ones at 0, where it is 0, and 1."""
-    rest = end - slope0 - bend0 / 2
-    turn, bow = slope1 - slope0 - bend0, bend1 - bend0
-    c3 = 10 * rest - 4 * turn + bow / 2
-    c4 = -15 * rest + 7 * turn - bow
-    c5 = 6 * rest - 3 * turn + bow / 2
-    value = x * (slope0 + x * (bend0 / 2 + x * (c3 + x * (c4 + x * c5))))
-    first = slope0 + x * (bend0 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))
-    second = bend0 + x * (6 * c3 + x * (12 * c4 + x * 20 * c5))
-    return value, first, second
+def _ends_of_steps(motion: SimulatedMotion, dense: Dense) -> Array:
+    """The steps of the state that took most of them, within the times of the motion."""
+    low, high = float(motion.t.min()), float(motion.t.max())
+    most = int(np.argmax(np.diff(dense.first)))
+    inner = dense.t[dense.first[most] : dense.first[most + 1]]
+    return np.unique(np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]]))
+
+
+def _joined(motion: SimulatedMotion, acting: _Acting) -> Dense:
+    """A motion of which only the states at its times are known."""
+    model, t = motion.model, motion.t
+    after, before = acting.at_times()
+    q, v = motion.q, motion.v
+    clean = finite_states(model, q, v)
+    a = [forward_dynamics(model, clean[0], clean[1], x) for x in (after, before)]
+    log, steps = StepLog(model), len(t) - 1
+    n = int(np.prod(q.shape[:-2]))
+    q, v, a0, a1 = (x.reshape(n, len(t), x.shape[-1]) for x in (q, v, *a))
+    h = np.tile(np.diff(t), n)
+    ends = [
+        tuple(x[:, some].reshape(n * steps, -1) for x in states)
+        for some, states in ((slice(-1), (q, v, a0)), (slice(1, None), (q, v, a1)))
+    ]
+    terms = fitting(model, h, ends[0], ends[1])  # type: ignore[arg-type]
+    log.add(np.repeat(np.arange(n), steps), np.tile(t[:-1], n), h, *ends[0][:2], terms)
+    found = log.dense(NESTED, np.full(n, t[-1]), None)
+    assert found is not None
+    return found
+
+
+def finite_states(model: Model, q: Array, *rest: Array) -> tuple[Array, ...]:
+    """States with numbers for those that have ended, which kernels refuse."""
+    ended = np.isnan(q).any(axis=-1)
+    if not ended.any():
+        return (q, *rest)
+    clean = [x.copy() for x in (q, *rest)]
+    clean[0][ended] = neutral(model)
+    for x in clean[1:]:
+        x[ended] = 0.0
+    return tuple(clean)
+
+
+class _Acting(NamedTuple):
+    """The forces of a control."""
+
+    motion: SimulatedMotion
+    function: Callable[[Array, Array, Array], ArrayLike] | None
+    rows: Array | None
+    passive: bool
+    given: Mask
+    """Rates whose acceleration is prescribed, by forces that nobody knows beforehand."""
+
+    @classmethod
+    def of(cls, motion: SimulatedMotion, control: Applied | Control, passive: bool) -> _Acting:
+        model, t = motion.model, motion.t
+        given = np.zeros(model.nv, bool)
+        if isinstance(control, Control):
+            function, prescribed = servo_forces(model, control, t, in_rows=True)
+            own = given if prescribed is None else prescribed
+            return cls(motion, function, None, passive and not control.passive, own)
+        if callable(control) or control is None:
+            return cls(motion, control, None, passive, given)
+        rows = np.asarray(control, float)
+        if rows.ndim < 2 or rows.shape[-1] != model.nv:
+            raise ArgumentError(f"control must be rows of forces (..., T, nv), got {rows.shape}")
+        if rows.shape[-2] not in (len(t), len(t) - 1):
+            raise ArgumentError(
+                f"control must have {len(t)} or {len(t) - 1} rows, got {rows.shape}"
+            )
+        return cls(motion, None, rows, passive, given)
+
+    def forces(self, t: Array, q: Array, v: Array, side: str = "right") -> Array:
+        """Forces (..., K, nv) at times (K,), on that side of a jump."""
+        tau, times = np.zeros_like(v), self.motion.t
+        if self.function is not None:
+            given = np.asarray(asked(self.function, t, q, v), float)
+            if given.ndim == v.ndim + 1 and given.shape[-1] == v.shape[-1]:  # a series
+                given = given[..., 0, :]
+            tau = np.array(np.broadcast_to(given, v.shape))
+        elif self.rows is not None:
+            last = len(times) - 2
+            k = np.clip(np.searchsorted(times, t, side=side) - 1, 0, last)  # type: ignore[call-overload]
+            tau = tau + self.rows[..., k, :]
+            if self.rows.shape[-2] == len(times):
+                share = ((t - times[k]) / (times[k + 1] - times[k]))[:, None]
+                tau = tau + share * (self.rows[..., k + 1, :] - self.rows[..., k, :])
+        if self.passive:
+            tau = tau + passive_forces(self.motion.model, *finite_states(self.motion.model, q, v))
+        return tau
+
+    def at_times(self) -> tuple[Array, Array]:
+        """Forces at the times of the motion, after and before jumps."""
+        at = self.motion.t, self.motion.q, self.motion.v
+        return self.forces(*at), self.forces(*at, side="left")
+
+
+def cubic(model: Model, t: Array, q: Array, v: Array, times: Array) -> tuple[Array, Array]:
+    """States at times (K,) between those t (T,) of others, by Hermite's cubics of xi."""
+    k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+    h = (t[k + 1] - t[k])[:, None]
+    x = (times - t[k])[:, None] / h
+    q0, q1 = q[..., k, :], q[..., k + 1, :]
+    v0, v1 = v[..., k, :], v[..., k + 1, :]
+    change = difference(model, q0, q1)
+    begins, ends = h * v0, h * group_slope(model, change, v1)
+    xi = x * (change + (1 - x) * ((begins - change) + x * (2 * change - begins - ends)))
+    rate = change + (1 - 2 * x) * (begins - change)
+    rate = rate + (2 * x - 3 * x * x) * (2 * change - begins - ends)
+    return integrate(model, q0, xi), group_rates(model, xi, rate / h)
 
 
 def group_slope(model: Model, xi: Array, v: Array) -> Array:
@@ -105,43 +196,3 @@ def group_rates(model: Model, xi: Array, slope: Array) -> Array:
         own = np.linalg.solve(dexp_inv(-xi[..., block.at]), slope[..., block.at, None])
         out[..., block.at] = own[..., 0]
     return out
-
-
-def _slope_rate(model: Model, xi: Array, slope: Array, v: Array) -> Array:
-    """What `group_slope` changes by where v does not, xi moving with `slope`."""
-    out = np.zeros_like(v)
-    for block in group_blocks(model):
-        moved = -(xi[..., block.at] + 1j * TINY * slope[..., block.at])
-        turned = dexp_inv(moved).imag / TINY
-        out[..., block.at] = (turned @ v[..., block.at, None])[..., 0]
-    return out
-
-
-def _applied(
-    motion: SimulatedMotion, control: Applied, passive: bool, t: Array, q: Array, v: Array
-) -> tuple[Array, Array]:
-    """Forces at times, as they are after them and before them."""
-    after = before = np.zeros_like(v)
-    if callable(control):
-        after = before = np.broadcast_to(np.asarray(asked(control, t, q, v), float), v.shape)
-    elif control is not None:
-        rows = np.asarray(control, float)
-        if rows.ndim < 2 or rows.shape[-1] != v.shape[-1]:
-            raise ArgumentError(f"control must be rows of forces (..., T, nv), got {rows.shape}")
-        if rows.shape[-2] == len(motion.t):
-            k = np.clip(np.searchsorted(motion.t, t, side="right") - 1, 0, len(motion.t) - 2)
-            x = ((t - motion.t[k]) / (motion.t[k + 1] - motion.t[k]))[:, None]
-            after = before = rows[..., k, :] * (1 - x) + rows[..., k + 1, :] * x
-        elif rows.shape[-2] == len(motion.t) - 1:
-            k = np.searchsorted(motion.t, t, side="right") - 1
-            after = rows[..., np.clip(k, 0, rows.shape[-2] - 1), :]
-            k = np.searchsorted(motion.t, t, side="left") - 1
-            before = rows[..., np.clip(k, 0, rows.shape[-2] - 1), :]
-        else:
-            raise ArgumentError(
-                f"control must have {len(motion.t)} or {len(motion.t) - 1} rows, got {rows.shape}"
-            )
-    if passive:
-        own = passive_forces(motion.model, q, v)
-        after, before = after + own, before + own
-    return after, before

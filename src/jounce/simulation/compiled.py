@@ -15,19 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._types import Array, ArrayLike, Integers
+from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import DivergenceError
 from jounce.model import Model
-from jounce.simulation.arguments import merged_axes
+from jounce.simulation.arguments import ANY, merged_axes
+from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, StepLog
 from jounce.simulation.progress import Report, silent
+from jounce.simulation.servo import reference_between
 
 __all__ = [
-    "ANY",
     "EFFORT",
     "Followed",
+    "Journey",
     "Kernel",
     "Start",
-    "diverged",
     "embedded",
     "fixed_steps",
     "follow",
@@ -38,10 +39,20 @@ __all__ = [
 ]
 
 _embedded = _core.raw("embedded_motion", "simulate")
+_embedded_step = _core.raw("embedded_step", "simulate")
 _taylor = _core.raw("taylor_motion", "simulate")
+_taylor_polynomial = _core.raw("taylor_polynomial", "simulate")
 
-Kernel = tuple[Callable[..., tuple[Array, ...]], Any]
-"""What follows a portion of a motion, and the method as it reads it."""
+
+class Kernel(NamedTuple):
+    """What follows a portion of a motion."""
+
+    portion: Callable[..., tuple[Array, ...]]
+    method: Any
+    """As it reads it: a packed pair, or an order."""
+    terms: int = 0
+    """Of the polynomial of a pair; 0 for Taylor's."""
+
 
 WINDOW = 4096
 """Times that a portion is given."""
@@ -49,15 +60,15 @@ WINDOW = 4096
 EFFORT = 20_000
 """Steps times rates of all states in a portion: some hundredths of a second."""
 
-ANY = 1e300
-"""A tolerance that allows every step."""
-
 MOST_STEPS = 1e12
 """Steps to the last time that nobody means: at the pace of a fast machine, months."""
 SOME_STEPS = 1000
 """After so many their pace is known."""
 
-DUE, STATUS = 2, 3
+ROOM = 512
+"""Steps of a state in a portion that keeps them."""
+
+DUE, STATUS, STEPS = 2, 3, 5
 """Places in what a portion tells of a state, and of its status:"""
 STUCK = 2
 """its steps became too short to move the time."""
@@ -77,6 +88,13 @@ class Start(NamedTuple):
     """(..., T - 1, nv) forces constant between times, or (..., T, nv), linear."""
     passive: bool
     threads: int
+    q_ref: Array | None = None
+    """(..., T, nq) references of servos."""
+    servo: Array | None = None
+    """(..., 8, nv), see `jounce.simulation.control.ControlInputs`."""
+    prescribed: Mask | None = None
+    corners: bool = True
+    """Whether the rows have corners at the times, where steps then end."""
 
     @property
     def lead(self) -> tuple[int, ...]:
@@ -88,7 +106,46 @@ class Start(NamedTuple):
         states: tuple[int, ...] = ()
         with suppress(ValueError):  # rows of different lengths, or axes that do not fit
             states = np.broadcast_shapes(np.shape(self.q)[:-1], np.shape(self.v)[:-1])
-        return states if self.rows is None else merged_axes(states, self.rows.shape[:-2])
+        for rows in (self.rows, self.q_ref, self.servo):
+            if rows is not None:
+                states = merged_axes(states, rows.shape[:-2])
+        return states
+
+    @property
+    def hold(self) -> int:
+        """1: rows are linear between times."""
+        return int(self.rows is not None and self.rows.shape[-2] == len(self.t))
+
+    def acting(self, states: Integers, t: Array, h: Array) -> dict[str, Any]:
+        """What acts on some states (m,) of the batch in steps from t (m,), for kernels of a step.
+
+        Forces (m, 2, nv) and references (m, 2, nq) at the ends of the steps, servos (m, 8, nv).
+        """
+        times, at = self.t, np.unravel_index(states, self._some_lead)
+        k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
+        span = times[k + 1] - times[k]
+        ends = [((x - times[k]) / span)[:, None] for x in (t, t + h)]
+        found: dict[str, Any] = {"tau": np.zeros((len(t), 2, self.model.nv))}
+        if self.rows is not None:
+            now, then = (self._rows(self.rows, at, k + x) for x in (0, self.hold))
+            found["tau"] = np.stack([now + x * (then - now) for x in ends], axis=1)
+        if self.q_ref is not None:
+            now, then = (self._rows(self.q_ref, at, k + x) for x in (0, 1))
+            both = [reference_between(self.model, now, then, x) for x in ends]
+            found["q_ref"] = np.stack(both, axis=1)
+        if self.servo is not None:
+            found["servo"] = np.broadcast_to(self.servo, (*self._some_lead, 8, self.model.nv))[at]
+        return found
+
+    @property
+    def _some_lead(self) -> tuple[int, ...]:
+        """At least one leading axis."""
+        return self.lead or (1,)
+
+    def _rows(self, rows: Array, at: tuple[Any, ...], k: Integers) -> Array:
+        """Row k of each state; those of intervals have one less than there are times."""
+        own: Array = np.broadcast_to(rows, (*self._some_lead, *rows.shape[-2:]))[(*at, k)]
+        return own
 
     def first(self) -> tuple[Array, Array]:
         """Coordinates and rates at the start, (..., 1, n)."""
@@ -110,23 +167,27 @@ class Followed(NamedTuple):
     """(...) the first time that each state has not reached."""
 
 
-def embedded(packed: Array) -> Kernel:
-    """Return that of a Runge-Kutta pair, given as numbers."""
-    return _embedded, packed
+class Journey(NamedTuple):
+    """How states went."""
+
+    q: Array
+    """(..., T, nq); NaN where a state goes no further."""
+    v: Array
+    reached: int
+    """How many times were reached before Ctrl-C, by all states that went on."""
+    dense: Callable[[], Dense | None] | None
+    stuck: Array | None
+    """(n,) when a state went no further, else infinity; None if all went on."""
+
+
+def embedded(packed: Array, terms: int) -> Kernel:
+    """Return that of a Runge-Kutta pair, given as numbers, whose polynomial has so many terms."""
+    return Kernel(_embedded, packed, terms)
 
 
 def taylor(order: int) -> Kernel:
     """Return that of Taylor steps with coefficients of the rates up to an order."""
-    return _taylor, order
-
-
-def diverged(state: int, t: float) -> DivergenceError:
-    """Return the error of a motion that goes no further."""
-    return DivergenceError(
-        f"the motion of state {state} cannot be followed beyond t = {t:.9g} s: the step "
-        "that the tolerances ask for is below rounding errors; the motion diverges there, the "
-        "control jumps again and again, or rtol and atol are too small"
-    )
+    return Kernel(_taylor, order)
 
 
 def require_end(begun: float, now: float, end: float, steps: int) -> None:
@@ -144,53 +205,117 @@ def require_end(begun: float, now: float, end: float, steps: int) -> None:
 
 
 def follow(
-    kernel: Kernel, start: Start, allowed: tuple[float, float], report: Report = silent
-) -> tuple[Array, Array, int]:
-    """Follow all states to the last time, or as far as they get until Ctrl-C.
+    kernel: Kernel,
+    start: Start,
+    allowed: tuple[float, float],
+    report: Report = silent,
+    *,
+    keep: bool = False,
+) -> Journey:
+    """Follow all states to the last time, or as far as they get, or until Ctrl-C.
 
-    Returns:
-        Coordinates (..., T, nq) and rates (..., T, nv), and how many times all states have reached.
+    Args:
+        kernel: the method.
+        start: the states and what acts.
+        allowed: relative and absolute tolerance.
+        report: is told the time that all states have reached.
+        keep: whether to keep the steps for the dense output.
 
     Raises:
         ArgumentError: states or forces of the wrong shape, or not finite.
-        DivergenceError: a state goes no further.
         SingularError: a joint moves no inertia.
     """
-    (portion, method), (model, q, v, t, rows, passive, threads) = kernel, start
-    hold = int(rows is not None and rows.shape[-2] == len(t))
-    if rows is not None:
-        rows = padded(rows, len(t))
-    steps = max(1, EFFORT // max(1, math.prod(start.lead) * model.nv))
-    plan = np.array((*allowed, t[-1], steps, passive))
-    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0))
-    done, low, taken = None, 1, 0
-    try:
+    model, q, v, t = start[:4]
+    rows = None if start.rows is None else padded(start.rows, len(t))
+    count = math.prod(start.lead)
+    steps = max(1, EFFORT // max(1, count * model.nv))
+    steps = min(steps, ROOM) if keep else steps
+    room = np.zeros(max(2, steps) if keep else 1)
+    portions: list[tuple[Array, ...]] = []
+    plan = np.array((*allowed, t[-1], steps, start.passive, rows is not None and start.corners))
+    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0, 0.0))
+    options: dict[str, Any] = {"threads": start.threads}
+    if kernel.terms:
+        options["prescribed"] = start.prescribed
+    done, low, taken, stuck = None, 1, 0, None
+
+    def dense() -> Dense | None:
+        end = np.full(count, t[-1]) if stuck is None else np.minimum(stuck, t[-1])
+        return _dense(kernel, start, portions, end)
+
+    with suppress(KeyboardInterrupt):
         while low < len(t):
             window = slice(low - 1, low - 1 + WINDOW)
-            some = None if rows is None else np.ascontiguousarray(rows[..., window, :])
-            some_q, some_v, q, v, progress = portion(
-                model, q, v, progress, plan, t[window], method, hold, some, threads=threads
+            some, refs = (
+                None if x is None else np.ascontiguousarray(x[..., window, :])
+                for x in (rows, start.q_ref)
             )
+            some_q, some_v, q, v, progress, *kept = kernel.portion(
+                model, q, v, progress, plan, t[window], room, kernel.method, start.hold,
+                tau=some, q_ref=refs, servo=start.servo, **options,
+            )  # fmt: skip
             taken += steps
-            if progress.size:
-                now = float(progress[..., 0].min())
+            if keep:
+                portions.append((progress[..., STEPS].copy(), *kept))
+            due = progress[..., DUE]
+            if done is None and window.start + least(due) >= len(t):  # all at once
+                return Journey(some_q, some_v, len(t), dense if keep else None, None)
+            lost = progress[..., STATUS] == STUCK
+            if lost.any():
+                stuck = np.full(count, np.inf) if stuck is None else stuck
+                stuck[lost.ravel()] = progress[..., 0][lost]
+            going = progress[~lost]
+            if len(going):
+                now = float(going[:, 0].min())
                 report(now)
                 require_end(t[0], now, t[-1], taken)
-            due = progress[..., DUE]
-            low = window.start + least(due)
-            if done is None and low >= len(t):  # all at once
-                return some_q, some_v, len(t)
+            low = window.start + least(going[:, DUE])
             written = due.astype(int) + window.start
             done = done or _nothing(some_q, some_v, len(t))
             _keep(done, some_q, some_v, window, written)
-            stuck = np.flatnonzero(progress[..., STATUS] == STUCK)
-            if len(stuck):
-                raise diverged(int(stuck[0]), float(progress[..., 0].flat[stuck[0]]))
             due[...] = written - (low - 1)
-    except KeyboardInterrupt:
-        pass
     done = done or _nothing(*start.first(), len(t))
-    return done.q, done.v, least(done.due)
+    behind = np.arange(len(t)) >= done.due[..., None]
+    done.q[behind], done.v[behind] = np.nan, np.nan
+    going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
+    reached = min(least(going_on), len(t))
+    return Journey(done.q, done.v, reached, dense if keep else None, stuck)
+
+
+def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
+    """The steps that were taken in portions of a motion."""
+    log = StepLog(model)
+    for counts, *kept in portions:
+        count = counts.ravel().astype(int)
+        times, q, v = (x.reshape(len(count), *x.shape[-2:]) for x in kept)
+        taken = np.arange(times.shape[1]) < count[:, None]
+        states = np.repeat(np.arange(len(count)), count)
+        log.add(states, *times[taken].T, q[taken], v[taken])
+    return log
+
+
+def _dense(
+    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], end: Array
+) -> Dense | None:
+    """The dense output of steps that were kept; their polynomials are computed when asked for."""
+    model = start.model
+    options: dict[str, Any] = {"passive": int(start.passive), "threads": start.threads}
+
+    def make(steps: Dense, states: Integers, _: Coefficients) -> Callable[[Integers], Coefficients]:
+        def made(some: Integers) -> Coefficients:
+            t, h = steps.t[some], steps.h[some]
+            given = {**start.acting(states[some], t, h), **options}
+            at = steps.q[some], steps.v[some], given.pop("tau"), h
+            if not kernel.terms:
+                coordinates, rates = _taylor_polynomial(model, *at, kernel.method, **given)
+                return coordinates, rates
+            mask = start.prescribed
+            terms = _embedded_step(model, *at, kernel.method, prescribed=mask, **given)
+            return (np.ascontiguousarray(terms[:, : kernel.terms]),)
+
+        return made
+
+    return _log(model, portions).dense(NESTED if kernel.terms else SERIES, end, make)
 
 
 def fixed_steps(
@@ -209,10 +334,10 @@ def fixed_steps(
         Coordinates (..., T, nq) and rates (..., T, nv) at the times, and the first time that each
         state has not reached.
     """
-    plan = np.array((ANY, ANY, t[-1], len(t), 0.0))
-    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0))
-    to_q, to_v, _, _, progress = _taylor(
-        model, q, v, progress, plan, t, order, hold, rows, threads=threads
+    plan = np.array((ANY, ANY, t[-1], len(t), 0.0, 1.0))
+    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0, 0.0))
+    to_q, to_v, _, _, progress, *_ = _taylor(
+        model, q, v, progress, plan, t, np.zeros(1), order, hold, tau=rows, threads=threads
     )
     return to_q, to_v, progress[..., DUE]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -9,12 +10,15 @@ import numpy as np
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.dynamics import forward_dynamics
+from jounce.errors import DivergenceError
 from jounce.model import Model
 from jounce.simulation.arguments import asked, force_rows
 from jounce.simulation.contacts import Contact, Modes
-from jounce.simulation.events import Event, EventRecord, Follow, Passed, through_events
+from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
+from jounce.simulation.event_search import Follow, Passed, Stretch, through_events
+from jounce.simulation.events import Event, EventRecord
 from jounce.simulation.manifold import held_at, later
-from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
 from jounce.simulation.task import Task
 from jounce.simulation.taylor import TAYLOR
@@ -79,6 +83,7 @@ def motion_with_events(
         for x, size in zip(start, (model.nq, model.nv), strict=True)
     )
     done: list[Passed] = []
+    kind = SERIES if method == TAYLOR else NESTED
     count, span = int(np.prod(lead)), t[-1] - t[0]
     for place in np.ndindex(lead):
         own = control if rows is None else rows[place]
@@ -89,13 +94,25 @@ def motion_with_events(
             report(float(t[0] + (before * span + (now - t[0])) / max(count, 1)))
 
         follow = _follower(run, t, own, modes, sought.constraints, q0[place], told)
+        log = StepLog(model)
         if modes is None:
-            done.append(through_events(follow, t, *state, events, place))
+            done.append(through_events(follow, t, *state, events, place, log))
         else:
-            done.append(_through_modes(modes, follow, t, state, events, place))
+            done.append(_through_modes(modes, follow, t, state, events, place, log))
         if done[-1].reached is not None:
-            return _interrupted(model, t, done, lead, method)
-    return _assembled(model, t, done, lead, method)
+            return _interrupted(model, t, done, lead, method, _joined(model, kind, t, done, count))
+    return _assembled(model, t, done, lead, method, _joined(model, kind, t, done, count))
+
+
+def _joined(model: Model, kind: str, t: Array, done: list[Passed], count: int) -> Dense | None:
+    """The steps of all states."""
+    log, end = StepLog(model), np.full(count, t[0])
+    for k, passed in enumerate(done):
+        last = t[-1] if passed.reached is None else t[passed.reached - 1]
+        end[k] = min(passed.end, last)
+        for states, *rest in passed.log.parts if passed.log is not None else ():
+            log.add(states + k, *rest)
+    return log.dense(kind, end, None)
 
 
 def _modes(
@@ -132,6 +149,7 @@ def _through_modes(
     state: tuple[Array, Array],
     events: list[Event],
     place: tuple[int, ...],
+    log: StepLog,
 ) -> Passed:
     """Follow one state whose contacts come and go; what lands at the start is recorded there."""
     q, v = state
@@ -143,7 +161,7 @@ def _through_modes(
 
     after, start = modes.begin(float(t[0]), q, v), float(t[0])
     first = [EventRecord(events[x].name, x, place, start, q, v, -1) for x in told([])]
-    passed = through_events(follow, t, q, after, events, place, told)
+    passed = through_events(follow, t, q, after, events, place, log, told)
     return passed._replace(records=first + passed.records)
 
 
@@ -158,7 +176,7 @@ def _follower(
 ) -> Follow:
     held = None if constraints is None else held_at(constraints, q0)
 
-    def follow(grid: Array, q: Array, v: Array) -> tuple[Array, Array]:
+    def follow(grid: Array, q: Array, v: Array) -> Stretch:
         own = control
         if control is not None and not callable(control):
             own = _refined(t, control, grid)
@@ -169,7 +187,15 @@ def _follower(
             acting = later(acting, float(grid[0] - t[0]))
         motion = run((q, v), grid, own, acting)
         report(float(grid[0]))
-        return motion.q, motion.v
+        failure = motion.failures[0].message if motion.failures else None
+        if motion.dense is None and motion.interrupted:
+            raise KeyboardInterrupt
+        if motion.dense is None:
+            raise DivergenceError(failure or "no step could be taken")
+        onto, dense = motion.dense.onto, motion.dense.alone()
+        if onto is not None:
+            dense = replace(dense, onto=onto)
+        return Stretch(motion.t, motion.q, motion.v, dense, failure, motion.interrupted)
 
     return follow
 
@@ -182,32 +208,53 @@ def _refined(t: Array, rows: Array, grid: Array) -> Array:
     return held
 
 
-def motion_with_series(found: SeriesMotion, task: Task, method: str) -> SimulatedMotion:
+def motion_with_series(
+    found: SeriesMotion, task: Task, method: str, dense: Dense | None
+) -> SimulatedMotion:
     """Return a motion whose events were found in its polynomials."""
     done = []
     for k, place in enumerate(np.ndindex(task.lead)):
         own = [x._replace(state=place) for x in found.events if x.state == (k,)]
         reached = int(found.states.due[k]) if found.interrupted else None
         q, v = found.states.q[k], found.states.v[k]
-        done.append(Passed(q, v, own, float(found.ended[k]), reached))
+        failure = no_further(k, float(found.ended[k])) if found.failed[k] else None
+        done.append(Passed(q, v, own, float(found.ended[k]), reached, failure))
     if found.interrupted:
-        return _interrupted(task.model, task.t, done, task.lead, method)
-    return _assembled(task.model, task.t, done, task.lead, method)
+        return _interrupted(task.model, task.t, done, task.lead, method, dense)
+    return _assembled(task.model, task.t, done, task.lead, method, dense)
 
 
 def _assembled(
-    model: Model, t: Array, done: list[Passed], lead: tuple[int, ...], method: str
+    model: Model,
+    t: Array,
+    done: list[Passed],
+    lead: tuple[int, ...],
+    method: str,
+    dense: Dense | None,
 ) -> SimulatedMotion:
     records = tuple(record for passed in done for record in passed.records)
-    if not lead and np.isfinite(done[0].end):
-        return _ended(model, t, done[0], method, records)
+    if not lead and np.isfinite(done[0].end) and done[0].failure is None:
+        return _ended(model, t, done[0], method, records, dense)
     q = np.array([x.q for x in done]).reshape(*lead, len(t), model.nq)
     v = np.array([x.v for x in done]).reshape(*lead, len(t), model.nv)
-    return SimulatedMotion(model, t, q, v, method, events=records)
+    lost = [
+        StateFailure(place, x.end, x.failure)
+        for place, x in zip(np.ndindex(lead), done, strict=True)
+        if x.failure is not None
+    ]
+    ended = np.array([x.end for x in done]).reshape(lead)
+    return SimulatedMotion(
+        model, t, q, v, method, events=records, failures=tuple(lost), ends=ended, kept=dense
+    )
 
 
 def _interrupted(
-    model: Model, t: Array, done: list[Passed], lead: tuple[int, ...], method: str
+    model: Model,
+    t: Array,
+    done: list[Passed],
+    lead: tuple[int, ...],
+    method: str,
+    dense: Dense | None,
 ) -> SimulatedMotion:
     """What was computed until Ctrl-C: all times that some state has reached, NaN for the others."""
     q = np.full((int(np.prod(lead)), len(t), model.nq), np.nan)
@@ -218,11 +265,16 @@ def _interrupted(
         last = max(last, len(t) if passed.reached is None else passed.reached)
     records = tuple(record for passed in done for record in passed.records)
     q, v = (x[:, :last].reshape(*lead, last, x.shape[-1]) for x in (q, v))
-    return SimulatedMotion(model, t[:last], q, v, method, True, records)
+    return SimulatedMotion(model, t[:last], q, v, method, True, records, kept=dense)
 
 
 def _ended(
-    model: Model, t: Array, passed: Passed, method: str, records: tuple[EventRecord, ...]
+    model: Model,
+    t: Array,
+    passed: Passed,
+    method: str,
+    records: tuple[EventRecord, ...],
+    dense: Dense | None,
 ) -> SimulatedMotion:
     """One state that a terminal event ended: this is its last time."""
     before = t < passed.end
@@ -230,4 +282,5 @@ def _ended(
     times = np.append(t[before], passed.end)
     q = np.concatenate([passed.q[before], last.q[None]])
     v = np.concatenate([passed.v[before], last.v[None]])
-    return SimulatedMotion(model, times, q, v, method, events=records)
+    ended = np.array(passed.end)
+    return SimulatedMotion(model, times, q, v, method, events=records, ends=ended, kept=dense)

@@ -1,4 +1,4 @@
-"""Events along a simulation: zeros of functions of the state, found between its times."""
+"""Events along a simulation: zeros of functions of the state, and what they do."""
 
 from __future__ import annotations
 
@@ -20,31 +20,19 @@ __all__ = [
     "Event",
     "EventRecord",
     "EventSeries",
-    "Follow",
-    "Passed",
     "apply_map",
     "endless",
     "joint_limits",
-    "through_events",
 ]
 
 State = tuple[float, Array, Array]
-Follow = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""Coordinates and rates at times (K,), of which the first is that of q and v; fewer if Ctrl-C ended
-it."""
+"""A time, coordinates and rates."""
 
 EventSeries = Callable[[Array, Array, Array], ArrayLike]
 """An event and its time derivatives, from q (nq,), motion (r + 2, nv) and tau (r + 1, nv)."""
 
-SAMPLES = 4
-"""Parts of each interval of times at whose ends events are looked at."""
-CHUNK = 16
-"""Intervals that are followed at once."""
-MOST_TRIALS = 200
 SAME_TIME = 64
 """Zeros within so many units in the last place of the time are one."""
-SHORTEST = 40
-"""After an event the first interval is halved so often, to see how the motion leaves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +42,7 @@ class Event:
     Args:
         function: of (t, q, v) of one state; returns a number.
         terminal: whether the motion ends there; in a batch, where others go on, what follows of its
-            state is NaN.
+            state is NaN, and ``motion.ended`` says when.
         direction: 1: rising zeros only, -1: falling ones, 0: all.
         map: of (t, q, v); returns the state (q, v) after the event, for example of an impact.
         name: for records and messages.
@@ -185,222 +173,12 @@ def checked_events(events: object) -> list[Event]:
     return list(found)
 
 
-class Passed(NamedTuple):
-    """What one state did."""
-
-    q: Array
-    """(T, nq) coordinates; NaN after a terminal event."""
-    v: Array
-    records: list[EventRecord]
-    end: float
-    """When a terminal event ended it, else infinity."""
-    reached: int | None = None
-    """How many times were reached before Ctrl-C; None if there was none."""
-
-
-def through_events(
-    follow: Follow,
-    t: Array,
-    q: Array,
-    v: Array,
-    events: list[Event],
-    place: tuple[int, ...],
-    told: Callable[[list[int]], list[int]] = list,
-) -> Passed:
-    """Follow one state through events, each at its time; all that happen at once are recorded.
-
-    Args:
-        follow: gives the motion without events.
-        t: (T,) times.
-        q: (nq,) coordinates at the first.
-        v: (nv,) rates.
-        events: what to look for.
-        place: which state of the batch it is.
-        told: of events that happened, those that are recorded; it is asked after their maps.
-    """
-    out_q, out_v = np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan)
-    out_q[0], out_v[0] = q, v
-    records: list[EventRecord] = []
-    now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
-    left: dict[int, float] = {}  # events whose maps were used, and their signs before
-    try:
-        while due < len(t):
-            whole = _grid(now, t[due : due + CHUNK], bool(left))
-            qs, vs = follow(whole, q, v)
-            grid = whole[: len(qs)]
-            for which, sign in left.items():
-                _require_leaving(events[which], sign, grid, qs, vs)
-            found = _first_crossing(events, signs, grid, qs, vs)
-            left = {}
-            last = len(grid) - 1 if found is None else found.interval
-            for k in range(1, last + 1):  # times that are passed before the event
-                if due < len(t) and grid[k] == t[due]:
-                    out_q[due], out_v[due] = qs[k], vs[k]
-                    due += 1
-            if len(grid) < len(whole):
-                raise KeyboardInterrupt
-            if found is None:
-                now, q, v = float(grid[-1]), qs[-1], vs[-1]
-                continue
-            ends = [(float(grid[k]), qs[k], vs[k]) for k in (last, last + 1)]
-            at, happened = _earliest(follow, events, found, ends[0], ends[1][0])
-            before, ended = found.signs, any(events[x].terminal for x in happened)
-            now, q, v = at if ended else _after(events, happened, at)
-            records += [
-                EventRecord(events[x].name, x, place, *at, -int(before[x] or 1))
-                for x in (happened if ended else told(happened))
-            ]
-            if ended:
-                return Passed(out_q, out_v, records, at[0])
-            left = {x: float(before[x]) for x in happened if events[x].map is not None}
-            signs = _signs(events, now, q, v) if left else before
-            for x in happened:
-                stays = bool(left) or _value(events[x], *ends[1]) == 0.0
-                signs[x] = 0.0 if stays else -before[x]
-            while due < len(t) and t[due] <= now:
-                out_q[due], out_v[due] = q, v
-                due += 1
-    except KeyboardInterrupt:
-        return Passed(out_q, out_v, records, np.inf, due)
-    return Passed(out_q, out_v, records, np.inf)
-
-
-def _after(events: list[Event], happened: list[int], at: State) -> State:
-    """The state after the maps of events that happened at once."""
-    for which in happened:
-        at = apply_map(events[which], at)
-    return at
-
-
-def _require_leaving(event: Event, before: float, grid: Array, qs: Array, vs: Array) -> None:
-    """Refuse a map after which the motion goes on through zero, as if there had been none."""
-    for k in range(1, len(grid)):
-        sign = np.sign(_value(event, float(grid[k]), qs[k], vs[k]))
-        if sign == before:
-            return
-        if sign == -before:
-            raise endless(event, float(grid[0]))
-
-
 def endless(event: Event, t: float) -> DivergenceError:
     """Return the error of an event that never ends."""
     return DivergenceError(
         f"event {event.name!r} happens again and again at t = {t:.9g} s: after its map the motion "
         "does not come back from zero, or only for an instant"
     )
-
-
-def _grid(now: float, times: Array, dense: bool) -> Array:
-    """Times with some in between; very short ones too, if it starts just after an event."""
-    ends = np.concatenate([[now], times])
-    inner = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(SAMPLES) / SAMPLES)
-    first = now + (times[0] - now) * 0.5 ** np.arange(1.0, SHORTEST) if dense else []
-    return np.unique(np.concatenate([inner.ravel(), times, first]))
-
-
-def _value(event: Event, t: float, q: Array, v: Array) -> float:
-    try:
-        value = float(event.function(t, q, v))
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"event {event.name!r} must return a number: {error}") from None
-    if np.isnan(value):
-        raise ArgumentError(f"event {event.name!r} must return a number, got NaN at t = {t:.9g} s")
-    return value
-
-
-def _signs(events: list[Event], t: float, q: Array, v: Array) -> Array:
-    return np.array([np.sign(_value(event, t, q, v)) for event in events])
-
-
-class _Crossing(NamedTuple):
-    """An interval in which events change their signs."""
-
-    interval: int
-    which: list[int]
-    signs: Array
-    """Of all events before."""
-
-
-def _first_crossing(
-    events: list[Event], signs: Array, grid: Array, qs: Array, vs: Array
-) -> _Crossing | None:
-    """Return the first interval with zeros that are looked for, or None and new signs."""
-    before = signs.copy()
-    for k in range(1, len(grid)):
-        after = _signs(events, float(grid[k]), qs[k], vs[k])
-        changed = (before * after < 0) | ((before != 0) & (after == 0))
-        wanted = [events[x].direction in (0, -int(before[x])) for x in range(len(events))]
-        some = np.flatnonzero(changed & np.array(wanted, bool)).tolist()
-        if some:
-            return _Crossing(k - 1, some, before)
-        before = np.where(after == 0, before, after)
-    signs[:] = before
-    return None
-
-
-def _earliest(
-    follow: Follow, events: list[Event], found: _Crossing, left: State, end: float
-) -> tuple[State, list[int]]:
-    """Return the state at the first of some zeros, and all events that happen then."""
-
-    def passed(which: int, state: State) -> bool:
-        return bool(np.sign(_value(events[which], *state)) != found.signs[which])
-
-    first, *others = found.which
-    at = _located(follow, events[first], left, end)
-    for which in others:
-        if passed(which, at):
-            at = _located(follow, events[which], left, at[0])
-    if not others:
-        return at, found.which
-    later = min(end, at[0] + SAME_TIME * float(np.spacing(abs(at[0]))))
-    qs, vs = follow(np.array([left[0], later]), left[1], left[2])
-    if len(qs) < 2:
-        raise KeyboardInterrupt
-    return at, [x for x in found.which if passed(x, at) or passed(x, (later, qs[-1], vs[-1]))]
-
-
-def _located(follow: Follow, event: Event, left: State, end: float) -> State:
-    """Return the state at the zero or just after it, to rounding; at the first of many zeros.
-
-    By regula falsi that halves the value of an end which stays (the "Illinois" variant), with a
-    bisection now and then. The motion always starts where the interval does.
-    """
-
-    def there(t: float) -> tuple[State, float]:
-        qs, vs = follow(np.array([left[0], t]), left[1], left[2])
-        if len(qs) < 2:
-            raise KeyboardInterrupt
-        return (t, qs[-1], vs[-1]), _value(event, t, qs[-1], vs[-1])
-
-    low, low_value = float(left[0]), _value(event, *left)
-    at, high_value = there(end)
-    stayed, probed = 0, False
-    for trial in range(MOST_TRIALS):
-        high = at[0]
-        if _same_time(low, high):
-            break
-        middle, rise = 0.5 * (low + high), high_value - low_value
-        if high_value == 0.0 and not probed:  # is it so just before, too?
-            middle, probed = max(low, high - 4 * float(np.spacing(abs(high)))), True
-        elif trial % 4 != 3 and high_value != 0.0 and rise != 0.0:
-            secant = high - high_value * (high - low) / rise
-            middle = secant if low < secant < high else middle
-        state, value = there(middle)
-        if value * low_value > 0:
-            low, low_value = middle, value
-            high_value *= 0.5 if stayed == 1 else 1.0
-            stayed = 1
-        else:
-            at, high_value = state, value
-            low_value *= 0.5 if stayed == -1 else 1.0
-            stayed = -1
-    return at
-
-
-def _same_time(low: float, high: float) -> bool:
-    """Whether two times are the same within rounding errors."""
-    return bool(high - low <= 4 * np.spacing(max(abs(low), abs(high))))
 
 
 def apply_map(event: Event, at: State) -> State:

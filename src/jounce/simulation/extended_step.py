@@ -13,7 +13,6 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import Array
-from jounce.constraints import Constraints
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.series_path import Kept, longest_steps, path_of, taken
 from jounce.simulation.taylor import Polynomials
@@ -51,14 +50,14 @@ def held_step(
         allowed: relative and absolute tolerance.
         f_ext: (n, p, n_bodies, 6) body-fixed wrenches and their derivatives.
     """
-    beta, sets = manifold.constraints.stabilization[1], manifold.acting
-    if beta:
-        sets = manifold.in_series(t)
+    sets = manifold.acting
+    if manifold.constraints.stabilization[1]:
+        sets = manifold.at(sets, t)
     if len(sets) > 1:
         return _one_by_one(manifold, t, at, tau, most, allowed, f_ext)
     c = sets[0]
-    wanted = _wanted(manifold, c, t, tau.shape[1])
-    given = (*at, tau, wanted, most, *allowed, c.table)
+    rates = np.stack([manifold.rates(t, k) for k in range(tau.shape[1] + 1)], axis=1)
+    given = (*at, tau, rates, most, *allowed, c.table)
     *end, h, coordinates, own, a, rank = _step(c.model, *given, f_ext, threads=manifold.threads)
     v = at.rates(c.model)
     if np.all(np.asarray(rank) == c._lasting_rows().shape[1]):
@@ -68,14 +67,6 @@ def held_step(
     path = path_of(c.model, at, manifold.series(t, at.q, v, tau, f_ext))
     path = path._replace(h=np.minimum(longest_steps(path, at, allowed), most))
     return HeldStep(path, taken(path, at, path.h))
-
-
-def _wanted(manifold: Manifold, c: Constraints, t: Array, orders: int) -> Array:
-    """Accelerations of the rows and their derivatives at times (n,), (n, orders, m)."""
-    if c.stabilization[1]:  # then the times are the same, and the set is that of this time
-        return np.repeat(c.wanted_accelerations(orders)[None], len(t), axis=0)
-    alpha, rates = c.stabilization[0], [manifold.rates(t, k) for k in range(orders + 1)]
-    return np.stack([rates[k + 1] + 2.0 * alpha * rates[k] for k in range(orders)], axis=1)
 
 
 def _one_by_one(

@@ -70,14 +70,17 @@ class Field(NamedTuple):
             joint.to_body(at.q, v)
         return v
 
-    def slope(self, at: Moving, *, munthe_kaas: bool = False) -> tuple[Array, Array]:
-        """Return the rates of the coordinates and the derivatives of the rates."""
+    def acceleration(self, at: Moving) -> Array:
+        """Return the derivatives of the body-fixed rates."""
         v = self.rates(at)
         tau = self.forces(at.t[:, 0], at.q, v)
         if self.law is None:
-            a = forward_dynamics(self.model, at.q, v, tau, threads=self.threads)
-        else:
-            a = self.law(at.t[:, 0], at.q, v, tau)
+            return forward_dynamics(self.model, at.q, v, tau, threads=self.threads)
+        return self.law(at.t[:, 0], at.q, v, tau)
+
+    def slope(self, at: Moving, *, munthe_kaas: bool = False) -> tuple[Array, Array]:
+        """Return the rates of the coordinates and the derivatives of the rates."""
+        v, a = self.rates(at), self.acceleration(at)
         for joint in self.free:
             joint.acceleration_to_parent(at.q, v, a)
         return self.pulled_back(at.u, at.s) if munthe_kaas else at.s, a

@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
-from jounce.constraints import Constraints
+from jounce.constraints import Constraints, Loop, Weld
 from jounce.constraints.constraints import constraints_on
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -25,9 +25,14 @@ class HeldRows(NamedTuple):
     """(k, m) rates at the start and their time derivatives."""
     held: Array
     """(m,) 1 for rows whose residual is brought to zero after each step."""
+    moves: Array
+    """(m,) how their targets move: 1 by the integral of the rates, 2 as poses, 0 not at all."""
     tolerance: float
     """Of that; 0: there is no projection."""
     table: Array
+    """Without the targets that move."""
+    targets: Array
+    """With them, as they are at the start."""
 
 
 def rollout_manifold(
@@ -69,8 +74,13 @@ def held_rows(manifold: Manifold) -> Sequence[HeldRows]:
     motion = np.zeros((max(1, len(c.motion)), c.size))
     motion[: len(c.motion)] = c.motion
     tolerance = TOLERANCE if manifold.project else 0.0
-    return [_held(rates_only(x), motion, tolerance) for x in manifold.held or [c]]
+    return [_held(x, motion, tolerance) for x in manifold.held or [c]]
 
 
 def _held(c: Constraints, motion: Array, tolerance: float) -> HeldRows:
-    return HeldRows(motion, (c.holonomic & c.targeted).astype(float), tolerance, c.table)
+    held = (c.holonomic & c.targeted).astype(float)
+    moves = np.zeros(c.size)
+    for k, item in enumerate(c.items):
+        if item.motion is not None:
+            moves[c.rows(k)] = 2.0 if isinstance(item, Weld | Loop) else 1.0
+    return HeldRows(motion, held, held * moves, tolerance, rates_only(c).table, c.table)

@@ -20,6 +20,7 @@ from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.rates import Actuated, Inputs, inputs_of
+from jounce.simulation.manifold import held_alike
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.projected_step import projected_steps
 from jounce.simulation.rollout_call import time_step
@@ -234,6 +235,7 @@ def linearize_step(
             accelerations and leaves the manifold by as much as the method errs.
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
+            Leading axes are batch axes as those of the state: np.eye(2 nv) gives all of them.
         order: of "taylor".
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
@@ -269,7 +271,7 @@ def linearize_step(
     if taylor:
         order = _taylor_order(order, passive, weights)
     chosen = order if taylor else find_method(method)
-    step = time_step(dt, forward=False)
+    step = time_step(dt)
     if constraints is not None:
         _refuse_out(out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
@@ -292,9 +294,8 @@ def linearize_step(
         step: Array,
         weights: Array | None = None,
     ) -> LinearizedStep | SecondOrderStep:
-        lead, states = _flat_states(model, (q, v, tau, f_ext), step[..., None], passive, threads)
-        if weights is not None:
-            weights = _broadcast_weights(weights, lead)
+        state = (q, v, tau, f_ext)
+        lead, states, weights = _flat_states(model, state, step, weights, passive, threads)
         results = _step_all(model, states, inputs, chosen, passive, weights, threads)
         kind = LinearizedStep if weights is None else SecondOrderStep
         return kind(*(x.reshape(*lead, *x.shape[1:]) for x in results))
@@ -328,13 +329,15 @@ def _constrained(
             "second derivatives under constraints are those of steps without a projection: "
             "weights need projection=False"
         )
-    lead, states = _flat_states(c.model, state, step[..., None], passive, threads, c)
+    lead, states, weights = _flat_states(c.model, state, step, weights, passive, threads, c)
     require_state(c, state[0], state[1], threads=threads)
-    if weights is not None:
-        weights = _broadcast_weights(weights, lead)
-        if passive:
-            check_springs(c.model)
-    taken = _step_all(c.model, states, inputs, method, passive, weights, threads, c)
+    if weights is not None and passive:
+        check_springs(c.model)
+    groups = []
+    for some, held in held_alike(c, states.q, states.dt[:, 0]):
+        own, one = None if weights is None else weights[some], states.portion(some)
+        groups.append(_step_all(c.model, one, inputs, method, passive, own, threads, held))
+    taken = [np.concatenate(x) for x in zip(*groups, strict=True)]
     if project:
         taken = projected_steps(c, states.q, states.dt[:, 0], taken, threads)
     parts = on_manifold(c, (states.q, states.v), taken, weights, threads)
@@ -411,40 +414,25 @@ def _weights(model: Model, weights: ArrayLike) -> Array:
     )
 
 
-def _broadcast_weights(weights: Array, lead: Shape) -> Array:
-    """One row for each state."""
-    n = weights.shape[-1]
-    try:
-        return np.broadcast_to(weights, (*lead, n)).reshape(-1, n)
-    except ValueError:
-        raise ArgumentError(
-            f"weights of shape {weights.shape} do not broadcast with the leading axes {lead} of "
-            "the other arguments"
-        ) from None
-
-
 def _flat_states(
     model: Model,
     state: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None],
     dt: Array,
+    weights: Array | None,
     passive: bool,
     threads: int,
     constraints: Constraints | None = None,
-) -> tuple[tuple[int, ...], States]:
-    """Check all arguments; return their leading axes and the states."""
+) -> tuple[tuple[int, ...], States, Array | None]:
+    """Check all arguments; return their leading axes, the states, and a row of weights for each."""
     q, v, tau, f_ext = state
     total = plus_passive_forces(model, q, v, tau, threads) if passive else tau
     if constraints is None:
         a = forward_dynamics(model, q, v, total, f_ext, threads=threads)
     else:
         a = constrained_dynamics(model, q, v, total, constraints, f_ext, threads=threads).a
-    try:
-        lead = np.broadcast_shapes(a.shape[:-1], dt.shape[:-1])
-    except ValueError:
-        raise ArgumentError(
-            f"dt of shape {dt.shape[:-1]} does not broadcast with the leading axes "
-            f"{a.shape[:-1]} of the other arguments"
-        ) from None
+    lead = _joined("dt", dt.shape, a.shape[:-1])
+    if weights is not None:
+        lead = _joined("weights", weights.shape[:-1], lead)
     count = math.prod(lead)
 
     def flat(x: ArrayLike, axes: int = 1) -> Array:
@@ -455,7 +443,19 @@ def _flat_states(
         return array.reshape(count, *own)
 
     wrenches = None if f_ext is None else flat(f_ext, 2)
-    return lead, States(flat(q), flat(v), flat(tau), wrenches, flat(dt), flat(a))
+    states = States(flat(q), flat(v), flat(tau), wrenches, flat(dt[..., None]), flat(a))
+    return lead, states, None if weights is None else flat(weights)
+
+
+def _joined(name: str, own: Shape, others: Shape) -> Shape:
+    """Leading axes of an argument and of those before it together."""
+    try:
+        return np.broadcast_shapes(own, others)
+    except ValueError:
+        raise ArgumentError(
+            f"the leading axes {own} of {name} do not broadcast with those of the other arguments, "
+            f"{others}"
+        ) from None
 
 
 def _portions(count: int, size: int, threads: int) -> Iterator[slice]:

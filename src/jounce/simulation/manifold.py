@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from math import factorial
 from typing import Any
 
@@ -32,7 +33,7 @@ from jounce.constraints.projection import projected
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 
-__all__ = ["Manifold", "held_at", "later", "manifold_of", "rates_only"]
+__all__ = ["Manifold", "held_alike", "held_at", "later", "manifold_of", "rates_only"]
 
 _forward: Callable[..., Any] = _core.raw("constrained_forward", "simulate")
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate")
@@ -81,13 +82,6 @@ class Manifold:
         sets = sets * (len(t) if len(sets) == 1 else 1)
         return [later(c, float(x) - self.start) for c, x in zip(sets, t, strict=True)]
 
-    def in_series(self, t: Array) -> list[Constraints]:
-        """What sets accelerations at times (n,) and their derivatives, as far as these exist."""
-        sets = self.acting
-        if self.moves and self.constraints.stabilization[1]:
-            sets = [_with_plain_targets(c) for c in sets]
-        return self.at(sets, t)
-
     def rates(self, t: Array, derivative: int = 0) -> Array:
         """Equation (1) or a derivative of it at times (n,), (n, m)."""
         c = self.constraints
@@ -118,7 +112,7 @@ class Manifold:
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
         """(n, p + 1, nv) the rates and their time derivatives, under forces (n, p, nv)."""
         options: dict[str, Any] = {"threads": self.threads}
-        acting = self.in_series(t)
+        acting = self.at(self.acting, t)
         if len(acting) > 1:
             each = [
                 constrained_dynamics_series(
@@ -204,6 +198,19 @@ def held_at(c: Constraints, q: Array) -> Constraints:
     return c._changed(items)
 
 
+def held_alike(c: Constraints, q: Array, dt: Array) -> list[tuple[slice, Constraints]]:
+    """Which of n states in a row have the same constraints all along steps of lengths (n,)."""
+    n = len(q)
+    if not c.size or not n:
+        return [(slice(n), c)]
+    manifold = Manifold(c, q, 0.0, True, 1)
+    sets = manifold.acting
+    if len(sets) > 1:
+        return [(slice(k, k + 1), sets[k]) for k in range(n)]
+    cuts: Any = np.flatnonzero(np.diff(dt)) + 1 if manifold.moves else ()
+    return [(slice(*ends), sets[0]) for ends in pairwise([0, *map(int, cuts), n])]
+
+
 def rates_only(c: Constraints) -> Constraints:
     """The constraints without targets of those that move."""
     return c._changed([x if x.motion is None else _without_target(x) for x in c.items])
@@ -212,10 +219,6 @@ def rates_only(c: Constraints) -> Constraints:
 def later(c: Constraints, seconds: float) -> Constraints:
     """The constraints with their motion and targets as they are some time after the start."""
     return c.at_time(seconds)
-
-
-def _with_plain_targets(c: Constraints) -> Constraints:
-    return c._changed([x if c._is_plain(x) else _without_target(x) for x in c.items])
 
 
 def _without_target(item: Any) -> Any:

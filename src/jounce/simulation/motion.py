@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +13,25 @@ import numpy as np
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import kinetic_energy, momentum, potential_energy
 from jounce.errors import ArgumentError, MissingExtraError
-from jounce.kinematics import body_pose, difference, integrate
+from jounce.kinematics import body_pose
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
 from jounce.simulation._files import read, write
-from jounce.simulation.balance import Applied, group_rates, group_slope, power_and_defect
+from jounce.simulation.balance import Applied, cubic, finite_states, power_and_defect
+from jounce.simulation.control import Control
+from jounce.simulation.dense import Dense
 from jounce.simulation.events import EventRecord
 from jounce.simulation.stepping import Step
 
-__all__ = ["Applied", "MotionCheck", "SimulatedMotion"]
+__all__ = [
+    "Applied",
+    "MotionCheck",
+    "SimulatedMotion",
+    "StateFailure",
+    "no_further",
+    "with_failures",
+]
 
 
 class MotionCheck(NamedTuple):
@@ -46,11 +56,30 @@ class MotionCheck(NamedTuple):
     """(...) largest torque defect, N m or N: inverse dynamics of the motion less the forces."""
 
 
+class StateFailure(NamedTuple):
+    """A state whose motion could not be followed further.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> pull = lambda t, q, v: 1e3 * v**3
+        >>> lost = jc.simulate(arm, [0, 0], [1, 0], [0, 1], pull, on_failure="mark")
+        >>> lost.failures[0].state, bool(lost.failures[0].t < 1)
+        ((), True)
+    """
+
+    state: tuple[int, ...]
+    """Which state of the batch."""
+    t: float
+    """How far it got, s."""
+    message: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SimulatedMotion:
     """Coordinates and rates of a robot at the times of a simulation.
 
-    A slice of it is the motion at some of the times: ``motion[10:20]``, ``motion[::5]``.
+    A slice of it is the motion at some of the times: ``motion[10:20]``, ``motion[::5]``. It keeps
+    the dense output of its method, unless ``simulate(dense=False)`` made it.
 
     Examples:
         >>> motion = jc.simulate(jc.models.chain(2), [0, 0], [1, 0], np.linspace(0, 1, 11))
@@ -71,6 +100,34 @@ class SimulatedMotion:
     """Whether it ends before it should."""
     events: tuple[EventRecord, ...] = ()
     """What happened on the way, state by state."""
+    failures: tuple[StateFailure, ...] = ()
+    """States that could not be followed to the last time, with ``on_failure="mark"``."""
+    ends: Array | None = None
+    """What `ended` gives, if a state has ended."""
+    kept: Dense | Callable[[], Dense | None] | None = None
+    """The dense output, or what makes it when it is first asked for."""
+
+    @property
+    def ended(self) -> Array:
+        """(...) when a terminal event or a failure ended each state, else infinity.
+
+        What follows of it in q and v is NaN.
+        """
+        return np.full(self.q.shape[:-2], np.inf) if self.ends is None else self.ends
+
+    @property
+    def dense(self) -> Dense | None:
+        """The steps of the method, by which `at` knows the motion between its times; or None."""
+        if callable(self.kept):
+            object.__setattr__(self, "kept", self.kept())
+        found = self.kept
+        assert not callable(found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: the dense output by itself, as in files."""
+        dense = self.dense
+        return {**self.__dict__, "kept": None if dense is None else dense.alone()}
 
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""
@@ -91,17 +148,17 @@ class SimulatedMotion:
         t = self.t[some]
         low, high = (t.min(), t.max()) if len(t) else (np.inf, -np.inf)
         events = tuple(event for event in self.events if low <= event.t <= high)
-        return SimulatedMotion(self.model, t, q, v, self.method, self.interrupted, events)
+        return replace(self, t=t, q=q, v=v, events=events)
 
     @property
     def kinetic_energy(self) -> Array:
         """(..., T), J."""
-        return kinetic_energy(self.model, self.q, self.v)
+        return _known(self.model, kinetic_energy, self.q, self.v)
 
     @property
     def potential_energy(self) -> Array:
         """(..., T), J."""
-        return potential_energy(self.model, self.q)
+        return _known(self.model, potential_energy, self.q)
 
     @property
     def energy(self) -> Array:
@@ -111,7 +168,7 @@ class SimulatedMotion:
     @property
     def momentum(self) -> Array:
         """(..., T, 6) angular and linear momentum about the world's origin."""
-        return momentum(self.model, self.q, self.v)
+        return _known(self.model, momentum, self.q, self.v)
 
     def frame(self, name: str | int) -> Array:
         """Poses (..., T, 4, 4) of a body or frame in the world.
@@ -123,16 +180,25 @@ class SimulatedMotion:
             >>> fall.frame("ball")[:, 2, 3].round(6) + 0.0  # heights: -g t^2 / 2
             array([  0.   ,  -4.905, -19.62 ])
         """
-        return body_pose(self.model, self.q, name)
+        return _known(self.model, lambda model, q: body_pose(model, q, name), self.q)
 
-    def at(self, t: ArrayLike) -> Step:
+    def at(self, t: ArrayLike, *, approximate: bool = False) -> Step:
         """Return q (..., K, nq) and v (..., K, nv) at times (K,) between those of the motion.
 
-        On the group: q exp(xi), where xi is the cubic whose ends and slopes fit, and v is its rate.
-        The errors are of fourth and third order in the distance of the times.
+        By the dense output of the method: of order 7 for "dop853", of order 4 for "dopri5", the
+        polynomial itself for "taylor". Between fixed steps q moves along a polynomial of degree 5
+        that fits states and accelerations at both ends: errors of sixth and fifth order in the
+        length of the step. At the time of an impact the state is that after it. States that have
+        ended are NaN.
+
+        Args:
+            t: (K,) times, s.
+            approximate: only by the states at the times, even if no dense output was kept: on the
+                group, by the cubics q exp(xi) whose ends and slopes fit. The errors are of fourth
+                and third order in the distance of the times.
 
         Raises:
-            ArgumentError: times outside of the motion, or no numbers.
+            ArgumentError: times outside of the motion, or no numbers; no dense output.
 
         Examples:
             >>> builder = jc.ModelBuilder()
@@ -146,38 +212,37 @@ class SimulatedMotion:
             times = np.asarray(t, float)
         except (TypeError, ValueError):
             times = np.asarray(np.nan)
-        if times.ndim != 1 or not ((times >= self.t[0]) & (times <= self.t[-1])).all():
-            raise ArgumentError(
-                f"t must be times of shape (K,) from {self.t[0]} to {self.t[-1]}, got {t!r}"
-            )
-        if len(self.t) == 1:
+        low, high = float(self.t.min()), float(self.t.max())
+        if times.ndim != 1 or not ((times >= low) & (times <= high)).all():
+            raise ArgumentError(f"t must be times of shape (K,) from {low} to {high}, got {t!r}")
+        if len(self.t) == 1 or not self.model.nv:
             some = np.zeros(len(times), int)
             return Step(self.q[..., some, :], self.v[..., some, :])
-        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
-        h = (self.t[k + 1] - self.t[k])[:, None]
-        x = (times - self.t[k])[:, None] / h
-        q0, q1 = self.q[..., k, :], self.q[..., k + 1, :]
-        v0, v1 = self.v[..., k, :], self.v[..., k + 1, :]
-        change = difference(self.model, q0, q1)
-        begins, ends = h * v0, h * group_slope(self.model, change, v1)
-        # Hermite: value and slope at both ends
-        xi = x * (change + (1 - x) * ((begins - change) + x * (2 * change - begins - ends)))
-        rate = change + (1 - 2 * x) * (begins - change)
-        rate = rate + (2 * x - 3 * x * x) * (2 * change - begins - ends)
-        return Step(integrate(self.model, q0, xi), group_rates(self.model, xi, rate / h))
+        if approximate:
+            return Step(*cubic(self.model, self.t, self.q, self.v, times))
+        if self.dense is None:
+            raise ArgumentError(
+                "this motion keeps no dense output: simulate with dense=True, or ask "
+                "at(t, approximate=True) for cubics between its times"
+            )
+        lead = self.q.shape[:-2]
+        q, v = (x.reshape(*lead, len(times), x.shape[-1]) for x in self.dense.at(times))
+        return Step(q, v)
 
-    def check(self, control: Applied = None, *, passive: bool = False) -> MotionCheck:
+    def check(self, control: Applied | Control = None, *, passive: bool = False) -> MotionCheck:
         """Say how well the motion keeps what nature keeps.
 
-        For the torque defect, coordinates, rates and accelerations at the times are joined by
-        polynomials of fifth degree: their own part of it falls with the fourth power of the
-        distance of the times, that of the work with the third. The motion is then exactly that of
-        the same robot with the defect as a disturbance, which says something even of chaotic
-        motions. Forces of constraints are part of the defect.
+        The torque defect is that of the dense output, looked at five times in each step: the motion
+        between the times is exactly that of the same robot with the defect as a disturbance, which
+        says something even of chaotic motions. If none was kept, polynomials of fifth degree join
+        coordinates, rates and accelerations at the times, and their own part of the defect falls
+        with the fourth power of the distance of the times. Forces of constraints and impacts are no
+        part of the control: they show in the defect and in the power.
 
         Args:
-            control: what it was simulated with: None, rows of forces, or a function of (t, q, v),
-                here called with all states at once, t being (T,).
+            control: what it was simulated with: None, rows of forces, a `Control`, or a function of
+                (t, q, v), here called with all states at once, t being (T,). Of one that was made
+                for "taylor" the first row counts.
             passive: whether `passive_forces` acted.
 
         Raises:
@@ -185,9 +250,9 @@ class SimulatedMotion:
 
         Examples:
             >>> arm = jc.models.chain(2)
-            >>> motion = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 1, 101))
+            >>> motion = jc.simulate(arm, [1.0, 0.0], [0.0, 0.0], np.linspace(0, 1, 11))
             >>> found = motion.check()
-            >>> bool(found.energy < 1e-6), bool(found.defect < 1e-2)
+            >>> bool(found.energy < 1e-6), bool(found.defect < 1e-4)
             (True, True)
         """
         energy, p = self.energy, self.momentum
@@ -199,10 +264,13 @@ class SimulatedMotion:
         for block in group_blocks(self.model):
             k = int(nodes.q_index[np.flatnonzero(nodes.v_index == block.at.start)[0]])
             norms = np.linalg.norm(self.q[..., k : k + 4], axis=-1)
-            worst = max(worst, float(np.abs(norms - 1).max(initial=0)))
-        change = np.abs(energy - energy[..., :1]).max(axis=-1)
+            worst = max(worst, float(np.nanmax(np.abs(norms - 1), initial=0)))
+        change = np.abs(energy - energy[..., :1])
         power, defect = power_and_defect(self, control, passive)
-        return MotionCheck(change, np.abs(moved).max(axis=-2), worst, power, defect)
+        largest = [
+            np.fmax.reduce(x, axis=k, initial=0.0) for x, k in ((change, -1), (np.abs(moved), -2))
+        ]
+        return MotionCheck(largest[0], largest[1], worst, power, defect)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame`: a row for each time, columns such as ("q", "elbow", 0).
@@ -255,9 +323,11 @@ class SimulatedMotion:
         return names
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write times, coordinates, rates and events to a ``.npz`` file, but not the model.
+        """Write times, coordinates, rates, events and dense output to ``.npz``, but not the model.
 
-        A name without that ending gets it.
+        A name without that ending gets it. The dense output is written as coefficients: for each
+        step some 15 numbers per rate for "dop853", 9 for "dopri5" and two per rate and order for
+        "taylor". What projects it between the steps of a motion under constraints is not kept.
 
         Raises:
             MissingFileError: there is no such folder.
@@ -272,8 +342,8 @@ class SimulatedMotion:
             (11, 2)
         """
         words = {"method": np.array(self.method), "interrupted": np.array(self.interrupted)}
-        parts = {"t": self.t, "q": self.q, "v": self.v, **words, "events": self.events}
-        write(path, self.model, parts, self.q.ndim - 2)
+        parts = {"t": self.t, "q": self.q, "v": self.v, **words, "ended": self.ended}
+        write(path, self.model, parts, self.events, self.failures, self.dense, self.q.ndim - 2)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model) -> SimulatedMotion:
@@ -294,7 +364,45 @@ class SimulatedMotion:
             True
         """
         require_model(model)
-        return cls(model, **read(path, model))
+        found = read(path, model)
+        failures = tuple(StateFailure(*x) for x in found.pop("failures"))
+        return cls(model, **found, failures=failures)
+
+
+def _known(model: Model, function: Callable[..., Array], q: Array, *rest: Array) -> Array:
+    """A function of states; NaN where these have ended."""
+    found = function(model, *finite_states(model, q, *rest))
+    ended = np.isnan(q).any(axis=-1)
+    if ended.any():
+        found[ended] = np.nan
+    return found
+
+
+def with_failures(
+    motion: SimulatedMotion, failed: Array | None, why: Callable[[int, float], str] | None = None
+) -> SimulatedMotion:
+    """The motion with the states that went no further than `failed` (n,), else infinity.
+
+    `why` says the reason of a state and its time, if it is not that of adaptive steps.
+    """
+    if failed is None or np.isinf(failed).all():
+        return motion
+    lead = motion.q.shape[:-2]
+    lost = [
+        StateFailure(tuple(map(int, np.unravel_index(k, lead))), float(failed[k]),
+                     (why or no_further)(int(k), float(failed[k])))
+        for k in np.flatnonzero(np.isfinite(failed))
+    ]  # fmt: skip
+    return replace(motion, failures=tuple(lost), ends=failed.reshape(lead))
+
+
+def no_further(state: int, t: float) -> str:
+    """What is said of a motion that goes no further."""
+    return (
+        f"the motion of state {state} cannot be followed beyond t = {t:.9g} s: the step "
+        "that the tolerances ask for is below rounding errors; the motion diverges there, the "
+        "control jumps again and again, or rtol and atol are too small"
+    )
 
 
 def _extra(name: str) -> Any:

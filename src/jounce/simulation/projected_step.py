@@ -28,7 +28,7 @@ from jounce.constraints import Constraints
 from jounce.constraints.derivatives import row_derivatives, row_system
 from jounce.errors import DivergenceError
 from jounce.kinematics import integrate, integrate_derivatives
-from jounce.simulation.manifold import TOLERANCE, Manifold, rates_only
+from jounce.simulation.manifold import TOLERANCE, Manifold
 
 __all__ = ["projected_steps"]
 
@@ -55,7 +55,7 @@ def projected_steps(
     if not c.size or not len(q):
         return step
     manifold = Manifold(c, start, 0.0, True, threads)
-    held, w = [rates_only(x) for x in manifold.held], manifold.rates(dt)
+    held, w = manifold.at(manifold.held, dt), manifold.rates(dt)
     changes = np.concatenate([A, B], axis=-1)
     if len(held) == 1:
         q, v, changes = _projected(held[0], q, v, w, changes, threads)

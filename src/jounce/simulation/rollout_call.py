@@ -71,20 +71,19 @@ def _require_simple(method: Geometric, inputs: ControlInputs, manifold: Manifold
         )
 
 
-def time_step(dt: ArrayLike, *, forward: bool = True) -> Array:
-    """Return lengths of steps as an array; if `forward`, they must be positive.
+def time_step(dt: ArrayLike) -> Array:
+    """Return lengths of steps as an array.
 
     Raises:
-        ArgumentError: they are no such numbers, or not finite.
+        ArgumentError: they are no positive finite numbers.
     """
     try:
         array = np.asarray(dt)
     except ValueError:
         array = np.asarray(None)
     real = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
-    if not real or (forward and not (array > 0).all()):
-        what = "positive finite" if forward else "finite real"
-        raise ArgumentError(f"dt must be {what} numbers, got {dt!r}")
+    if not real or not (array > 0).all():
+        raise ArgumentError(f"dt must be positive finite numbers, got {dt!r}")
     return np.asarray(array, float)
 
 

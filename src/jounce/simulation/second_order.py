@@ -329,7 +329,7 @@ class _Acceleration(NamedTuple):
         tau = states.tau
         if flow.passive:
             tau = plus_passive_forces(model, self.at.q, self.v, tau, flow.threads)
-        state, f_ext, held = (model, self.at.q, self.v, tau), states.f_ext, flow.constraints
+        state, f_ext, held = (model, self.at.q, self.v, tau), states.f_ext, flow.held(self.at)
         if held is None:
             h: Any = forward_dynamics_hessian(*state, g, f_ext, threads=flow.threads)
         else:

@@ -8,20 +8,25 @@ import numpy as np
 
 from jounce._types import Array, Integers, Mask
 from jounce.dynamics import passive_forces
-from jounce.kinematics import difference, interpolate
+from jounce.errors import ArgumentError
+from jounce.kinematics import difference, integrate
 from jounce.model import Model
+from jounce.model.rates import group_blocks
 from jounce.simulation.control import Control, control_inputs
 from jounce.simulation.free_joints import free_joints
 
-__all__ = ["servo_forces"]
+__all__ = ["pulled_by", "reference_between", "require_gains", "servo_forces"]
 
 Function = Callable[[Array, Array, Array], Array]
 
 
-def servo_forces(model: Model, control: Control, times: Array) -> tuple[Function, Mask | None]:
+def servo_forces(
+    model: Model, control: Control, times: Array, *, in_rows: bool = False
+) -> tuple[Function, Mask | None]:
     """Forces at times (...), coordinates (..., nq) and rates (..., nv), and prescribed rates.
 
     References with a row for each of the times are followed along straight lines of the group.
+    States `in_rows` are those of a motion: times (K,), coordinates (..., K, nq).
 
     Raises:
         ArgumentError: the control does not fit the model or the times.
@@ -33,14 +38,60 @@ def servo_forces(model: Model, control: Control, times: Array) -> tuple[Function
         k, share = _places(times, np.asarray(t))
         tau: Array = rows[..., k, :] + share * (rows[..., k + 1, :] - rows[..., k, :])
         if inputs.servo is not None:
-            kp, kd, least, most, *stops = np.moveaxis(inputs.servo, -2, 0)
+            servo = inputs.servo[..., None, :, :] if in_rows else inputs.servo
+            kp, kd, least, most, *stops = np.moveaxis(servo, -2, 0)
             if inputs.q_ref is not None:
                 ends = inputs.q_ref[..., k, :], inputs.q_ref[..., k + 1, :]
-                tau = tau - kp * _away(model, interpolate(model, *ends, share[..., 0]), q)
+                tau = tau - kp * _away(model, reference_between(model, *ends, share), q)
             tau = np.clip(tau - kd * v, least, most) + _stops(model, q, v, *stops)
         return tau + passive_forces(model, q, v) if inputs.passive else tau
 
     return forces, inputs.prescribed
+
+
+def reference_between(model: Model, begin: Array, end: Array, share: Array) -> Array:
+    """The reference after a share (..., 1) of the way: turns are even, positions go straight."""
+    u = difference(model, begin, end)
+    for joint in free_joints(model):
+        u[..., joint.linear] = 0.0
+    found = integrate(model, begin, share * u)
+    for joint in free_joints(model):
+        at = joint.position
+        found[..., at] = begin[..., at] + share * (end[..., at] - begin[..., at])
+    return found
+
+
+def require_gains(model: Model, control: Control) -> None:
+    """Refuse what is no polynomial of the state: servos with limits, stops, prescribed joints.
+
+    Raises:
+        ArgumentError: naming it.
+    """
+    names = {
+        "force_limits": control.force_limits is not None,
+        "stops": control.stops,
+        "prescribed": control.prescribed is not None,
+    }
+    for name, used in names.items():
+        if used:
+            raise ArgumentError(
+                f"method 'taylor' needs smooth forces: it takes no {name} of a jounce.Control"
+            )
+    kp = np.broadcast_to(np.asarray(control.kp, float), (*np.shape(control.kp)[:-1], model.nv))
+    if any(kp[..., block.at].any() for block in group_blocks(model)):
+        raise ArgumentError(
+            "method 'taylor' has no series for control.kp of spherical and free joints"
+        )
+
+
+def pulled_by(model: Model, servo: Array, q_ref: Array) -> Array:
+    """Forces kp q_ref of 1-DoF joints, (..., T, nv)."""
+    nodes = model.coordinates
+    simple = nodes.kind < 3
+    out = np.zeros((*q_ref.shape[:-1], model.nv))
+    out[..., nodes.v_index[simple]] = q_ref[..., nodes.q_index[simple]]
+    pull: Array = servo[..., None, 0, :] * out
+    return pull
 
 
 def _places(times: Array, t: Array) -> tuple[Integers, Array]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from jounce._types import Array, ArrayLike, Mask
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import hybrid_dynamics
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_flag
 from jounce.model.model import require_model
@@ -19,13 +20,14 @@ from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
 from jounce.simulation.arguments import force_rows, increasing_times, positive
 from jounce.simulation.contacts import Contact, checked_contacts
-from jounce.simulation.control import Control
+from jounce.simulation.control import Control, ControlInputs, control_inputs
+from jounce.simulation.dense import SERIES, Dense
 from jounce.simulation.event_motion import Sought, motion_with_events, motion_with_series
 from jounce.simulation.events import Event, checked_events
 from jounce.simulation.methods import Geometric, Method, find_stepper
-from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.motion import SimulatedMotion, with_failures
 from jounce.simulation.progress import Progress, Report, silent
-from jounce.simulation.servo import servo_forces
+from jounce.simulation.servo import pulled_by, reference_between, require_gains, servo_forces
 from jounce.simulation.stepwise import by_adaptive_steps, by_fixed_steps
 from jounce.simulation.task import AnyControl, Task
 from jounce.simulation.taylor import TAYLOR, checked_order, order_of, require_series
@@ -53,6 +55,8 @@ def simulate(
     events: Event | Sequence[Event] | None = None,
     contacts: Contact | Sequence[Contact] | None = None,
     order: int | None = None,
+    dense: bool = True,
+    on_failure: str = "raise",
     threads: int = 1,
 ) -> SimulatedMotion:
     """The motion ``M(q) dv/dt + b(q, v) = tau`` of a robot at given times.
@@ -86,6 +90,13 @@ def simulate(
         events: what to look for on the way, see `Event`. Then states are followed one by one.
         contacts: points that stick to planes while these push them, see `Contact`.
         order: of the polynomials of "taylor", 4 to 30; by default that of the tolerances.
+        dense: whether to keep the steps of the method, so that ``motion.at(t)`` is as exact between
+            the times as the method itself. That takes nq + nv + 2 numbers for each step of a state;
+            where Python runs between steps (functions, events, constraints) the polynomials are
+            kept, some 15 numbers per rate and step for "dop853".
+        on_failure: what happens to a state that cannot be followed to the last time. "raise": once
+            the others are done, a DivergenceError whose ``motion`` has all that was computed;
+            "mark": it is named in ``motion.failures``, and what follows of it is NaN.
         threads: number of threads for a batch; 0 uses all cores.
 
     Returns:
@@ -97,7 +108,8 @@ def simulate(
             step or a tolerance that is not positive, an unknown method, a control that returns
             something else than forces, or a start that the constraints do not allow.
         ArgumentTypeError: the control raises a TypeError, as it does where it takes something else.
-        DivergenceError: the motion cannot be followed further; state and time are named.
+        DivergenceError: a motion cannot be followed further; state and time are named. Its
+            ``motion`` is the result with that state marked, where there is one.
         SingularError: a joint moves no inertia; it is named.
 
     Examples:
@@ -112,46 +124,89 @@ def simulate(
     """
     require_model(model)
     chosen = None if isinstance(method, str) and method == TAYLOR else find_stepper(method)
-    for name, flag in (("passive", passive), ("projection", projection)):
+    for name, flag in (("passive", passive), ("projection", projection), ("dense", dense)):
         check_flag(name, flag)
+    if on_failure not in ("raise", "mark"):
+        raise ArgumentError(f"on_failure must be 'raise' or 'mark', got {on_failure!r}")
     times = increasing_times(t)
     held = None if constraints is None else constraints_on(model, constraints)
-    acting, law = _answering(model, control, times, chosen, held)
+    acting, law = _answering(model, control, times, held)
     if order is not None:
         order = checked_order(order, adaptive=True)
         if chosen is not None:
             raise ArgumentError(f"order belongs to method 'taylor', and method is {method!r}")
-    plan = _Plan(model, chosen, dt, rtol, atol, passive, projection, order, law, threads)
     found = [] if events is None else checked_events(events)
     points = [] if contacts is None else checked_contacts(model, contacts)
+    seeks = bool(found or points)
+    if seeks and law is not None:
+        law.require_one(model)
+    plan = _Plan(
+        model, chosen, dt, rtol, atol, passive, projection, order, law, threads, dense or seeks
+    )
     with Progress(float(times[0]), float(times[-1])) as report:
-        if not found and not points:
-            return plan.run((q0, v0), times, acting, held, report)
-        if chosen is None and not points and all(event.series is not None for event in found):
-            return plan.through_series((q0, v0), times, acting, held, found, report)
-        sought = Sought(found, points, held)
-        options = plan.name, passive, report
-        return motion_with_events(plan.run, model, (q0, v0), times, acting, sought, *options)
+        if not seeks:
+            motion = plan.run((q0, v0), times, acting, held, report)
+        elif chosen is None and not points and all(event.series is not None for event in found):
+            motion = plan.through_series((q0, v0), times, acting, held, found, report)
+        else:
+            sought = Sought(found, points, held)
+            options = plan.name, passive, report
+            motion = motion_with_events(plan.run, model, (q0, v0), times, acting, sought, *options)
+    if not dense and motion.kept is not None:
+        motion = replace(motion, kept=None)
+    if motion.failures and on_failure == "raise":
+        error = DivergenceError(motion.failures[0].message)
+        error.motion = motion
+        raise error
+    return motion
 
 
 def _answering(
-    model: Model,
-    control: AnyControl | Control,
-    t: Array,
-    chosen: Method | Geometric | None,
-    constraints: Constraints | None,
-) -> tuple[AnyControl, Mask | None]:
-    """A `Control` as a function, and which rates it prescribes."""
+    model: Model, control: AnyControl | Control, t: Array, constraints: Constraints | None
+) -> tuple[AnyControl, Answer | None]:
+    """A `Control` as a function, and as the core takes it."""
     if not isinstance(control, Control):
         return control, None
-    if chosen is None:
-        raise ArgumentError(
-            "method 'taylor' needs forces as series: a jounce.Control answers to the state"
-        )
     forces, prescribed = servo_forces(model, control, t)
     if prescribed is not None and constraints is not None:
         raise ArgumentError("prescribed joints and constraints do not go together in simulate()")
-    return forces, prescribed
+    return forces, Answer(control, forces, prescribed, t)
+
+
+class Answer(NamedTuple):
+    """What answers to the state."""
+
+    control: Control
+    function: AnyControl
+    prescribed: Mask | None
+    t: Array
+    """Of its rows."""
+
+    def inputs(self, model: Model, t: Array) -> ControlInputs:
+        """What the core takes, with rows at times of a part of the motion."""
+        whole = control_inputs(model, self.control, np.zeros((len(self.t), model.nv)))
+        if t is self.t or np.array_equal(t, self.t):
+            return whole
+        k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, max(len(self.t) - 2, 0))
+        share = ((t - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
+        rows = np.asarray(whole.tau)
+        tau = rows[..., k, :] + share * (rows[..., k + 1, :] - rows[..., k, :])
+        if whole.q_ref is None:
+            return whole._replace(tau=tau)
+        ends = whole.q_ref[..., k, :], whole.q_ref[..., k + 1, :]
+        return whole._replace(tau=tau, q_ref=reference_between(model, *ends, share))
+
+    def require_one(self, model: Model) -> None:
+        """Refuse controls of several states, which are followed one by one."""
+        inputs = self.inputs(model, self.t)
+        given = [x for x in (inputs.tau, inputs.q_ref, inputs.servo) if x is not None]
+        if any(np.ndim(x) > 2 for x in given):
+            raise ArgumentError("with events a jounce.Control is the same for all states")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its references are the same at all times."""
+        return all(x is None or np.ndim(x) < 2 for x in (self.control.q_ref, self.control.v_ref))
 
 
 class _Plan(NamedTuple):
@@ -166,8 +221,10 @@ class _Plan(NamedTuple):
     passive: bool
     projection: bool
     order: int | None
-    prescribed: Mask | None
+    answer: Answer | None
+    """A `Control`, as which its function stands in what follows."""
     threads: int
+    dense: bool
 
     @property
     def name(self) -> str:
@@ -188,17 +245,25 @@ class _Plan(NamedTuple):
         if not self.model.nv:
             return task.motion(self.name, np.repeat(task.q[:, None], len(t), 1), None)
         if self.method is None:
-            followed = self._series(task, control, ()).states
-            reached = compiled.least(followed.due)
-            early = reached if reached < len(t) else None
-            return task.motion(TAYLOR, followed.q, followed.v, early)
+            found = self._series(task, control, ())
+            followed, failed = found.states, np.where(found.failed, found.ended, np.inf)
+            reached = compiled.least(followed.due[np.isinf(failed)])
+            early = reached if found.interrupted and reached < len(t) else None
+            kept = self._kept(task, found)
+            options: dict[str, Any] = {"dense": kept, "failed": failed}
+            return task.motion(TAYLOR, followed.q, followed.v, early, **options)
         if self._adapts:
-            return by_adaptive_steps(task, EMBEDDED[self.name], self._tolerances())
+            pair = EMBEDDED[self.name]
+            return by_adaptive_steps(task, pair, self._tolerances(), keep=self.dense)
         if self.dt is None:
             raise ArgumentError(
                 f"method {self.name!r} has fixed steps: it needs dt, their longest length"
             )
-        return by_fixed_steps(task, self.method, positive("dt", self.dt))
+        return by_fixed_steps(task, self.method, positive("dt", self.dt), keep=self.dense)
+
+    def _kept(self, task: Task, found: SeriesMotion) -> Dense | None:
+        end = np.minimum(found.ended, task.t[-1])
+        return found.log.dense(SERIES, end, None, task.onto_manifold())
 
     @property
     def _adapts(self) -> bool:
@@ -207,7 +272,11 @@ class _Plan(NamedTuple):
     def _compiles(self, control: AnyControl, constraints: Constraints | None) -> bool:
         """Whether the core can take all steps."""
         model = self.model
-        simple = constraints is None and model.nv > 0 and not callable(control)
+        answers = self.answer is not None and control is self.answer.function
+        known = answers or not callable(control)
+        simple = constraints is None and model.nv > 0 and known
+        if answers and model.expanded is not model:
+            return False
         return simple and self._adapts and (model.expanded is model or self.method is None)
 
     def _compiled(
@@ -224,16 +293,41 @@ class _Plan(NamedTuple):
             require_series(self.model, self.passive)
             kernel = compiled.taylor(self.order or order_of(*allowed))
         else:
-            kernel = compiled.embedded(adaptive.packed(self.name))
-        rows = None
-        if control is not None and not callable(control):
-            rows = force_rows(self.model, control, len(t))
-        start = compiled.Start(self.model, *state, t, rows, self.passive, self.threads)
-        q, v, reached = compiled.follow(kernel, start, allowed, report)
-        if reached >= len(t):
-            return SimulatedMotion(self.model, t, q, v, self.name)
-        q, v = q[..., :reached, :], v[..., :reached, :]
-        return SimulatedMotion(self.model, t[:reached], q, v, self.name, True)
+            terms = 3 + len(EMBEDDED[self.name].dense)
+            kernel = compiled.embedded(adaptive.packed(self.name), terms)
+        start = compiled.Start(self.model, *state, t, None, self.passive, self.threads)
+        if self.answer is not None:
+            start = self._servoed(start, t)
+        elif control is not None and not callable(control):
+            start = start._replace(rows=force_rows(self.model, control, len(t)))
+        q, v, reached, dense, stuck = compiled.follow(
+            kernel, start, allowed, report, keep=self.dense
+        )
+        early = reached < len(t)
+        if early:
+            q, v = q[..., :reached, :], v[..., :reached, :]
+        motion = SimulatedMotion(self.model, t[:reached], q, v, self.name, early, kept=dense)
+        return with_failures(motion, stuck)
+
+    def _servoed(self, start: compiled.Start, t: Array) -> compiled.Start:
+        """The start with a `Control`."""
+        assert self.answer is not None
+        inputs = self.answer.inputs(self.model, t)
+        passive, rows = self.passive or bool(inputs.passive), np.asarray(inputs.tau)
+        q_ref = inputs.q_ref
+        if self.method is None:
+            require_series(self.model, passive)
+            require_gains(self.model, self.answer.control)
+            if q_ref is not None and inputs.servo is not None:  # 1-DoF joints: forces of their own
+                rows, q_ref = rows + pulled_by(self.model, inputs.servo, q_ref), None
+        return start._replace(
+            rows=rows,
+            passive=passive,
+            q_ref=q_ref,
+            servo=inputs.servo,
+            prescribed=inputs.prescribed,
+            corners=not self.answer.is_constant,
+        )
 
     def _task(
         self,
@@ -244,9 +338,10 @@ class _Plan(NamedTuple):
         report: Report | None,
     ) -> Task:
         held = constraints, self.projection
-        options = self.passive, self.threads, held, report or silent
+        known = self.answer is not None and self.answer.control.passive
+        options = self.passive and not known, self.threads, held, report or silent
         task = Task.of(self.model, state, t, control, *options)
-        mask = self.prescribed
+        mask = None if self.answer is None else self.answer.prescribed
         if mask is None:
             return task
 
@@ -264,6 +359,11 @@ class _Plan(NamedTuple):
 
     def _series(self, task: Task, control: AnyControl, events: Sequence[Event]) -> SeriesMotion:
         self._require_no_step()
+        if self.answer is not None:
+            raise ArgumentError(
+                "method 'taylor' takes a jounce.Control neither with constraints nor with "
+                "events that have series: give a function that returns a force series"
+            )
         return follow_series(
             task,
             control if callable(control) else None,
@@ -271,6 +371,7 @@ class _Plan(NamedTuple):
             events,
             manifold=task.manifold,
             order=self.order,
+            keep=self.dense,
             report=task.report,
         )
 
@@ -285,4 +386,5 @@ class _Plan(NamedTuple):
     ) -> SimulatedMotion:
         """The motion with events that are polynomials along its steps."""
         task = self._task(state, t, control, constraints, report)
-        return motion_with_series(self._series(task, control, events), task, TAYLOR)
+        found = self._series(task, control, events)
+        return motion_with_series(found, task, TAYLOR, self._kept(task, found))

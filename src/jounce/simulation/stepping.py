@@ -220,7 +220,8 @@ def rollout(
         constraints: loops, contacts and gears that hold; explicit methods and "taylor" know them.
             Without a target they hold what they hold at q0, and states that differ there are
             followed one by one: with targets, as those of ``constraints.at(q)``, they share
-            registers. A ``motion`` is the series of their rates at the start.
+            registers. A ``motion`` is the series of their rates at the start, with which their
+            targets move.
         projection: whether each step ends on the manifold of the constraints, see `project`;
             without it, they are kept as well as the method integrates.
         on_failure: "raise" an error if a state diverges, or "mark" it: then the others go on, the

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce._types import Array, Integers, Mask
+from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.simulation import adaptive
 from jounce.simulation.adaptive import Embedded
 from jounce.simulation.compiled import require_end
+from jounce.simulation.dense import NESTED, Coefficients, Dense, StepLog, fitting
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
-from jounce.simulation.stepping import rollout
+from jounce.simulation.stepping import MarkedRollout, rollout
 from jounce.simulation.task import Task, blames_control
 
 __all__ = ["by_adaptive_steps", "by_fixed_steps"]
@@ -23,25 +26,112 @@ MOST_STEPS = 1e9
 """Steps in one interval that nobody means."""
 
 
-def by_fixed_steps(task: Task, method: Method | Geometric, dt: float) -> SimulatedMotion:
-    """Equal steps in each interval; compiled if no function is asked."""
+def by_fixed_steps(
+    task: Task, method: Method | Geometric, dt: float, *, keep: bool
+) -> SimulatedMotion:
+    """Equal steps in each interval; compiled if no function is asked.
+
+    Of forces that are known beforehand, a state that fails does not end the others.
+    """
     if task.is_function and isinstance(method, Geometric):
         raise ArgumentError(
             f"method {method.name!r} takes no function as control, nor passive=True, nor "
             "constraints"
         )
-    shape = len(task.q), len(task.t)
-    q, v = np.empty((*shape, task.model.nq)), np.empty((*shape, task.model.nv))
+    n, t = len(task.q), task.t
+    q, v = (np.full((n, len(t), size), np.nan) for size in (task.model.nq, task.model.nv))
     q[:, 0], v[:, 0] = task.q, task.v
-    counts = _steps(task.t, dt)
-    step = _step_by_function if task.is_function else _step_compiled
+    counts, failed = _steps(t, dt), np.full(n, np.inf)
+    log, reached = StepLog(task.model), None
     for k, count in enumerate(counts):
+        some = np.flatnonzero(np.isinf(failed))
+        if n and not len(some):
+            break
         try:
-            q[:, k + 1], v[:, k + 1] = step(task, method, k, int(count), q[:, k], v[:, k])
+            if task.is_function:
+                steps = _step_by_function(task, method, k, int(count), q[:, k], v[:, k], keep)
+            else:
+                every = 1 if keep else int(count)
+                steps = _step_compiled(
+                    task, method, k, int(count), some, q[some, k], v[some, k], every
+                )
         except KeyboardInterrupt:
-            return task.motion(method.name, q, v, k + 1)
-        task.report(float(task.t[k + 1]))
-    return task.motion(method.name, q, v)
+            reached = k + 1
+            break
+        q[some, k + 1], v[some, k + 1] = steps.q[:, -1], steps.v[:, -1]
+        lost = steps.failed >= 0
+        h = (t[k + 1] - t[k]) / count
+        failed[some[lost]] = t[k] + h * steps.failed[lost]
+        if keep:
+            _log_steps(log, steps, some[~lost], ~lost, k, float(t[k]), float(h))
+        task.report(float(t[k + 1]))
+    dense = log.dense(NESTED, np.minimum(failed, t[-1]), _fitted(task), task.onto_manifold())
+    return task.motion(method.name, q, v, reached, dense=dense, failed=failed, why=_not_finite)
+
+
+def _not_finite(state: int, t: float) -> str:
+    return (
+        f"the motion of state {state} leads to numbers that are not finite after t = {t:.9g} s: "
+        "take a shorter dt, or a method with adaptive steps"
+    )
+
+
+class _Stepped(NamedTuple):
+    """States (n, m, ...) after some or all of the steps of an interval, and the first ones."""
+
+    q: Array
+    v: Array
+    a: Array | None
+    """Accelerations, if a function gave the forces and they are kept."""
+    failed: Array
+    """(n,) the step that failed, or -1."""
+
+
+def _log_steps(
+    log: StepLog, steps: _Stepped, states: Integers, good: Mask, k: int, begin: float, h: float
+) -> None:
+    """Keep the starts and ends of all steps of an interval, and accelerations there if known."""
+    n, count = len(states), steps.q.shape[1] - 1
+    t = np.tile(begin + h * np.arange(count), n)
+    q, v = steps.q[good], steps.v[good]
+    ends = [
+        x[:, some].reshape(n * count, -1) for some in (slice(-1), slice(1, None)) for x in (q, v)
+    ]
+    known = []
+    if steps.a is not None:
+        a = steps.a[good]
+        known = [a[:, some].reshape(n * count, -1) for some in (slice(-1), slice(1, None))]
+    which = np.repeat(states, count)
+    log.add(which, t, np.full(n * count, h), *ends, np.full(n * count, k), *known)
+
+
+def _fitted(
+    task: Task,
+) -> Callable[[Dense, Integers, Coefficients], Callable[[Integers], Coefficients]]:
+    """What joins the ends of fixed steps by polynomials."""
+
+    def make(
+        steps: Dense, states: Integers, kept: Coefficients
+    ) -> Callable[[Integers], Coefficients]:
+        q_end, v_end, interval, *known = kept
+
+        def made(some: Integers) -> Coefficients:
+            h = steps.h[some]
+            ends = [(steps.q[some], steps.v[some]), (q_end[some], v_end[some])]
+            if known:
+                a = [x[some] for x in known]
+            else:
+                k, when = interval[some].astype(int), (steps.t[some], steps.t[some] + h)
+                tau = [task.known_forces(states[some], k, x) for x in when]
+                a = [
+                    forward_dynamics(task.model, *at, x, threads=task.threads)
+                    for at, x in zip(ends, tau, strict=True)
+                ]
+            return (fitting(task.model, h, (*ends[0], a[0]), (*ends[1], a[1])),)
+
+        return made
+
+    return make
 
 
 def _steps(t: Array, dt: float) -> Integers:
@@ -58,35 +148,59 @@ def _steps(t: Array, dt: float) -> Integers:
 
 
 def _step_compiled(
-    task: Task, method: Method | Geometric, k: int, count: int, q: Array, v: Array
-) -> tuple[Array, Array]:
-    """All steps of an interval, with forces that are known beforehand."""
+    task: Task,
+    method: Method | Geometric,
+    k: int,
+    count: int,
+    some: Integers,
+    q: Array,
+    v: Array,
+    every: int,
+) -> _Stepped:
+    """All steps of an interval for some states, with forces that are known beforehand."""
     h = (task.t[k + 1] - task.t[k]) / count
     linear = task.rows is not None and task.rows.shape[1] == len(task.t)
     tau = np.zeros((count + linear, task.model.nv))
     if task.rows is not None:
-        first = task.rows[:, k, None]
+        first = task.rows[some, k, None]
         tau = tau + first
         if linear:
             share = (np.arange(count + 1) / count)[:, None]
-            tau += share * (task.rows[:, k + 1, None] - first)
-    options = {"every": count, "hold": "first" if linear else "zero", "threads": task.threads}
-    end = rollout(task.model, q, v, tau, h, method=method.name, **options)  # type: ignore[arg-type]
-    return end.q[:, -1], end.v[:, -1]
+            tau += share * (task.rows[some, k + 1, None] - first)
+    options: dict[str, Any] = {"every": every, "threads": task.threads}
+    hold = "first" if linear else "zero"
+    options |= {"method": method.name, "hold": hold, "on_failure": "mark"}
+    end = rollout(task.model, q, v, tau, h, **options)
+    assert isinstance(end, MarkedRollout)
+    return _Stepped(end.q, end.v, None, np.asarray(end.failed_at))
 
 
 def _step_by_function(
-    task: Task, method: Method | Geometric, k: int, count: int, q: Array, v: Array
-) -> tuple[Array, Array]:
+    task: Task,
+    method: Method | Geometric,
+    k: int,
+    count: int,
+    q: Array,
+    v: Array,
+    keep: bool,
+) -> _Stepped:
     """The same with forces that depend on the state."""
     assert isinstance(method, Method)
     h = np.full((len(q), 1), (task.t[k + 1] - task.t[k]) / count)
     field = task.field(np.full(len(q), k), h)
     at = field.start(np.full((len(q), 1), task.t[k]), q, v)
+    states, rates, accelerations = [q], [v], []
     try:
         with np.errstate(all="ignore"):
             for _ in range(count):
+                if keep:
+                    accelerations.append(field.acceleration(at))
                 at = task.onto(field, advance(method, field, at))
+                if keep:
+                    states.append(at.q)
+                    rates.append(field.rates(at))
+            if keep:
+                accelerations.append(field.acceleration(at))
     except ArgumentError as error:
         if blames_control(error):
             raise
@@ -94,7 +208,10 @@ def _step_by_function(
             f"the motion leads to numbers that are not finite between t = {task.t[k]:.9g} s and "
             f"{task.t[k + 1]:.9g} s: take a shorter dt, or a method with adaptive steps"
         ) from None
-    return at.q, field.rates(at)
+    if not keep:
+        states, rates = [at.q], [field.rates(at)]
+    a = np.stack(accelerations, axis=1) if keep else None
+    return _Stepped(np.stack(states, axis=1), np.stack(rates, axis=1), a, np.full(len(q), -1))
 
 
 class _Progress(NamedTuple):
@@ -103,32 +220,48 @@ class _Progress(NamedTuple):
     q: Array
     v: Array
     due: Integers
+    failed: Array
+    """(n,) when it went no further, else infinity."""
+    log: StepLog | None
+
+    @property
+    def moving(self) -> Mask:
+        """Which states are on their way."""
+        under_way: Mask = (self.due < self.q.shape[1]) & np.isinf(self.failed)
+        return under_way
 
 
-def by_adaptive_steps(task: Task, pair: Embedded, allowed: tuple[float, float]) -> SimulatedMotion:
+def by_adaptive_steps(
+    task: Task, pair: Embedded, allowed: tuple[float, float], *, keep: bool
+) -> SimulatedMotion:
     """Each state takes its own steps; those that have arrived wait with steps of no length."""
     n, t = len(task.q), task.t
     field = task.field(np.zeros(n, int), np.zeros((n, 1)))
     at = field.start(np.full((n, 1), t[0]), task.q, task.v)
+    log = StepLog(task.model)
     done = _Progress(
         np.full((n, len(t), task.model.nq), np.nan),
         np.full((n, len(t), task.model.nv), np.nan),
         np.ones(n, int),
+        np.full(n, np.inf),
+        log if keep else None,
     )
     done.q[:, 0], done.v[:, 0] = task.q, task.v
     slope = field.slope(at)
     h = adaptive.first_step(pair, field, at, slope, allowed)
     pace = adaptive.Pace(h, np.zeros_like(h))
-    rounds = 0
+    rounds, early = 0, False
     try:
-        while (done.due < len(t)).any():
+        while done.moving.any():
             at, slope, pace = _one_round(task, pair, allowed, done, at, slope, pace)
-            rounds, now = rounds + 1, float(at.t.min())
+            rounds, now = rounds + 1, float(at.t[done.moving].min(initial=t[-1]))
             task.report(now)
             require_end(t[0], now, t[-1], rounds)
     except KeyboardInterrupt:
-        return task.motion(pair.name, done.q, done.v, int(done.due.min()))
-    return task.motion(pair.name, done.q, done.v)
+        early = True
+    dense = log.dense(NESTED, np.minimum(done.failed, t[-1]), None, task.onto_manifold())
+    reached = int(done.due[np.isinf(done.failed)].min(initial=len(t))) if early else None
+    return task.motion(pair.name, done.q, done.v, reached, dense=dense, failed=done.failed)
 
 
 def _one_round(
@@ -142,16 +275,18 @@ def _one_round(
 ) -> tuple[Moving, adaptive.Slope, adaptive.Pace]:
     """Try a step of every state that is not at the end; keep those whose error is allowed."""
     t, last, h = task.t, len(task.t) - 1, pace.h
-    moving = done.due <= last
     # rows of forces have corners at the times, which a step must not cross
     stop = (t[np.minimum(done.due, last)] if task.rows is not None else np.full(len(h), t[-1]))[
         :, None
     ]
-    left = np.where(moving[:, None], stop - at.t, 0.0)
+    left = stop - at.t
     lands = h * adaptive.STRETCH >= left
-    tried = np.where(lands, left, h)
-    field = task.field(np.minimum(done.due, last) - 1, tried)
-    adaptive.require_progress(at, tried, moving & ~lands[:, 0])
+    stuck = adaptive.without_progress(at, h, done.moving & ~lands[:, 0])
+    done.failed[stuck] = at.t[stuck, 0]
+    moving = done.moving
+    tried = np.where(moving[:, None], np.where(lands, left, h), 0.0)
+    intervals = np.minimum(done.due, last) - 1
+    field = task.field(intervals, tried)
     if task.rows is not None:
         slope = field.slope(at)
     try:
@@ -160,8 +295,8 @@ def _one_round(
     except ArgumentError as error:
         if blames_control(error):
             raise
-        # numbers too large: the steps were too long
-        return at, slope, pace._replace(h=adaptive.SHRINK * tried)
+        wild = _too_far(task, pair, allowed, intervals, at, slope, tried)
+        return at, slope, pace._replace(h=np.where(wild[:, None], adaptive.SHRINK * tried, h))
     good = moving & (trial.error <= 1.0)
     kept = good[:, None]
     end = _landed(task, field, trial, stop, lands, kept)
@@ -176,6 +311,30 @@ def _one_round(
     h = np.where(shortened, np.maximum(h, wanted.h), wanted.h)
     pace = adaptive.Pace(h, np.where(shortened, pace.past, wanted.past))
     return ahead, (ahead.s, after), pace
+
+
+def _too_far(
+    task: Task,
+    pair: Embedded,
+    allowed: tuple[float, float],
+    intervals: Integers,
+    at: Moving,
+    slope: adaptive.Slope,
+    tried: Array,
+) -> Mask:
+    """Which states have steps that lead to numbers too large; the others wait meanwhile."""
+    wild = np.zeros(len(tried), bool)
+    for k in np.flatnonzero(tried[:, 0] > 0):
+        alone = np.zeros_like(tried)
+        alone[k] = tried[k]
+        try:
+            with np.errstate(all="ignore"):
+                adaptive.attempt(pair, task.field(intervals, alone), at, slope, allowed)
+        except ArgumentError as error:
+            if blames_control(error):
+                raise
+            wild[k] = True
+    return wild if wild.any() else np.ones(len(tried), bool)
 
 
 def _landed(
@@ -205,6 +364,14 @@ def _give(
 ) -> None:
     """Write the states at all times that were passed."""
     rates, between, t = None, None, task.t
+    if done.log is not None and good.any():
+        between, some, start = (
+            adaptive.Between.of(pair, field, trial),
+            np.flatnonzero(good),
+            trial.start,
+        )
+        begin = (x[some] for x in (start.t[:, 0], field.dt[:, 0], start.q, field.rates(start)))
+        done.log.add(some, *begin, np.stack(between.terms, axis=1)[some])
     while True:
         due = np.minimum(done.due, len(t) - 1)
         passed = good & (done.due < len(t)) & (t[due] <= end.t[:, 0])

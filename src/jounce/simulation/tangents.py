@@ -56,6 +56,8 @@ class Carried(NamedTuple):
     u: Array
     """The move that led here, and its derivatives: not at the start."""
     du: Array
+    share: float = 0.0
+    """Of the length of the step, since its start."""
 
 
 class Slope(NamedTuple):
@@ -83,6 +85,7 @@ class TangentFlow(NamedTuple):
     free: list[FreeJoint]
     rotating: list[slice]
     constraints: Constraints | None = None
+    """At the start of the step. If they move, all states have steps of the same length."""
 
     @classmethod
     def of(
@@ -136,15 +139,16 @@ class TangentFlow(NamedTuple):
             for joint in self.free:
                 joint.to_body(at.q, v)
         state = self.model, at.q, v, self.states.tau, self.states.f_ext
-        if self.constraints is not None:
-            d = acceleration_derivatives(self.constraints, state[1:], self.passive, self.threads)
+        held = self.held(at)
+        if held is not None:
+            d = acceleration_derivatives(held, state[1:], self.passive, self.threads)
         elif self.passive:
             d = with_passive_forces(*state, self.threads)
         else:
             d = forward_dynamics_derivatives(*state, threads=self.threads)
         a = self.states.a
         if at.dq is not IDENTITY:
-            a = self._accelerations(at.q, v)
+            a = self._accelerations(at.q, v, held)
         elif self.free:
             a = a.copy()
         by_tau = self.inputs.columns(d.dtau)
@@ -154,12 +158,18 @@ class TangentFlow(NamedTuple):
             by_tau[..., joint.linear, :] = joint.rotation(at.q) @ by_tau[..., joint.linear, :]
         return a, d.dq, d.dv, by_tau
 
-    def _accelerations(self, q: Array, v: Array) -> Array:
+    def held(self, at: Carried) -> Constraints | None:
+        """The constraints at the time of a state."""
+        if self.constraints is None or not len(self.states.dt):
+            return self.constraints
+        return self.constraints.at_time(at.share * float(self.states.dt[0, 0]))
+
+    def _accelerations(self, q: Array, v: Array, held: Constraints | None) -> Array:
         tau = self.states.tau
         if self.passive:
             tau = plus_passive_forces(self.model, q, v, tau, self.threads)
-        if self.constraints is not None:
-            state = q, v, tau, self.constraints, self.states.f_ext
+        if held is not None:
+            state = q, v, tau, held, self.states.f_ext
             return constrained_dynamics(self.model, *state, threads=self.threads).a
         return forward_dynamics(self.model, q, v, tau, self.states.f_ext, threads=self.threads)
 
@@ -189,7 +199,8 @@ class TangentFlow(NamedTuple):
             du = _sum([(h, slope.ds) for h, slope in steps], shape, nv, last)
         kept = du.copy() if self.rotating and not last else IDENTITY
         q, dq = self._transported(at, u, du)
-        return Carried(q, s, dq, ds, u, kept)
+        share = at.share + sum(weight for weight, _ in terms)
+        return Carried(q, s, dq, ds, u, kept, share)
 
     def _transported(self, at: Carried, u: Array, du: Array) -> tuple[Array, Array]:
         """Return q exp(u) and its derivatives ``Ad(exp(-u)) dq + dexp(-u) du``; overwrites du."""

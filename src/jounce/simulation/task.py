@@ -13,9 +13,10 @@ from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.simulation.arguments import asked, floats, force_rows, merged_axes
+from jounce.simulation.dense import Dense, Onto
 from jounce.simulation.field import Field, Forces, Law, Moving
 from jounce.simulation.manifold import Manifold, manifold_of
-from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.motion import SimulatedMotion, with_failures
 from jounce.simulation.progress import Report, silent
 
 __all__ = ["AnyControl", "Task", "blames_control"]
@@ -86,6 +87,18 @@ class Task(NamedTuple):
         """The field in the interval of each state."""
         return Field.of(self.model, self.forces(interval), dt, self.threads, self.law)
 
+    def known_forces(self, states: Integers, interval: Integers, t: Array) -> Array:
+        """Rows of forces (m, nv) on some states at times (m,) in intervals (m,)."""
+        if self.rows is None:
+            return np.zeros((len(t), self.model.nv))
+        first = self.rows[states, interval]
+        if self.rows.shape[1] < len(self.t):
+            return first
+        begin = self.t[interval]
+        share = ((t - begin) / (self.t[interval + 1] - begin))[:, None]
+        between: Array = first + share * (self.rows[states, interval + 1] - first)
+        return between
+
     def onto(self, field: Field, at: Moving) -> Moving:
         """States brought back to the manifold, if there is one and that is wanted."""
         if self.manifold is None or not self.manifold.project:
@@ -94,15 +107,34 @@ class Task(NamedTuple):
         return field.start(at.t, q, v)
 
     def motion(
-        self, method: str, q: Array, v: Array | None, reached: int | None = None
+        self,
+        method: str,
+        q: Array,
+        v: Array | None,
+        reached: int | None = None,
+        *,
+        dense: Dense | None = None,
+        failed: Array | None = None,
+        why: Callable[[int, float], str] | None = None,
     ) -> SimulatedMotion:
-        """Return the result; fewer times if the motion was interrupted."""
+        """Return the result; fewer times if the motion was interrupted.
+
+        `failed` (n,) is when a state went no further, else infinity, and `why` says the reason.
+        """
         v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
-        if reached is None and not self.lead:
-            return SimulatedMotion(self.model, self.t, q[0], v[0], method)
         last = len(self.t) if reached is None else reached
         q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
-        return SimulatedMotion(self.model, self.t[:last], q, v, method, reached is not None)
+        motion = SimulatedMotion(
+            self.model, self.t[:last], q, v, method, reached is not None, kept=dense
+        )
+        return with_failures(motion, failed, why)
+
+    def onto_manifold(self) -> Onto | None:
+        """What projects states between steps, if that is wanted."""
+        manifold = self.manifold
+        if manifold is None or not manifold.project:
+            return None
+        return lambda states, t, q, v: manifold.some(states).onto(t, q, v)
 
 
 def _spread(x: Array, shape: tuple[int, ...]) -> Array:

@@ -17,8 +17,7 @@ from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
-from jounce.simulation.arguments import asked
-from jounce.simulation.compiled import ANY
+from jounce.simulation.arguments import ANY, asked
 from jounce.simulation.free_joints import free_joints
 
 __all__ = [
@@ -192,6 +191,11 @@ class Polynomials(NamedTuple):
         for joint in free_joints(self.model):
             joint.to_body(q, s)
         return q, s
+
+    def rates_of_change(self, x: Array) -> Array:
+        """Return the time derivatives of the rates, along the same axes as these."""
+        powers = np.arange(1.0, self.rates.shape[1])[:, None]
+        return _summed(self.rates[:, 1:] * powers, x)
 
 
 def polynomial_step(

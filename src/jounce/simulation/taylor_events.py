@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike, Integers
+from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import ArgumentError
 from jounce.kinematics import body_pose
 from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.series import body_pose_series, forward_dynamics_series
-from jounce.simulation.compiled import Followed, diverged, require_end
+from jounce.simulation.compiled import Followed, require_end
+from jounce.simulation.dense import StepLog
 from jounce.simulation.events import SAME_TIME, Event, EventRecord, apply_map, endless
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
@@ -36,6 +37,7 @@ from jounce.simulation.taylor import (
     force_series,
     order_of,
     polynomial_step,
+    quaternions,
     require_series,
 )
 
@@ -152,8 +154,11 @@ class SeriesMotion(NamedTuple):
     events: list[EventRecord]
     """In the order of their steps; each names its state by one number."""
     ended: Array
-    """(n,) when an event ended a state, else infinity."""
+    """(n,) when an event or a failure ended a state, else infinity."""
+    failed: Mask
+    """(n,) which could not be followed further."""
     interrupted: bool
+    log: StepLog
 
 
 class _Task(NamedTuple):
@@ -165,6 +170,7 @@ class _Task(NamedTuple):
     events: Sequence[Event]
     order: int
     manifold: Manifold | None
+    log: StepLog | None
 
 
 class _Walk(NamedTuple):
@@ -178,6 +184,8 @@ class _Walk(NamedTuple):
     """(n, events) of the events before."""
     stalled: Integers
     """(n,) how many events have followed each other without time passing."""
+    failed: Mask
+    """(n,) which go no further."""
 
 
 class _Met(NamedTuple):
@@ -196,6 +204,7 @@ def follow_series(
     *,
     manifold: Manifold | None = None,
     order: int | None = None,
+    keep: bool = False,
     report: Report = silent,
 ) -> SeriesMotion:
     """Follow n states by Taylor steps, asking the control and looking for events at each.
@@ -207,6 +216,7 @@ def follow_series(
         events: what to look for; all have a series.
         manifold: constraints that hold.
         order: of the rates; by default that of the tolerance.
+        keep: whether to keep the steps for the dense output.
         report: is told the time that all states have reached.
 
     Returns:
@@ -214,7 +224,7 @@ def follow_series(
 
     Raises:
         ArgumentError: a control or an event that returns something else than a series.
-        DivergenceError: a state goes no further, or an event never ends.
+        DivergenceError: an event never ends.
     """
     require_series(start.model, start.passive)
     if start.passive:
@@ -223,7 +233,9 @@ def follow_series(
             "with events that have series, nor with constraints"
         )
     n, T = len(start.q), len(start.t)
-    task = _Task(start, control, allowed, events, order or order_of(*allowed), manifold)
+    log = StepLog(start.model)
+    degree = order or order_of(*allowed)
+    task = _Task(start, control, allowed, events, degree, manifold, log if keep else None)
     done = Followed(
         np.full((n, T, start.model.nq), np.nan),
         np.full((n, T, start.model.nv), np.nan),
@@ -233,7 +245,7 @@ def follow_series(
     signs = np.zeros((n, len(events)), int)
     at = kept(start.model, start.q, start.v)
     now, never = np.full(n, start.t[0]), np.full(n, np.inf)
-    walk = _Walk(now, at, never, signs, np.zeros(n, int))
+    walk = _Walk(now, at, never, signs, np.zeros(n, int), np.zeros(n, bool))
     found: list[EventRecord] = []
     interrupted, rounds = False, 0
     try:
@@ -245,7 +257,7 @@ def follow_series(
             require_end(start.t[0], reached, start.t[-1], rounds)
     except KeyboardInterrupt:
         interrupted = True
-    return SeriesMotion(done, found, walk.ended, interrupted)
+    return SeriesMotion(done, found, walk.ended, walk.failed, interrupted, log)
 
 
 def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) -> _Walk:
@@ -258,9 +270,9 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     v = at.rates(start.model)
     tau = _forces(task, t, (at.q, v), done.due)
     path, after = _path(task, t, at, v, tau, left)
-    stuck = np.flatnonzero((left > 0) & (path.h < left) & ~(path.h > 16 * np.spacing(np.abs(t))))
-    if len(stuck):
-        raise diverged(int(stuck[0]), float(t[stuck[0]]))
+    stuck = (left > 0) & (path.h < left) & ~(path.h > 16 * np.spacing(np.abs(t)))
+    if stuck.any():
+        return walk._replace(failed=walk.failed | stuck, ended=np.where(stuck, t, walk.ended))
     end = np.where(path.h >= left, t + left, t + path.h)
     signs, met = walk.signs.copy(), {}
     for k in np.flatnonzero(left > 0).tolist() if task.events else ():
@@ -272,10 +284,13 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     if task.manifold is not None and task.manifold.project:
         states = task.manifold.onto(end, after.q, after.rates(start.model))
         after = kept(start.model, *states)
+    if task.log is not None and (went := np.flatnonzero(end > t)).size:
+        parts = t, np.maximum(path.h, end - t), at.q, v, path.coordinates, path.rates
+        task.log.add(went, *(np.asarray(x, float)[went] for x in parts))
     _give(task, path, t, end, after, done)
     stalled = np.where(end - t <= 16 * np.spacing(np.abs(t)), walk.stalled + 1, 0)
     ended, after = _met(task, met, stalled, walk.ended, after)
-    return _Walk(end, after, ended, signs, stalled)
+    return _Walk(end, after, ended, signs, stalled, walk.failed)
 
 
 def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) -> Array:
@@ -298,12 +313,48 @@ def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) ->
 def _path(
     task: _Task, t: Array, at: Kept, v: Array, tau: Array, most: Array
 ) -> tuple[Polynomials, Kept | None]:
-    """The polynomials of a step, how long it may be, and its end if that is known with them."""
-    start = task.start
+    """The polynomials of a step, how long it may be, and its end if that is known with them.
+
+    Of a state whose numbers are too large the step has no length.
+    """
+    try:
+        return _paths(task, slice(None), t, at, v, tau, most)
+    except ArgumentError:
+        found = [_path_of_one(task, slice(k, k + 1), t, at, v, tau, most) for k in range(len(t))]
+    paths, ends = zip(*found, strict=True)
+    joined = [
+        None if x[0] is None else np.concatenate(x)
+        for x in zip(*(p[1:] for p in paths), strict=True)
+    ]
+    path = Polynomials(task.start.model, *joined)  # type: ignore[arg-type]
+    if task.manifold is None:
+        return path, None
+    return path, Kept(*(np.concatenate(x) for x in zip(*ends, strict=True)))
+
+
+def _paths(
+    task: _Task, some: slice, t: Array, at: Kept, v: Array, tau: Array, most: Array
+) -> tuple[Polynomials, Kept | None]:
+    start, own = task.start, Kept(*(x[some] for x in at))
     if task.manifold is not None:
-        return held_step(task.manifold, t, at, tau, most, task.allowed)
-    step = polynomial_step(start.model, at.q, v, tau, most, task.allowed, start.threads)
-    return step[2], None
+        manifold = task.manifold.some(np.arange(len(t))[some])
+        return held_step(manifold, t[some], own, tau[some], most[some], task.allowed)
+    given = own.q, v[some], tau[some], most[some], task.allowed, start.threads
+    return polynomial_step(start.model, *given)[2], None
+
+
+def _path_of_one(
+    task: _Task, one: slice, t: Array, at: Kept, v: Array, tau: Array, most: Array
+) -> tuple[Polynomials, Kept | None]:
+    try:
+        return _paths(task, one, t, at, v, tau, most)
+    except ArgumentError:
+        model, p = task.start.model, tau.shape[1]
+        zeros = np.zeros((1, p + 2, model.nq)), np.zeros((1, p + 1, model.nv))
+        zeros[0][:, 0, [k + 3 for k in quaternions(model)]] = 1.0  # turns relative to the start
+        motion = None if task.manifold is None else zeros[1]
+        path = Polynomials(model, at.q[one], np.zeros(1), *zeros, motion)
+        return path, Kept(*(x[one] for x in at))
 
 
 def _end(task: _Task, path: Polynomials, t: Array, at: Kept, tau: Array, h: Array) -> Kept:

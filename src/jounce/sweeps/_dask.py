@@ -27,6 +27,9 @@ _PATIENCE = 10.0
 _DESERTED = 60.0
 """Seconds that a cluster which a sweep started may be without workers."""
 
+_ABANDONED = 600.0
+"""The same of somebody's cluster, where workers may wait for their turn."""
+
 _LOOK = 0.2
 """Seconds between two looks for new workers, where there are too few."""
 
@@ -107,9 +110,11 @@ class Direct(Executor):
         """By the address of the worker."""
         self._arriving: dict[str, asyncio.Task[None]] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._demand: Any = None
+        """A task of the scheduler's, so that a cluster which grows with its tasks does."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Give a task to the worker that has least to do; to the scheduler if there is none."""
+        """Give a task to the worker that has least to do."""
         future: Future[Any] = Future()
         self._client.loop.add_callback(self._run, future, fn, args)
         return future
@@ -119,9 +124,6 @@ class Direct(Executor):
         try:
             address = await self._choice()
             if not future.set_running_or_notify_cancel():
-                return
-            if address is None:
-                future.set_result(await self._client.submit(fn, *args, pure=False))
                 return
             result, error = await self._sent(address, fn, args)
         except BaseException as problem:
@@ -152,9 +154,16 @@ class Direct(Executor):
         finally:
             place.waiting -= 1
 
-    async def _choice(self) -> str | None:
-        """The worker that has least to do, or None if others may still start one."""
-        for _ in range(int((_PATIENCE if self._ours else _DESERTED) / _LOOK)):
+    async def _choice(self) -> str:
+        """The worker that has least to do.
+
+        Raises:
+            SweepError: all are gone, and none comes back.
+        """
+        patience = _ABANDONED if self._ours else _DESERTED
+        clock = asyncio.get_running_loop().time
+        begin = clock()
+        while True:
             self._places = {a: place for a, place in self._places.items() if place.there()}
             enough = sum(x.threads for x in self._places.values()) >= self._max_workers
             if not enough and (self._looking is None or self._looking.done()):
@@ -163,12 +172,11 @@ class Direct(Executor):
                 await asyncio.wait([self._looking])
             if self._places:
                 return min(self._places, key=lambda address: self._places[address].load())
-        if not self._ours:  # nannies do not replace a worker that dies while it starts
-            raise SweepError(
-                f"all workers of Dask have died and none came back in {_DESERTED:.0f} s; what is "
-                "done is in the file if there is one, and the same call continues from it"
-            )
-        return None
+            if clock() - begin >= patience:
+                raise SweepError(
+                    f"all workers of Dask have died and none came back in {patience:.0f} s; what "
+                    "is done is in the file if there is one, and the same call continues from it"
+                )
 
     async def _look(self) -> None:
         """Make actors on workers that have none: at the beginning, and after a death."""
@@ -179,9 +187,13 @@ class Direct(Executor):
         for address in found.keys() - self._places.keys() - self._arriving.keys():
             threads = found[address]["nthreads"]
             self._arriving[address] = asyncio.create_task(self._seat(address, threads))
+        if not found and self._ours and self._demand is None:
+            self._demand = self._client.submit(str, pure=False)
         if self._arriving and not self._places:
             await asyncio.wait(self._arriving.values())
-        if not self._places:
+        if self._places:
+            self._demand = None
+        else:
             await asyncio.sleep(_LOOK)
 
     async def _seat(self, address: str, threads: int) -> None:
@@ -198,14 +210,14 @@ class Direct(Executor):
 
     async def _greet(self) -> None:
         """Do nothing, on every worker."""
-        if await self._choice() is None:
-            raise WorkerGoneError("no worker takes a seat")
+        await self._choice()
         await asyncio.gather(*(self._sent(address, str, ()) for address in self._places))
 
     async def _leave(self) -> None:
         for task in self._arriving.values():
             task.cancel()
         self._places.clear()
+        self._demand = None
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the actors go."""

@@ -94,12 +94,20 @@ def _other(value: Any, above: tuple[int, ...]) -> Iterator[bytes]:
 
 def _uses(function: types.FunctionType) -> Iterator[Any]:
     """Functions and plain values of its own module that a function uses by name."""
-    for name in function.__code__.co_names:
+    for name in _names(function.__code__):
         value = function.__globals__.get(name)
         here = getattr(value, "__module__", None) == function.__module__
         plain = isinstance(value, (bool, int, float, complex, str, tuple, np.ndarray))
         if plain or (here and isinstance(value, types.FunctionType)):
             yield name, value
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Names in a function, and in lambdas, comprehensions and functions within it."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _names(inner)
 
 
 def _listed(part: Any) -> Any:

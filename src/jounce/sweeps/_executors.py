@@ -37,16 +37,19 @@ _EXPECTED = (
 _DEATHS = {"KilledWorker", "WorkerCrashedError", "NodeDiedError", "LocalRayletDiedError"}
 """What Dask and Ray call it when a worker has died too often."""
 
-_QUIET = {
+_SETTINGS = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
     "distributed.scheduler.allowed-failures": 0,  # the sweep counts them itself
+    # So long after a death, a cluster gives up a worker that is not there: since it died again, or
+    # takes its time to start.
+    "distributed.deploy.lost-worker-timeout": "1 hour",
     # Workers would give memory back to the system and ask for it again in every task.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
 }
-"""What watches the workers that we start takes some percent of each core."""
+"""Of a cluster that we start; what watches its workers takes some percent of each core."""
 
 
 class Crew:
@@ -248,15 +251,14 @@ def _dask(workers: int) -> Iterator[Crew]:
         raise MissingExtraError(
             "executor='dask' needs distributed: pip install 'jounce[dask]'"
         ) from error
-    with import_module("dask").config.set(_QUIET):
-        cluster = distributed.LocalCluster(
+    with (
+        import_module("dask").config.set(_SETTINGS),
+        distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
-        )
-    with (
-        cluster,
+        ) as cluster,
         distributed.Client(cluster, direct_to_workers=True) as client,
         _ended(Direct(client, workers)) as direct,
     ):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import inverse_dynamics_derivatives
 from jounce.dynamics import gravity_forces
@@ -80,7 +81,14 @@ class PathDynamics(NamedTuple):
         return rates
 
 
-def path_dynamics(model: Model, path: RobotTrajectory, s: ArrayLike) -> PathDynamics:
+def path_dynamics(
+    model: Model,
+    path: RobotTrajectory,
+    s: ArrayLike,
+    *,
+    out: tuple[Array, ...] | None = None,
+    threads: int = 1,
+) -> PathDynamics:
     """Forces along a path, as polynomials in the speed, acceleration and jerk along it.
 
     A trajectory q(s), evaluated at what it takes as time, is a path; s(t) says how it is run
@@ -92,6 +100,8 @@ def path_dynamics(model: Model, path: RobotTrajectory, s: ArrayLike) -> PathDyna
         model: the robot.
         path: the path q(s), with three continuous derivatives where rates of forces matter.
         s: (...) places on the path.
+        out: six (..., nv) arrays to write to, in the order of the result.
+        threads: number of threads for many places; 0 uses all cores.
 
     Returns:
         Named tuple (m, c, g, dm, dc, dg) of (..., nv) arrays.
@@ -115,19 +125,34 @@ def path_dynamics(model: Model, path: RobotTrajectory, s: ArrayLike) -> PathDyna
         raise ArgumentTypeError(f"path must be a RobotTrajectory, got {type(path).__name__}")
     if (path.model.nq, path.model.nv) != (model.nq, model.nv):
         raise ArgumentError("path must be a trajectory of the same robot")
-    q, motion = path.evaluate(s, 1)
-    V, dV, ddV = (motion[..., k, :] for k in range(3))
     floating = model.replace(gravity=(0.0, 0.0, 0.0))
-    # s' = 1 with s'' = 0 and with s'' = 1, s''' = 0
-    both = np.stack([motion, np.stack([V, dV + V, ddV + 3 * dV], axis=-2)])
-    tau = inverse_dynamics_series(floating, q, both)
-    c, dc = tau[0, ..., 0, :], tau[0, ..., 1, :]
-    m = tau[1, ..., 0, :] - c
-    dm = tau[1, ..., 1, :] - dc - 2 * c
-    rest = np.zeros_like(V)
-    by_q = inverse_dynamics_derivatives(model, q, rest, rest).dq
-    dg = (by_q @ V[..., None])[..., 0]
-    return PathDynamics(m, c, gravity_forces(model, q), dm, dc, dg)
+
+    def compute(s: ArrayLike) -> PathDynamics:
+        q, motion = path.evaluate(s, 1)
+        V, dV, ddV = (motion[..., k, :] for k in range(3))
+        # s' = 1 with s'' = 0 and with s'' = 1, s''' = 0
+        both = np.stack([motion, np.stack([V, dV + V, ddV + 3 * dV], axis=-2)])
+        tau = inverse_dynamics_series(floating, q, both, threads=threads)
+        c, dc = tau[0, ..., 0, :], tau[0, ..., 1, :]
+        m = tau[1, ..., 0, :] - c
+        dm = tau[1, ..., 1, :] - dc - 2 * c
+        rest = np.zeros_like(V)
+        by_q = inverse_dynamics_derivatives(model, q, rest, rest, threads=threads).dq
+        dg = (by_q @ V[..., None])[..., 0]
+        return PathDynamics(m, c, gravity_forces(model, q, threads=threads), dm, dc, dg)
+
+    given = _Places("path_dynamics", model, threads, s=s)
+    return deliver_all(compute, out, ((model.nv,),) * 6, given)
+
+
+class _Places(Given):
+    """Places on a path, which are numbers."""
+
+    def own_axes(self, name: str) -> Shape:
+        return ()
+
+    def check(self) -> None:
+        """Nothing: the path says what it does not cover."""
 
 
 def largest_speed_factor(

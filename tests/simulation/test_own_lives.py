@@ -1,0 +1,122 @@
+"""In a batch each state has its own life: what ends or loses one leaves the others alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+G = 9.81
+TIMES = np.linspace(0.0, 1.0, 6)
+BALL = jc.ModelBuilder().add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=1.0).build()
+
+
+def floor(**options):
+    def series(q, motion, tau):
+        return np.concatenate([q, motion[:, 0]])
+
+    return jc.Event(lambda t, q, v: q[0], terminal=True, series=series, **options)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_a_terminal_event_ends_its_own_state(method, tmp_path):
+    heights = np.array([1.0, 50.0, 2.0])
+    got = jc.simulate(BALL, heights[:, None], [0.0], TIMES, None, method, events=floor())
+    ends = np.where(heights < 10, np.sqrt(2 * heights / G), np.inf)
+    np.testing.assert_allclose(got.ended, ends, rtol=1e-12)
+    assert not got.failures
+    before = ends[:, None] > TIMES
+    exact = np.where(before, heights[:, None] - G / 2 * TIMES**2, np.nan)
+    np.testing.assert_allclose(got.q[..., 0], exact, atol=1e-9)
+    np.testing.assert_allclose(got.energy, np.where(before, G * heights[:, None], np.nan))
+    assert (np.isnan(got.frame("ball")[..., 2, 3]) == ~before).all()
+    check = got.check()
+    assert check.energy.max() < 1e-8
+    assert check.defect.max() < 1e-6
+    late = got.at([0.4, 0.5, 0.6])
+    assert (np.isnan(late.q[..., 0]) == (np.array([0.4, 0.5, 0.6]) > ends[:, None])).all()
+    got.save(tmp_path / "x")
+    again = jc.SimulatedMotion.load(tmp_path / "x", BALL)
+    np.testing.assert_array_equal(again.ended, got.ended)
+
+
+ARM = jc.models.chain(2)
+
+
+def runaway(t, q, v):
+    """Forces that lead the second state to infinity in half a second."""
+    force = np.zeros_like(v)
+    force[..., 1, :] = 20.0 * v[..., 1, :] ** 3
+    return force
+
+
+def runaway_series(t, q, v):
+    return [20.0 * v**3] if q[1] > 0.5 else [0 * v]
+
+
+def huge_rows():
+    rows = np.zeros((3, len(TIMES) - 1, 2))
+    rows[1, 2:] = 1e200
+    return rows
+
+
+LOST = {
+    "function": (runaway, "dop853", {}),
+    "series": (runaway_series, "taylor", {}),
+    "rows": (huge_rows(), "dop853", {}),
+    "rows of taylor": (huge_rows(), "taylor", {}),
+    "fixed steps": (huge_rows(), "rkmk4", {"dt": 0.005}),
+    "events": (huge_rows(), "dop853", {"events": jc.Event(lambda t, q, v: q[0] - 100)}),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_state_that_is_lost_is_named_and_the_others_go_on(name, tmp_path):
+    control, method, options = LOST[name]
+    q = np.array([[0.1, 0.0], [0.0, 1.0], [0.2, 0.3]])
+    v = np.array([[0.0, 0.1], [1.0, 1.1], [0.1, 0.2]])
+    given = ARM, q, v, TIMES, control, method
+    got = jc.simulate(*given, on_failure="mark", **options)
+    assert [x.state for x in got.failures] == [(1,)]
+    lost = got.failures[0]
+    assert 0.0 < lost.t < 1.0
+    assert got.ended[1] == lost.t
+    assert np.isinf(got.ended[[0, 2]]).all()
+    assert (np.isnan(got.q[1, :, 0]) == (lost.t < TIMES)).all()
+    for k in (0, 2):
+        alone = jc.simulate(ARM, q[k], v[k], TIMES, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(got.q[k], alone.q, atol=1e-6)
+        np.testing.assert_allclose(got.at([0.77]).v[k], alone.at([0.77]).v, atol=1e-5)
+    with pytest.raises(jc.DivergenceError) as caught:
+        jc.simulate(*given, **options)
+    assert str(caught.value) == lost.message
+    np.testing.assert_array_equal(caught.value.motion.q, got.q)
+    got.save(tmp_path / "x")
+    assert jc.SimulatedMotion.load(tmp_path / "x", ARM).failures == got.failures
+
+
+def test_what_happens_to_lost_states_is_chosen():
+    with pytest.raises(jc.ArgumentError, match="on_failure must be 'raise' or 'mark'"):
+        jc.simulate(BALL, [0.0], [0.0], TIMES, on_failure="ignore")
+
+
+SWING = jc.ModelBuilder().add_body(
+    "bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -1.0)
+)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "taylor"])
+@pytest.mark.parametrize("margin", [1e-3, 1e-6, 1e-9])
+def test_two_crossings_between_samples_are_found(method, margin):
+    """A pendulum passes a level just below its highest point twice, within a short time."""
+    level = 0.5 - margin
+    event = jc.Event(lambda t, q, v: q[0] - level)
+    start = jc.simulate(SWING.build(), [0.5], [0.0], [0.0, 0.9], rtol=1e-12, atol=1e-12)
+    q, v = start.q[-1], start.v[-1]  # on its way, somewhere
+    tight = {"rtol": 1e-12, "atol": 1e-12, "events": [event]}
+    got = jc.simulate(SWING.build(), q, v, [0.0, 2.5], None, method, **tight)
+    assert [record.direction for record in got.events] == [1, -1]
+    first, second = (record.t for record in got.events)
+    width = 2 * np.sqrt(2 * margin / (G * np.sin(0.5)))
+    assert abs(second - first - width) < 0.01 * width + 1e-5
