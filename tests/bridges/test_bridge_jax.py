@@ -90,8 +90,8 @@ def test_values_and_changes_are_those_of_the_package(model, name, lead):
 
     values, derivatives = run(given, changes)
     results, expected = first(model, name, given, d)
-    for value, result in zip(values, results, strict=True):
-        assert close(value, result, 4 * EPS)
+    for value, result in zip(values, results, strict=True):  # this one by dual numbers
+        assert close(value, result, 64 * EPS)
     expected = in_coordinates(model, name, results, expected)
     for found, change in zip(derivatives, expected, strict=True):
         assert close(found, change, 2**14 * EPS)
