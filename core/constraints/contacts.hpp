@@ -99,7 +99,7 @@ void reduce_contacts(const Tree<P>& tree, const ConstraintTable& table, const S*
     }
     const int rows = contact_wrenches(c, world, F);
     for (int i = 0; i < rows; ++i) work.acceleration[c.row + i] += dot(F[i].f, turning);
-    reduce_moving(tree, factors, node, F, c.row, rows, work);
+    reduce_moving(tree, factors, node, F, S(squared(c.first.pose.p)), c.row, rows, work);
   }
   operational_inertia(tree, factors, work);
 }

@@ -131,8 +131,9 @@ inline void path_accelerations(const LocalCall& call, int node_index, int stop, 
 }
 
 // Equation (1) of operational.hpp from a node to the common ancestor; returns what arrives there.
-inline Force<double> reduce_to(const LocalCall& call, int node_index, int stop, Force<double> F, int column,
-                               LocalWork& work) {
+inline Force<double> reduce_to(const LocalCall& call, int node_index, int stop, Force<double> F, double reach,
+                               int column, LocalWork& work) {
+  double levers = squared(F.f) * reach;
   for (int i = node_index; i != stop; i = call.tree.nodes[i].parent) {
     const Node<double>& node = call.tree.nodes[i];
     with_kind(node.kind, [&](auto kind) {
@@ -140,12 +141,13 @@ inline Force<double> reduce_to(const LocalCall& call, int node_index, int stop, 
       for (int k = rates(K) - 1; k >= 0; --k) {
         const auto& rate = work.factors.rate[node.v + k];
         const double z = along<K>(node, k, F);
-        const double size = slides(K, k) ? dot(F.f, F.f) : dot(F.n, F.n);
+        const double size = slides(K, k) ? squared(F.f) : squared(F.n) + levers;
         work.Z[std::size_t(node.v + k) * kMostLocal + column] = z;
         work.scale[column] += size * rate.inverse_D;
         F -= rate.U * (z * rate.inverse_D);
       }
     });
+    levers += squared(F.f) * squared(work.factors.row[i].in_parent.p);
     F = to_parent(work.factors.row[i].in_parent, F);
   }
   return F;
@@ -180,6 +182,8 @@ inline void measure(const LocalCall& call, const Constraint& c, int from, LocalW
   ConstraintRow<double> row[kMostRows];
   const Relative<double> A = relative_motion(call.tree, c, call.q, call.v, work.a, work.rows);
   const int count = rows_of(c, A, false, row);
+  const double reach = own_reach(c) + squared(c.first.pose.p);
+  const double reach_second = own_reach(c) + squared(A.pose.p) + squared(c.second.pose.p);
   for (int i = 0; i < count; ++i) {
     const int at = c.row + i, column = from + i;
     const Force<double>& W = row[i].wrench;
@@ -188,10 +192,10 @@ inline void measure(const LocalCall& call, const Constraint& c, int from, LocalW
     work.wanted[at] -= acceleration;
     work.column[at] = column;
     work.scale[column] = 0.0;
-    work.E[at] = reduce_to(call, c.first.node, c.common, to_parent(c.first.pose, W), column, work);
+    work.E[at] = reduce_to(call, c.first.node, c.common, to_parent(c.first.pose, W), reach, column, work);
     if (c.second.node == c.common && c.common < 0) continue;
     const Force<double> opposite = to_parent(c.second.pose, to_parent(A.pose, W)) * -1.0;
-    work.E[at] += reduce_to(call, c.second.node, c.common, opposite, column, work);
+    work.E[at] += reduce_to(call, c.second.node, c.common, opposite, reach_second, column, work);
   }
 }
 

@@ -7,6 +7,10 @@
 // Z_ir is what the row's unit force adds to the force that is left to accelerate rate r, so that the
 // same numbers bring the forces back into the recursion of forward dynamics. Z is kept rate by rate,
 // with the range of rows that are not zero there: feet of different legs meet at the base only.
+//
+// Whether a pivot of (2) vanishes is judged against the sum of size_ir / D_r. A rate that slides has the size
+// |f|^2; one that turns has |n|^2 and the squares |p|^2 |f|^2 of all the levers that the moment n was carried
+// along: where a rod points at the joint, n is what rounding left of them.
 #pragma once
 
 #include <algorithm>
@@ -86,11 +90,41 @@ struct NoMotion {
   JOUNCE_INLINE void leave(const F&) {}
 };
 
-// Equation (1) from a node to the root: `wrench` acts on the node, `force` at rate `at`. Of one state,
-// several rows go at once, in the lanes of R. Rates that are prescribed take no part.
+// A force at a rate, and the squares of the terms that it is a sum of.
+template <class R>
+struct RateForce {
+  int at = -1;
+  R force = R(0.0), size = R(0.0);
+};
+
+// The slope of a coupling's term.
+template <class S>
+JOUNCE_INLINE RateForce<S> slope_of(const Constraint& c, const S& x) {
+  const double* k = c.coefficients;
+  const double squares[] = {k[0] * k[0], 4.0 * k[1] * k[1], 9.0 * k[2] * k[2], 16.0 * k[3] * k[3]};
+  const S xx = x * x;
+  const S size = xx * (xx * (xx * squares[3] + S(squares[2])) + S(squares[1])) + S(squares[0]);
+  return {c.v, Term<S>(c, x).slope, size};
+}
+
+// The square of the lever that a row's wrench has at its own frame.
+JOUNCE_INLINE double own_reach(const Constraint& c) {
+  return c.kind == Constraint::rolling ? c.length * c.length : 0.0;
+}
+
+template <class S>
+JOUNCE_INLINE S squared(const Vec3<S>& x) {
+  return dot(x, x);
+}
+
+// Equation (1) from a node to the root: `wrench` acts on the node, where it has come along levers whose
+// squares sum up to `reach`. Of one state, several rows go at once, in the lanes of R. Rates that are
+// prescribed take no part.
 template <class R, class S, class P, class Factors, class Mask, class Moving>
 void reduce(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node_index, Force<R> wrench,
-            int at, const R& force, int row, int count, Moving& moving, OperationalWork<S>& work) {
+            const S& reach, const RateForce<R>& own, int row, int count, Moving& moving,
+            OperationalWork<S>& work) {
+  R levers = squared(wrench.f) * reach;
   for (int i = node_index; i >= 0; i = tree.nodes[i].parent) {
     const Node<P>& node = tree.nodes[i];
     moving.enter(i, wrench);
@@ -101,10 +135,10 @@ void reduce(const Tree<P>& tree, const Factors& factors, Mask prescribed, int no
         if (prescribed(r)) continue;
         const auto& rate = factors.rate[r];
         R z = along<K>(node, k, wrench);
-        R size = slides(K, k) ? dot(wrench.f, wrench.f) : dot(wrench.n, wrench.n);
-        if (r == at) {
-          z += force;
-          size += force * force;
+        R size = slides(K, k) ? squared(wrench.f) : squared(wrench.n) + levers;
+        if (r == own.at) {
+          z += own.force;
+          size += own.size;
         }
         add_rows(z, work.Z + r * work.stride + row);
         add_rows(R(size * rate.inverse_D), work.scale + row);
@@ -114,6 +148,7 @@ void reduce(const Tree<P>& tree, const Factors& factors, Mask prescribed, int no
         wrench -= rate.U * R(z * rate.inverse_D);
       }
     });
+    levers += squared(wrench.f) * squared(factors.row[i].in_parent.p);
     wrench = to_parent(factors.row[i].in_parent, wrench);
   }
   moving.leave(wrench);
@@ -144,22 +179,22 @@ JOUNCE_INLINE void for_wrenches(const Force<S>* wrench, int row, int count, Swee
 
 template <class S, class P, class Factors, class Mask>
 void reduce_wrenches(const Tree<P>& tree, const Factors& factors, Mask prescribed, int node,
-                     const Force<S>* wrench, int row, int count, OperationalWork<S>& work) {
+                     const Force<S>* wrench, const S& reach, int row, int count, OperationalWork<S>& work) {
   for_wrenches(wrench, row, count, [&](const auto& F, int first, int some) {
     using R = std::decay_t<decltype(F.f.x)>;
     NoMotion still;
-    reduce(tree, factors, prescribed, node, F, -1, R(0.0), first, some, still, work);
+    reduce(tree, factors, prescribed, node, F, reach, RateForce<R>{}, first, some, still, work);
   });
 }
 
 // The same with equation (3), added to work.acceleration.
 template <class S, class P, class Factors>
-void reduce_moving(const Tree<P>& tree, const Factors& factors, int node, const Force<S>* wrench, int row,
-                   int count, OperationalWork<S>& work) {
+void reduce_moving(const Tree<P>& tree, const Factors& factors, int node, const Force<S>* wrench,
+                   const S& reach, int row, int count, OperationalWork<S>& work) {
   for_wrenches(wrench, row, count, [&](const auto& F, int first, int some) {
     using R = std::decay_t<decltype(F.f.x)>;
     SweptMotion<R, Factors, P> moving{factors, tree.gravity};
-    reduce(tree, factors, NoneMask{}, node, F, -1, R(0.0), first, some, moving, work);
+    reduce(tree, factors, NoneMask{}, node, F, reach, RateForce<R>{}, first, some, moving, work);
     add_rows(moving.sum, work.acceleration + first);
   });
 }
@@ -171,9 +206,9 @@ void reduce_rows(const Tree<P>& tree, const Factors& factors, Mask prescribed, c
                  OperationalWork<S>& work) {
   if (c.kind == Constraint::coupling) {
     if (!c.selected) return;
-    const S slope = Term<S>(c, q[c.q]).slope;
     NoMotion still;
-    reduce(tree, factors, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), c.v, slope, c.row, 1, still, work);
+    reduce(tree, factors, prescribed, node_of_rate(tree, c.v), Force<S>::zero(), S(0.0), slope_of(c, q[c.q]), c.row,
+           1, still, work);
     return;
   }
   Force<S> first[kMostRows], second[kMostRows];
@@ -181,8 +216,11 @@ void reduce_rows(const Tree<P>& tree, const Factors& factors, Mask prescribed, c
     first[i] = to_parent(c.first.pose, row[i].wrench);
     if (c.second.node >= 0) second[i] = to_parent(c.second.pose, to_parent(A.pose, row[i].wrench)) * -1.0;
   }
-  reduce_wrenches(tree, factors, prescribed, c.first.node, first, c.row, count, work);
-  if (c.second.node >= 0) reduce_wrenches(tree, factors, prescribed, c.second.node, second, c.row, count, work);
+  const S reach(own_reach(c) + squared(c.first.pose.p));
+  reduce_wrenches(tree, factors, prescribed, c.first.node, first, reach, c.row, count, work);
+  if (c.second.node < 0) return;
+  const S opposite = squared(A.pose.p) + S(own_reach(c) + squared(c.second.pose.p));
+  reduce_wrenches(tree, factors, prescribed, c.second.node, second, opposite, c.row, count, work);
 }
 
 template <class S, class P>

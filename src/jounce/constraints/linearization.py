@@ -67,8 +67,10 @@ def tangent_rows(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -
     """What perturbations (dq, dv) must fulfill: rows C with C (dq, dv) = 0.
 
     These are J_h dq = 0, with the rows J_h that hold positions, and J dv + d(J v)/dq dq = 0.
+    A Jacobian of rank zero is zero, not what rounding leaves of it.
     """
     J = c.jacobian(q, threads=threads)
+    J = np.where(np.asarray(c.rank(q, threads=threads))[..., None, None] > 0, J, 0.0)
     zero = np.zeros(c.model.nv)
     of_velocity = (
         np.zeros(J.shape)
@@ -86,13 +88,16 @@ def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) 
     """Orthonormal basis Z of the perturbations (dq, dv) that the constraints allow."""
     matrix = tangent_rows(c, q, v, threads)
     _, lengths, axes = np.linalg.svd(matrix)
-    rank = (lengths > VANISHES * np.abs(matrix).max(initial=0.0)).sum(-1)
-    if np.ptp(rank) if rank.size else 0:
+    largest = np.abs(matrix).max((-2, -1), initial=0.0)
+    rank = (lengths > VANISHES * largest[..., None]).sum(-1)
+    if not rank.size:  # the dimension that almost all states have
+        some = tangent_basis(c, c._samples()[0], np.zeros(c.model.nv))
+        return np.zeros((*rank.shape, *some.shape))
+    if np.ptp(rank):
         raise ArgumentError(
             "the constraints leave manifolds of different dimensions in the states of the batch, "
             f"from {2 * c.model.nv - rank.max()} to {2 * c.model.nv - rank.min()}; "
             "linearize them one by one"
         )
-    first = int(rank.flat[0]) if rank.size else matrix.shape[-2]
-    basis: Array = axes[..., first:, :].swapaxes(-1, -2)
+    basis: Array = axes[..., int(rank.flat[0]) :, :].swapaxes(-1, -2)
     return basis
