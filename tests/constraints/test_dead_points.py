@@ -97,8 +97,8 @@ def rates(q):
     return RNG.standard_normal((*q.shape[:-1], ARM.nv))
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+def close(found, expected, relative=1e-12):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=relative * np.abs(expected).max())
 
 
 def test_some_rows_are_rounding_and_not_zero():
@@ -148,6 +148,18 @@ def test_derivatives_are_those_of_the_free_robot(case):
     for found, expected in zip((d.a_dq, d.a_dv, d.a_dtau), free, strict=True):
         close(found, expected)
     assert not d.force_dtau.any()
+    series = jc.constrained_dynamics_series_derivatives(ARM, q[0], v[0], tau[:1], c)
+    for found, expected in zip((series.a_dq, series.a_dv, series.a_dtau), free, strict=True):
+        close(found[0].reshape(expected[0].shape), expected[0], 1e-11)
+    assert np.abs(series.force_dq).max() < 1e-30
+
+
+def test_actuators_do_all_the_work(case):
+    c, q = jc.Constraints(ARM, case[0].items, tolerance=10.0), case[1]
+    v, a = np.zeros(ARM.nv), np.zeros(ARM.nv)
+    found = jc.constrained_inverse_dynamics(ARM, q, v, a, c, actuated=np.ones(ARM.nv, bool))
+    close(found.tau, jc.inverse_dynamics(ARM, q, v, a))
+    assert not found.force.any()
 
 
 def test_at_rest_all_directions_are_tangent(case):

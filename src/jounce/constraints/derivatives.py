@@ -12,7 +12,7 @@ from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import defined, rates_wanted
 from jounce.constraints.constraints import Constraints, constraints_on
-from jounce.constraints.dynamics import checked_restitution
+from jounce.constraints.dynamics import checked_restitution, without_rounding
 from jounce.constraints.results import deliver_ranked, rank_of, ranked, with_rank, with_room
 from jounce.derivatives import forward_dynamics_derivatives
 from jounce.dynamics import inverse_mass_matrix, mass_matrix
@@ -175,7 +175,7 @@ class RowSystem(NamedTuple):
 
 def row_system(c: Constraints, q: ArrayLike, rank: Array, threads: int) -> RowSystem:
     """The equations at q, with rows of this rank."""
-    J = c.jacobian(q, threads=threads)
+    J = without_rounding(c.jacobian(q, threads=threads), rank)
     return RowSystem.of(J, inverse_mass_matrix(c.model, q, threads=threads), rank)
 
 

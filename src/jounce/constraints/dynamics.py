@@ -28,6 +28,7 @@ __all__ = [
     "constrained_inverse_dynamics",
     "impulse",
     "times",
+    "without_rounding",
 ]
 
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse")
@@ -271,9 +272,10 @@ def constrained_inverse_dynamics(
     ) -> tuple[Array, ...]:
         needed = inverse_dynamics(model, q, v, a, f_ext, threads=threads)
         require_motion(c, q, v, a, threads)
-        found = _actuation(needed, c.jacobian(q, threads=threads), inputs, weight)
-        rank = np.broadcast_to(c.rank(q, threads=threads), needed.shape[:-1])
-        return *found, np.array(rank, float)
+        rank = c.rank(q, threads=threads)
+        J = without_rounding(c.jacobian(q, threads=threads), rank)
+        found = _actuation(needed, J, inputs, weight)
+        return *found, np.array(np.broadcast_to(rank, needed.shape[:-1]), float)
 
     own = ((model.nv,), (c.size,))
     return deliver_ranked(ConstrainedInverseDynamics, compute, out, own, given)
@@ -311,6 +313,11 @@ def _pseudoinverse(matrix: AnyArray, like: AnyArray) -> Array:
     scaled = U * np.where(kept, 1.0 / np.where(kept, lengths, 1.0), 0.0)[..., None, :]
     out: Array = (scaled @ V).swapaxes(-1, -2)
     return out
+
+
+def without_rounding(J: Array, rank: ArrayLike) -> Array:
+    """Jacobians, (..., m, nv), with zeros where their rank is zero: not what rounding leaves."""
+    return np.where(np.asarray(rank)[..., None, None] > 0, J, 0.0)
 
 
 def times(matrix: AnyArray, vector: Array) -> Array:

@@ -10,6 +10,7 @@ from jounce._types import Array, ArrayLike
 from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.derivatives import constrained_dynamics_derivatives, row_derivatives
+from jounce.constraints.dynamics import without_rounding
 from jounce.derivatives import ForwardDynamicsDerivatives
 from jounce.derivatives.linearization import (
     ConstrainedLinearization,
@@ -67,10 +68,8 @@ def tangent_rows(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -
     """What perturbations (dq, dv) must fulfill: rows C with C (dq, dv) = 0.
 
     These are J_h dq = 0, with the rows J_h that hold positions, and J dv + d(J v)/dq dq = 0.
-    A Jacobian of rank zero is zero, not what rounding leaves of it.
     """
-    J = c.jacobian(q, threads=threads)
-    J = np.where(np.asarray(c.rank(q, threads=threads))[..., None, None] > 0, J, 0.0)
+    J = without_rounding(c.jacobian(q, threads=threads), c.rank(q, threads=threads))
     zero = np.zeros(c.model.nv)
     of_velocity = (
         np.zeros(J.shape)
