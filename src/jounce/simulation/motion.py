@@ -106,6 +106,8 @@ class SimulatedMotion:
     """What `ended` gives, if a state has ended."""
     kept: Dense | Callable[[], Dense | None] | None = None
     """The dense output, or what makes it when it is first asked for."""
+    control_t: Array | None = None
+    """Times for which `simulate` was asked, those of the rows of a control, if t is others."""
 
     @property
     def ended(self) -> Array:
@@ -148,7 +150,8 @@ class SimulatedMotion:
         t = self.t[some]
         low, high = (t.min(), t.max()) if len(t) else (np.inf, -np.inf)
         events = tuple(event for event in self.events if low <= event.t <= high)
-        return replace(self, t=t, q=q, v=v, events=events)
+        whole = self.t if self.control_t is None else self.control_t
+        return replace(self, t=t, q=q, v=v, events=events, control_t=whole)
 
     @property
     def kinetic_energy(self) -> Array:
@@ -240,9 +243,10 @@ class SimulatedMotion:
         part of the control: they show in the defect and in the power.
 
         Args:
-            control: what it was simulated with: None, rows of forces, a `Control`, or a function of
-                (t, q, v), here called with all states at once, t being (T,). Of one that was made
-                for "taylor" the first row counts.
+            control: what it was simulated with: None, rows of forces for all times for which
+                `simulate` was asked, a `Control`, or a function of (t, q, v), here called with all
+                states at once, t being (T,). Of one that was made for "taylor" the first row
+                counts. It is asked for states that have ended, too, at the neutral configuration.
             passive: whether `passive_forces` acted.
 
         Raises:
@@ -343,6 +347,8 @@ class SimulatedMotion:
         """
         words = {"method": np.array(self.method), "interrupted": np.array(self.interrupted)}
         parts = {"t": self.t, "q": self.q, "v": self.v, **words, "ended": self.ended}
+        if self.control_t is not None:
+            parts["control_t"] = self.control_t
         write(path, self.model, parts, self.events, self.failures, self.dense, self.q.ndim - 2)
 
     @classmethod
