@@ -152,6 +152,28 @@ def test_a_ball_that_comes_to_rest_is_refused():
         follow(model, np.array([0.1]), np.zeros(1), [0, 5.0], jc.joint_limits(model, 0.3))
 
 
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_a_ball_that_comes_to_rest_leaves_the_others_alone(method):
+    builder = jc.ModelBuilder()
+    model = builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0).build()
+    t = np.linspace(0.0, 1.0, 11)
+    given = model, [[0.1], [30.0]], np.zeros((2, 1)), t, None, method
+    events = jc.joint_limits(model, 0.5)
+    got = jc.simulate(*given, events=events, on_failure="mark")
+    (lost,) = got.failures
+    assert lost.state == (0,)
+    assert "happens again and again" in lost.message
+    # flights of 2 sqrt(2 h / g) times powers of one half
+    assert got.ended[0] == lost.t == pytest.approx(3 * np.sqrt(0.2 / 9.81), abs=1e-5)
+    assert (np.isnan(got.q[0, :, 0]) == (t > lost.t)).all()
+    np.testing.assert_allclose(got.q[1, :, 0], 30.0 - 9.81 / 2 * t**2, rtol=1e-12)
+    np.testing.assert_allclose(got.at([0.77]).v[1], [[-9.81 * 0.77]], rtol=1e-9)
+    with pytest.raises(jc.DivergenceError) as caught:
+        jc.simulate(*given, events=events)
+    assert str(caught.value) == lost.message
+    np.testing.assert_array_equal(caught.value.motion.q, got.q)
+
+
 @pytest.mark.parametrize("linear", [False, True])
 def test_rows_of_forces_act_between_events(linear):
     """The series sees them as the method without events does."""
