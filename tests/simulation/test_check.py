@@ -51,11 +51,12 @@ def test_rows_of_other_times_are_refused():
         got.check(ROWS[:4])
 
 
-def test_cubics_end_where_the_states_do():
+@pytest.mark.parametrize("flip", [False, True])
+def test_cubics_end_where_the_states_do(flip):
     got = jc.simulate(ARM, Q, V, TIMES, events=[ENDING])
     last = int(np.flatnonzero(got.ended[0] > TIMES)[-1])
     times = [0.05, TIMES[last], TIMES[last] + 1e-3, 0.95, 1.0]
-    found = got.at(times, approximate=True)
+    found = (got[::-1] if flip else got).at(times, approximate=True)
     exact = got.at(times)
     for near, true in zip(found, exact, strict=True):
         assert np.isnan(near[0, 2:]).all()
@@ -75,3 +76,33 @@ def test_a_state_is_judged_as_if_it_were_alone(damping):
         alone = jc.simulate(ARM, q[k], v[k], *given, **ends).check(damping)
         assert 0.5 * alone.power < found.power[k] < 3 * alone.power < 1e-6
         assert 0.5 * alone.defect < found.defect[k] < 3 * alone.defect
+
+
+def test_a_motion_without_times_has_nothing_between_and_no_errors():
+    none = jc.simulate(ARM, Q, V, TIMES)[5:5]
+    for approximate in (False, True):
+        with pytest.raises(jc.ArgumentError, match="this motion has no times"):
+            none.at([0.5], approximate=approximate)
+    found = none.check()
+    assert found.momentum.shape == (2, 6)
+    assert not any(np.any(x) for x in found)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor", "rkmk4"])
+@pytest.mark.parametrize("events", [None, [ENDING]])
+def test_an_empty_batch_is_empty_between_its_times(method, events):
+    options = {"dt": 0.05} if method == "rkmk4" else {}
+    start = np.zeros((0, 2)), np.zeros((0, 2))
+    none = jc.simulate(ARM, *start, TIMES, None, method, events=events, **options)
+    for approximate in (False, True):
+        assert [x.shape for x in none.at([0.1, 0.2, 0.3], approximate=approximate)] == 2 * [
+            (0, 3, 2)
+        ]
+    assert none.check().power.shape == (0,)
+
+
+def test_files_are_no_folders(tmp_path):
+    (tmp_path / "file").write_text("")
+    got = jc.simulate(ARM, Q, V, TIMES)
+    with pytest.raises(jc.MissingFileError, match="there is no folder for"):
+        got.save(tmp_path / "file" / "motion")

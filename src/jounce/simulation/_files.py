@@ -55,7 +55,7 @@ def write(
         columns |= {f"dense_made_{k}": x for k, x in enumerate(kept.made)}
     try:
         np.savez_compressed(place, **parts, **columns)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise MissingFileError(f"there is no folder for {place!r}") from None
 
 

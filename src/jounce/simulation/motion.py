@@ -18,7 +18,7 @@ from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
 from jounce.simulation._files import read, write
-from jounce.simulation.balance import Applied, cubic, finite_states, power_and_defect
+from jounce.simulation.balance import Applied, cubic, finite_states, forward, power_and_defect
 from jounce.simulation.control import Control
 from jounce.simulation.dense import Dense
 from jounce.simulation.events import EventRecord
@@ -201,7 +201,8 @@ class SimulatedMotion:
                 and third order in the distance of the times.
 
         Raises:
-            ArgumentError: times outside of the motion, or no numbers; no dense output.
+            ArgumentError: times outside of the motion, or no numbers; no dense output; a motion
+                without times.
 
         Examples:
             >>> builder = jc.ModelBuilder()
@@ -215,14 +216,17 @@ class SimulatedMotion:
             times = np.asarray(t, float)
         except (TypeError, ValueError):
             times = np.asarray(np.nan)
+        if not len(self.t):
+            raise ArgumentError("this motion has no times, so there is nothing between them")
         low, high = float(self.t.min()), float(self.t.max())
         if times.ndim != 1 or not ((times >= low) & (times <= high)).all():
             raise ArgumentError(f"t must be times of shape (K,) from {low} to {high}, got {t!r}")
-        if len(self.t) == 1 or not self.model.nv:
+        if len(self.t) == 1 or not self.model.nv or not self.q.size:
             some = np.zeros(len(times), int)
             return Step(self.q[..., some, :], self.v[..., some, :])
         if approximate:
-            return Step(*cubic(self.model, self.t, self.q, self.v, times))
+            known = forward(self)
+            return Step(*cubic(self.model, known.t, known.q, known.v, times))
         if self.dense is None:
             raise ArgumentError(
                 "this motion keeps no dense output: simulate with dense=True, or ask "
@@ -262,7 +266,7 @@ class SimulatedMotion:
         energy, p = self.energy, self.momentum
         moved = p - p[..., :1, :]
         mass = self.model.inertias[:, 0].sum()
-        moved[..., 3:] -= mass * (self.t - self.t[0])[:, None] * self.model.gravity
+        moved[..., 3:] -= mass * (self.t - self.t[:1])[:, None] * self.model.gravity
         worst = 0.0
         nodes = self.model.coordinates
         for block in group_blocks(self.model):
@@ -334,7 +338,7 @@ class SimulatedMotion:
         "taylor". What projects it between the steps of a motion under constraints is not kept.
 
         Raises:
-            MissingFileError: there is no such folder.
+            MissingFileError: there is no such folder, or it is a file.
 
         Examples:
             >>> from tempfile import TemporaryDirectory
