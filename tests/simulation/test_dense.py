@@ -116,6 +116,35 @@ def test_taylor_polynomials_know_rows_springs_and_servos(lead):
     assert max(np.max(x.check(way).defect) for x in (got, same)) < 1e-6
 
 
+@pytest.mark.parametrize("lead", [(), (2,)], ids=str)
+@pytest.mark.parametrize("count", [len(TIMES) - 1, len(TIMES)], ids=["constant", "linear"])
+@pytest.mark.parametrize("method", [*ADAPTIVE, "rkmk4"])
+def test_arrays_that_the_caller_uses_again_do_not_change_it(method, count, lead):
+    """The polynomials are computed when they are asked for, from what acted then."""
+    arm = jc.models.panda_like()
+    given = [*moving(arm, *lead), TIMES.copy(), np.random.default_rng(1).normal(size=(count, 7))]
+    dt = 0.02 if method == "rkmk4" else None
+    before, after = (jc.simulate(arm, *given, method, dt=dt) for _ in range(2))
+    there = before.at(INNER)
+    for x in given:
+        x += 3.0
+    np.testing.assert_array_equal(after.at(INNER).q, there.q)
+    np.testing.assert_array_equal(after.at(INNER).v, there.v)
+
+
+def test_references_that_the_caller_uses_again_do_not_change_it():
+    arm = jc.models.panda_like()
+    q, v = moving(arm)
+    arrays = [np.full(7, 5.0), np.full(7, 1.0), np.linspace(q, q + 0.2, len(TIMES))]
+    arrays.append(np.full(7, 20.0))
+    servos = jc.Control(*arrays[:3], force_limits=arrays[3])
+    before, after = (jc.simulate(arm, q, v, TIMES, servos) for _ in range(2))
+    there = before.at(INNER)
+    for x in arrays:
+        x *= 0.5
+    np.testing.assert_array_equal(after.at(INNER).q, there.q)
+
+
 def test_states_of_a_batch_have_their_own_steps(all_joints):
     q, v = moving(all_joints, 2, 2)
     v = v * np.array([[0.0, 1.0], [3.0, 0.1]])[..., None]

@@ -96,6 +96,38 @@ def test_a_state_that_is_lost_is_named_and_the_others_go_on(name, tmp_path):
     assert jc.SimulatedMotion.load(tmp_path / "x", ARM).failures == got.failures
 
 
+@pytest.mark.parametrize("lead", [(), (3,), (0,)], ids=str)
+def test_fixed_steps_that_lose_all_states_say_so(lead):
+    q, v = np.zeros((*lead, 2)), np.ones((*lead, 2))
+    huge = np.full((len(TIMES) - 1, 2), 1e200)
+    given = ARM, q, v, TIMES, huge, "rkmk4"
+    got = jc.simulate(*given, dt=0.01, on_failure="mark")
+    assert [x.state for x in got.failures] == list(np.ndindex(lead))
+    assert np.isnan(got.q[..., 1:, :]).all()
+    assert np.isnan(got.at([0.3]).q).all()
+    if 0 not in lead:
+        with pytest.raises(jc.DivergenceError, match="state 0 leads to numbers that are not fin"):
+            jc.simulate(*given, dt=0.01)
+
+
+def test_fixed_steps_before_a_failure_are_kept_and_none_is_invented():
+    """Too long steps: one of two states is lost within an interval, after nine of its steps."""
+    h, v = 0.25, np.array([[8.0, 0.0], [5.0, 0.0]])
+    t, q = np.array([0.0, 2 * h, 40 * h]), np.zeros((2, 2))
+    got = jc.simulate(ARM, q, v, t, None, "rkmk4", dt=h, on_failure="mark")
+    steps = jc.rollout(ARM, q, v, np.zeros((40, 2)), h, on_failure="mark")
+    assert steps.failed_at.tolist() == [9, -1]
+    np.testing.assert_array_equal(got.ended, [9 * h, np.inf])
+    times = h * np.arange(41)
+    there, tame = got.at(times), 7  # later ones are so large that all digits are lost
+    np.testing.assert_allclose(there.q[0, :tame], steps.q[0, :tame], rtol=1e-9)
+    np.testing.assert_allclose(there.v[0, :tame], steps.v[0, :tame], rtol=1e-9)
+    assert np.isnan(there.q[0, 10:]).all()
+    assert np.isnan(got.at([9 * h + 0.01]).v[0]).all()
+    np.testing.assert_allclose(there.q[1], steps.q[1], rtol=1e-9, atol=1e-9)
+    assert np.isfinite(got.check().power[1])
+
+
 def test_what_happens_to_lost_states_is_chosen():
     with pytest.raises(jc.ArgumentError, match="on_failure must be 'raise' or 'mark'"):
         jc.simulate(BALL, [0.0], [0.0], TIMES, on_failure="ignore")

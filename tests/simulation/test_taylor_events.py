@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -150,6 +152,47 @@ def test_a_ball_that_comes_to_rest_is_refused():
     model = builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0).build()
     with pytest.raises(jc.DivergenceError, match="again and again"):
         follow(model, np.array([0.1]), np.zeros(1), [0, 5.0], jc.joint_limits(model, 0.3))
+
+
+@pytest.mark.parametrize("options", [{"passive": True}, {"control": jc.Control(kd=0.5)}])
+def test_servos_and_passive_forces_go_with_events_without_series(options):
+    builder = jc.ModelBuilder()
+    builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0, damping=0.5)
+    model, t = builder.build(), np.linspace(0.0, 1.0, 5)
+    events = jc.joint_limits(model, 0.8)
+    given = model, [1.0], [0.0], t
+    with pytest.raises(jc.ArgumentError, match=r"neither .* nor with\s+events that have series"):
+        jc.simulate(*given, method="taylor", events=events, **options)
+    plain = [dataclasses.replace(event, series=None) for event in events]
+    got = jc.simulate(*given, method="taylor", events=plain, **options)
+    # m v' = -m g - d v until the floor
+    rate, fall = 0.25, 9.81 / 0.25
+    hit = got.events[0].t
+    height = 1.0 - fall * hit + fall / rate * (1 - np.exp(-rate * hit))
+    assert abs(height) < 1e-9
+    assert abs(got.events[0].v[0] + fall * (1 - np.exp(-rate * hit))) < 1e-7
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_a_ball_that_comes_to_rest_leaves_the_others_alone(method):
+    builder = jc.ModelBuilder()
+    model = builder.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=0).build()
+    t = np.linspace(0.0, 1.0, 11)
+    given = model, [[0.1], [30.0]], np.zeros((2, 1)), t, None, method
+    events = jc.joint_limits(model, 0.5)
+    got = jc.simulate(*given, events=events, on_failure="mark")
+    (lost,) = got.failures
+    assert lost.state == (0,)
+    assert "happens again and again" in lost.message
+    # flights of 2 sqrt(2 h / g) times powers of one half
+    assert got.ended[0] == lost.t == pytest.approx(3 * np.sqrt(0.2 / 9.81), abs=1e-5)
+    assert (np.isnan(got.q[0, :, 0]) == (t > lost.t)).all()
+    np.testing.assert_allclose(got.q[1, :, 0], 30.0 - 9.81 / 2 * t**2, rtol=1e-12)
+    np.testing.assert_allclose(got.at([0.77]).v[1], [[-9.81 * 0.77]], rtol=1e-9)
+    with pytest.raises(jc.DivergenceError) as caught:
+        jc.simulate(*given, events=events)
+    assert str(caught.value) == lost.message
+    np.testing.assert_array_equal(caught.value.motion.q, got.q)
 
 
 @pytest.mark.parametrize("linear", [False, True])

@@ -55,7 +55,7 @@ def write(
         columns |= {f"dense_made_{k}": x for k, x in enumerate(kept.made)}
     try:
         np.savez_compressed(place, **parts, **columns)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise MissingFileError(f"there is no folder for {place!r}") from None
 
 
@@ -71,6 +71,7 @@ def read(path: object, model: Model) -> dict[str, Any]:
         words = {"method": str(data["method"]), "interrupted": bool(data["interrupted"])}
         joints, events = list(map(str, data["joints"])), _events(data)
         ended, failures = np.asarray(data["ended"], float), _failures(data)
+        asked = np.asarray(data["control_t"], float) if "control_t" in data else None
     except _NOT_OURS as error:
         raise ArgumentError(f"{place!r} holds no motion: {type(error).__name__}, {error}") from None
     if joints != list(model.joint_names):
@@ -88,7 +89,7 @@ def read(path: object, model: Model) -> dict[str, Any]:
     except _NOT_OURS as error:
         raise ArgumentError(f"{place!r} holds no motion: {type(error).__name__}, {error}") from None
     found = {"t": t, "q": q, "v": v, **words, "events": events, "ends": ended}
-    return {**found, "failures": failures, "kept": dense}
+    return {**found, "failures": failures, "kept": dense, "control_t": asked}
 
 
 def _place(path: str | os.PathLike[str]) -> str:

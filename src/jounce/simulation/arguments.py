@@ -67,7 +67,10 @@ def merged_axes(states: tuple[int, ...], controls: tuple[int, ...]) -> tuple[int
 
 
 def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
-    """Return rows of forces, one for each of `count` times or for each interval."""
+    """Return rows of forces, one for each of `count` times or for each interval.
+
+    They are a copy: dense output asks for them long after, when the caller's may have changed.
+    """
     rows = floats("control", control)
     if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
         raise ArgumentError(
@@ -77,7 +80,7 @@ def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
         )
     if not np.isfinite(rows).all():
         raise ArgumentError("control must be finite")
-    return rows
+    return rows.copy()
 
 
 def positive(name: str, value: object, least: float = 0.0) -> float:

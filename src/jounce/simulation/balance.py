@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jounce.model import Model
     from jounce.simulation.motion import SimulatedMotion
 
-__all__ = ["Applied", "cubic", "finite_states", "power_and_defect"]
+__all__ = ["Applied", "cubic", "finite_states", "forward", "power_and_defect"]
 
 Applied = ArrayLike | Callable[..., ArrayLike] | None
 """Forces that acted, as `simulate` takes them."""
@@ -45,6 +45,7 @@ def power_and_defect(
     model, lead = motion.model, motion.q.shape[:-2]
     if len(motion.t) < 2 or not model.nv or not motion.q.size:
         return np.zeros(lead), np.zeros(lead)
+    motion = forward(motion)
     acting = _Acting.of(motion, control, passive)
     dense = motion.dense or _joined(motion, acting)
     ends = _ends_of_steps(motion, dense)
@@ -70,32 +71,63 @@ def _largest(x: Array) -> Array:
     return largest
 
 
+def forward(motion: SimulatedMotion) -> SimulatedMotion:
+    """The motion with times that increase: slices may turn them around."""
+    return motion if motion.t[0] <= motion.t[-1] else motion[::-1]
+
+
 def _ends_of_steps(motion: SimulatedMotion, dense: Dense) -> Array:
-    """The steps of the state that took most of them, within the times of the motion."""
-    low, high = float(motion.t.min()), float(motion.t.max())
-    most = int(np.argmax(np.diff(dense.first)))
-    inner = dense.t[dense.first[most] : dense.first[most + 1]]
-    return np.unique(np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]]))
+    """Ends of steps, the distances of which are no longer than the step of any state there.
+
+    All times at which forces or rates may jump are among them. One state has its own steps.
+    """
+    low, high = float(motion.t[0]), float(motion.t[-1])
+    own = [
+        np.append(dense.t[dense.first[k] : dense.first[k + 1]], dense.end[k])
+        for k in range(len(dense.end))
+    ]
+    every = np.concatenate(own)
+    known = np.intersect1d(control_times(motion), every), [event.t for event in motion.events]
+    jumps = np.unique(np.clip(np.concatenate([[low, high], *known]), low, high))
+    ends = np.union1d(jumps, np.clip(every, low, high))
+    shortest = np.full(len(ends), np.inf)
+    for steps in own:
+        k = np.searchsorted(steps, ends, side="right")
+        length = np.diff(steps, prepend=-np.inf, append=np.inf)  # none before and after
+        shortest = np.minimum(shortest, length[k])
+    after = np.searchsorted(ends, ends + (1 + 1e-9) * shortest, side="right") - 1
+    jump = np.append(jumps, np.inf)[np.searchsorted(jumps, ends, side="right")]
+    after = np.minimum(after, np.searchsorted(ends, jump))
+    nexts = np.maximum(after, np.arange(len(ends)) + 1).tolist()
+    chosen = [0]
+    while chosen[-1] < len(ends) - 1:
+        chosen.append(nexts[chosen[-1]])
+    return ends[chosen]
+
+
+def control_times(motion: SimulatedMotion) -> Array:
+    """Times of the rows of a control."""
+    return motion.t if motion.control_t is None else motion.control_t
 
 
 def _joined(motion: SimulatedMotion, acting: _Acting) -> Dense:
     """A motion of which only the states at its times are known."""
-    model, t = motion.model, motion.t
-    after, before = acting.at_times()
-    q, v = motion.q, motion.v
-    clean = finite_states(model, q, v)
-    a = [forward_dynamics(model, clean[0], clean[1], x) for x in (after, before)]
-    log, steps = StepLog(model), len(t) - 1
-    n = int(np.prod(q.shape[:-2]))
-    q, v, a0, a1 = (x.reshape(n, len(t), x.shape[-1]) for x in (q, v, *a))
-    h = np.tile(np.diff(t), n)
-    ends = [
-        tuple(x[:, some].reshape(n * steps, -1) for x in states)
-        for some, states in ((slice(-1), (q, v, a0)), (slice(1, None), (q, v, a1)))
-    ]
-    terms = fitting(model, h, ends[0], ends[1])  # type: ignore[arg-type]
-    log.add(np.repeat(np.arange(n), steps), np.tile(t[:-1], n), h, *ends[0][:2], terms)
-    found = log.dense(NESTED, np.full(n, t[-1]), None)
+    model, t, steps = motion.model, motion.t, len(motion.t) - 1
+    n = int(np.prod(motion.q.shape[:-2]))
+    known = ~np.isnan(motion.q).any(axis=-1).reshape(n, len(t))
+    clean = finite_states(model, motion.q, motion.v)
+    a = [forward_dynamics(model, clean[0], clean[1], x) for x in acting.at_times()]
+    q, v, a0, a1 = (x.reshape(n, len(t), x.shape[-1]) for x in (*clean, *a))
+    some = known[:, :-1] & known[:, 1:]
+    begin, end = (
+        tuple(x[:, part][some] for x in states)
+        for part, states in ((slice(-1), (q, v, a0)), (slice(1, None), (q, v, a1)))
+    )
+    state, k = np.nonzero(some)
+    h, log = np.diff(t)[k], StepLog(model)
+    log.add(state, t[k], h, *begin[:2], fitting(model, h, begin, end))  # type: ignore[arg-type]
+    last = steps - np.argmax(known[:, ::-1], axis=1)
+    found = log.dense(NESTED, t[last], None)
     assert found is not None
     return found
 
@@ -124,7 +156,7 @@ class _Acting(NamedTuple):
 
     @classmethod
     def of(cls, motion: SimulatedMotion, control: Applied | Control, passive: bool) -> _Acting:
-        model, t = motion.model, motion.t
+        model, t = motion.model, control_times(motion)
         given = np.zeros(model.nv, bool)
         if isinstance(control, Control):
             function, prescribed = servo_forces(model, control, t, in_rows=True)
@@ -137,13 +169,18 @@ class _Acting(NamedTuple):
             raise ArgumentError(f"control must be rows of forces (..., T, nv), got {rows.shape}")
         if rows.shape[-2] not in (len(t), len(t) - 1):
             raise ArgumentError(
-                f"control must have {len(t)} or {len(t) - 1} rows, got {rows.shape}"
+                f"control must have {len(t)} or {len(t) - 1} rows, as for the times of the "
+                f"simulation, got {rows.shape}"
             )
         return cls(motion, None, rows, passive, given)
 
     def forces(self, t: Array, q: Array, v: Array, side: str = "right") -> Array:
-        """Forces (..., K, nv) at times (K,), on that side of a jump."""
-        tau, times = np.zeros_like(v), self.motion.t
+        """Forces (..., K, nv) at times (K,), on that side of a jump.
+
+        Those of states that have ended mean nothing.
+        """
+        tau, times = np.zeros_like(v), control_times(self.motion)
+        q, v = finite_states(self.motion.model, q, v)
         if self.function is not None:
             given = np.asarray(asked(self.function, t, q, v), float)
             if given.ndim == v.ndim + 1 and given.shape[-1] == v.shape[-1]:  # a series
@@ -157,7 +194,7 @@ class _Acting(NamedTuple):
                 share = ((t - times[k]) / (times[k + 1] - times[k]))[:, None]
                 tau = tau + share * (self.rows[..., k + 1, :] - self.rows[..., k, :])
         if self.passive:
-            tau = tau + passive_forces(self.motion.model, *finite_states(self.motion.model, q, v))
+            tau = tau + passive_forces(self.motion.model, q, v)
         return tau
 
     def at_times(self) -> tuple[Array, Array]:
@@ -167,7 +204,12 @@ class _Acting(NamedTuple):
 
 
 def cubic(model: Model, t: Array, q: Array, v: Array, times: Array) -> tuple[Array, Array]:
-    """States at times (K,) between those t (T,) of others, by Hermite's cubics of xi."""
+    """States at times (K,) between those t (T,) of others, by Hermite's cubics of xi.
+
+    NaN beyond the last state that is known.
+    """
+    lost = np.asarray(np.isnan(q).any(axis=-1))
+    q, v = finite_states(model, q, v)
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     x = (times - t[k])[:, None] / h
@@ -178,7 +220,11 @@ def cubic(model: Model, t: Array, q: Array, v: Array, times: Array) -> tuple[Arr
     xi = x * (change + (1 - x) * ((begins - change) + x * (2 * change - begins - ends)))
     rate = change + (1 - 2 * x) * (begins - change)
     rate = rate + (2 * x - 3 * x * x) * (2 * change - begins - ends)
-    return integrate(model, q0, xi), group_rates(model, xi, rate / h)
+    found = integrate(model, q0, xi), group_rates(model, xi, rate / h)
+    unknown = lost[..., k] | (lost[..., k + 1] & (times > t[k]))
+    for values in found:
+        values[unknown] = np.nan
+    return found
 
 
 def group_slope(model: Model, xi: Array, v: Array) -> Array:

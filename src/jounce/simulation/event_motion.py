@@ -217,7 +217,8 @@ def motion_with_series(
         own = [x._replace(state=place) for x in found.events if x.state == (k,)]
         reached = int(found.states.due[k]) if found.interrupted else None
         q, v = found.states.q[k], found.states.v[k]
-        failure = no_further(k, float(found.ended[k])) if found.failed[k] else None
+        why = found.reasons.get(k) or no_further(k, float(found.ended[k]))
+        failure = why if found.failed[k] else None
         done.append(Passed(q, v, own, float(found.ended[k]), reached, failure))
     if found.interrupted:
         return _interrupted(task.model, task.t, done, task.lead, method, dense)

@@ -18,7 +18,7 @@ from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
 from jounce.simulation._files import read, write
-from jounce.simulation.balance import Applied, cubic, finite_states, power_and_defect
+from jounce.simulation.balance import Applied, cubic, finite_states, forward, power_and_defect
 from jounce.simulation.control import Control
 from jounce.simulation.dense import Dense
 from jounce.simulation.events import EventRecord
@@ -106,6 +106,8 @@ class SimulatedMotion:
     """What `ended` gives, if a state has ended."""
     kept: Dense | Callable[[], Dense | None] | None = None
     """The dense output, or what makes it when it is first asked for."""
+    control_t: Array | None = None
+    """Times for which `simulate` was asked, those of the rows of a control, if t is others."""
 
     @property
     def ended(self) -> Array:
@@ -148,7 +150,8 @@ class SimulatedMotion:
         t = self.t[some]
         low, high = (t.min(), t.max()) if len(t) else (np.inf, -np.inf)
         events = tuple(event for event in self.events if low <= event.t <= high)
-        return replace(self, t=t, q=q, v=v, events=events)
+        whole = self.t if self.control_t is None else self.control_t
+        return replace(self, t=t, q=q, v=v, events=events, control_t=whole)
 
     @property
     def kinetic_energy(self) -> Array:
@@ -198,7 +201,8 @@ class SimulatedMotion:
                 and third order in the distance of the times.
 
         Raises:
-            ArgumentError: times outside of the motion, or no numbers; no dense output.
+            ArgumentError: times outside of the motion, or no numbers; no dense output; a motion
+                without times.
 
         Examples:
             >>> builder = jc.ModelBuilder()
@@ -212,14 +216,17 @@ class SimulatedMotion:
             times = np.asarray(t, float)
         except (TypeError, ValueError):
             times = np.asarray(np.nan)
+        if not len(self.t):
+            raise ArgumentError("this motion has no times, so there is nothing between them")
         low, high = float(self.t.min()), float(self.t.max())
         if times.ndim != 1 or not ((times >= low) & (times <= high)).all():
             raise ArgumentError(f"t must be times of shape (K,) from {low} to {high}, got {t!r}")
-        if len(self.t) == 1 or not self.model.nv:
+        if len(self.t) == 1 or not self.model.nv or not self.q.size:
             some = np.zeros(len(times), int)
             return Step(self.q[..., some, :], self.v[..., some, :])
         if approximate:
-            return Step(*cubic(self.model, self.t, self.q, self.v, times))
+            known = forward(self)
+            return Step(*cubic(self.model, known.t, known.q, known.v, times))
         if self.dense is None:
             raise ArgumentError(
                 "this motion keeps no dense output: simulate with dense=True, or ask "
@@ -240,9 +247,10 @@ class SimulatedMotion:
         part of the control: they show in the defect and in the power.
 
         Args:
-            control: what it was simulated with: None, rows of forces, a `Control`, or a function of
-                (t, q, v), here called with all states at once, t being (T,). Of one that was made
-                for "taylor" the first row counts.
+            control: what it was simulated with: None, rows of forces for all times for which
+                `simulate` was asked, a `Control`, or a function of (t, q, v), here called with all
+                states at once, t being (T,). Of one that was made for "taylor" the first row
+                counts. It is asked for states that have ended, too, at the neutral configuration.
             passive: whether `passive_forces` acted.
 
         Raises:
@@ -258,7 +266,7 @@ class SimulatedMotion:
         energy, p = self.energy, self.momentum
         moved = p - p[..., :1, :]
         mass = self.model.inertias[:, 0].sum()
-        moved[..., 3:] -= mass * (self.t - self.t[0])[:, None] * self.model.gravity
+        moved[..., 3:] -= mass * (self.t - self.t[:1])[:, None] * self.model.gravity
         worst = 0.0
         nodes = self.model.coordinates
         for block in group_blocks(self.model):
@@ -330,7 +338,7 @@ class SimulatedMotion:
         "taylor". What projects it between the steps of a motion under constraints is not kept.
 
         Raises:
-            MissingFileError: there is no such folder.
+            MissingFileError: there is no such folder, or it is a file.
 
         Examples:
             >>> from tempfile import TemporaryDirectory
@@ -343,6 +351,8 @@ class SimulatedMotion:
         """
         words = {"method": np.array(self.method), "interrupted": np.array(self.interrupted)}
         parts = {"t": self.t, "q": self.q, "v": self.v, **words, "ended": self.ended}
+        if self.control_t is not None:
+            parts["control_t"] = self.control_t
         write(path, self.model, parts, self.events, self.failures, self.dense, self.q.ndim - 2)
 
     @classmethod

@@ -154,6 +154,8 @@ def simulate(
             motion = motion_with_events(plan.run, model, (q0, v0), times, acting, sought, *options)
     if not dense and motion.kept is not None:
         motion = replace(motion, kept=None)
+    if len(motion.t) != len(times) or motion.t[-1] != times[-1]:
+        motion = replace(motion, control_t=times)
     if motion.failures and on_failure == "raise":
         error = DivergenceError(motion.failures[0].message)
         error.motion = motion

@@ -18,12 +18,15 @@ from jounce.simulation.field import Field, Moving
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.stepping import MarkedRollout, rollout
-from jounce.simulation.task import Task, blames_control
+from jounce.simulation.task import ENORMOUS, Task, blames_control
 
 __all__ = ["by_adaptive_steps", "by_fixed_steps"]
 
 MOST_STEPS = 1e9
 """Steps in one interval that nobody means."""
+
+SIDES = slice(-1), slice(1, None)
+"""Of the ends of steps: their starts, and where they lead."""
 
 
 def by_fixed_steps(
@@ -42,7 +45,7 @@ def by_fixed_steps(
     q, v = (np.full((n, len(t), size), np.nan) for size in (task.model.nq, task.model.nv))
     q[:, 0], v[:, 0] = task.q, task.v
     counts, failed = _steps(t, dt), np.full(n, np.inf)
-    log, reached = StepLog(task.model), None
+    log, reached, known = StepLog(task.model), None, np.full(n, t[-1])
     for k, count in enumerate(counts):
         some = np.flatnonzero(np.isinf(failed))
         if n and not len(some):
@@ -63,9 +66,10 @@ def by_fixed_steps(
         h = (t[k + 1] - t[k]) / count
         failed[some[lost]] = t[k] + h * steps.failed[lost]
         if keep:
-            _log_steps(log, steps, some[~lost], ~lost, k, float(t[k]), float(h))
+            to = _log_steps(log, steps, some, k, float(t[k]), float(h))
+            known[some] = np.minimum(known[some], to)
         task.report(float(t[k + 1]))
-    dense = log.dense(NESTED, np.minimum(failed, t[-1]), _fitted(task), task.onto_manifold())
+    dense = log.dense(NESTED, known, _fitted(task), task.onto_manifold())
     return task.motion(method.name, q, v, reached, dense=dense, failed=failed, why=_not_finite)
 
 
@@ -88,21 +92,24 @@ class _Stepped(NamedTuple):
 
 
 def _log_steps(
-    log: StepLog, steps: _Stepped, states: Integers, good: Mask, k: int, begin: float, h: float
-) -> None:
-    """Keep the starts and ends of all steps of an interval, and accelerations there if known."""
-    n, count = len(states), steps.q.shape[1] - 1
-    t = np.tile(begin + h * np.arange(count), n)
-    q, v = steps.q[good], steps.v[good]
-    ends = [
-        x[:, some].reshape(n * count, -1) for some in (slice(-1), slice(1, None)) for x in (q, v)
-    ]
-    known = []
-    if steps.a is not None:
-        a = steps.a[good]
-        known = [a[:, some].reshape(n * count, -1) for some in (slice(-1), slice(1, None))]
-    which = np.repeat(states, count)
-    log.add(which, t, np.full(n * count, h), *ends, np.full(n * count, k), *known)
+    log: StepLog, steps: _Stepped, states: Integers, k: int, begin: float, h: float
+) -> Array:
+    """Keep the starts and ends of the good steps of an interval, and accelerations if known.
+
+    Returns:
+        (n,) the time to which they lead.
+    """
+    count = steps.q.shape[1] - 1
+    with np.errstate(invalid="ignore"):
+        tame = np.abs(steps.v[:, 1:]).max(axis=-1, initial=0.0) < ENORMOUS  # NaN is not
+    good = np.logical_and.accumulate(tame, axis=1)
+    lengths = good.sum(axis=1)
+    which, number = np.repeat(states, lengths), np.nonzero(good)[1]
+    ends = [x[:, some][good] for some in SIDES for x in (steps.q, steps.v)]
+    known = [] if steps.a is None else [steps.a[:, some][good] for some in SIDES]
+    m, t = len(which), begin + h * number.astype(float)
+    log.add(which, t, np.full(m, h), *ends, np.full(m, k), *known)
+    return np.where(lengths < count, begin + h * lengths, np.inf)
 
 
 def _fitted(

@@ -19,7 +19,7 @@ from jounce.simulation.manifold import Manifold, manifold_of
 from jounce.simulation.motion import SimulatedMotion, with_failures
 from jounce.simulation.progress import Report, silent
 
-__all__ = ["AnyControl", "Task", "blames_control"]
+__all__ = ["ENORMOUS", "AnyControl", "Task", "blames_control"]
 
 AnyControl = ArrayLike | Callable[..., ArrayLike] | None
 """No forces, rows of forces, or a function of (t, q, v)."""

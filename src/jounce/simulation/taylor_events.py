@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers, Mask
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.kinematics import body_pose
 from jounce.kinematics.inverse import placed_frame
 from jounce.model import Model
@@ -159,6 +159,8 @@ class SeriesMotion(NamedTuple):
     """(n,) which could not be followed further."""
     interrupted: bool
     log: StepLog
+    reasons: dict[int, str]
+    """Why, if an event was what lost a state."""
 
 
 class _Task(NamedTuple):
@@ -186,6 +188,8 @@ class _Walk(NamedTuple):
     """(n,) how many events have followed each other without time passing."""
     failed: Mask
     """(n,) which go no further."""
+    reasons: dict[int, str]
+    """Why, if it was for an event."""
 
 
 class _Met(NamedTuple):
@@ -224,7 +228,6 @@ def follow_series(
 
     Raises:
         ArgumentError: a control or an event that returns something else than a series.
-        DivergenceError: an event never ends.
     """
     require_series(start.model, start.passive)
     if start.passive:
@@ -245,7 +248,7 @@ def follow_series(
     signs = np.zeros((n, len(events)), int)
     at = kept(start.model, start.q, start.v)
     now, never = np.full(n, start.t[0]), np.full(n, np.inf)
-    walk = _Walk(now, at, never, signs, np.zeros(n, int), np.zeros(n, bool))
+    walk = _Walk(now, at, never, signs, np.zeros(n, int), np.zeros(n, bool), {})
     found: list[EventRecord] = []
     interrupted, rounds = False, 0
     try:
@@ -257,7 +260,7 @@ def follow_series(
             require_end(start.t[0], reached, start.t[-1], rounds)
     except KeyboardInterrupt:
         interrupted = True
-    return SeriesMotion(done, found, walk.ended, walk.failed, interrupted, log)
+    return SeriesMotion(done, found, walk.ended, walk.failed, interrupted, log, walk.reasons)
 
 
 def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) -> _Walk:
@@ -289,8 +292,8 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
         task.log.add(went, *(np.asarray(x, float)[went] for x in parts))
     _give(task, path, t, end, after, done)
     stalled = np.where(end - t <= 16 * np.spacing(np.abs(t)), walk.stalled + 1, 0)
-    ended, after = _met(task, met, stalled, walk.ended, after)
-    return _Walk(end, after, ended, signs, stalled, walk.failed)
+    walk = walk._replace(t=end, at=after, signs=signs, stalled=stalled)
+    return _met(task, met, walk) if met else walk
 
 
 def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) -> Array:
@@ -422,24 +425,23 @@ def _update_signs(signs: Array, polynomials: list[Array], x: float) -> None:
             signs[which] = int(np.sign(value))
 
 
-def _met(
-    task: _Task, met: dict[int, _Met], stalled: Integers, ended: Array, at: Kept
-) -> tuple[Array, Kept]:
-    """States after the events that ended their steps, and when terminal ones ended them."""
-    if not met:
-        return ended, at
-    model, ended = task.start.model, ended.copy()
-    q, v = at.q.copy(), at.rates(model)
+def _met(task: _Task, met: dict[int, _Met], walk: _Walk) -> _Walk:
+    """States after the events that ended their steps; terminal and endless ones end them."""
+    model, ended, failed = task.start.model, walk.ended.copy(), walk.failed.copy()
+    q, v, reasons = walk.at.q.copy(), walk.at.rates(model), dict(walk.reasons)
     for k, (t, which) in met.items():
         some = [task.events[x] for x in which]
         if any(event.terminal for event in some):
             ended[k] = t
             continue
-        if stalled[k] > len(task.events):
-            raise endless(some[0], t)
-        for event in some:
-            _, q[k], v[k] = apply_map(event, (t, q[k], v[k]))
-    return ended, kept(model, q, v)
+        try:
+            if walk.stalled[k] > len(task.events):
+                raise endless(some[0], t)
+            for event in some:
+                _, q[k], v[k] = apply_map(event, (t, q[k], v[k]))
+        except (DivergenceError, SingularError) as error:
+            ended[k], failed[k], reasons[k] = t, True, str(error)
+    return walk._replace(at=kept(model, q, v), ended=ended, failed=failed, reasons=reasons)
 
 
 def _scaled(derivatives: ArrayLike, h: float) -> Array:
