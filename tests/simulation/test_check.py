@@ -106,3 +106,12 @@ def test_files_are_no_folders(tmp_path):
     got = jc.simulate(ARM, Q, V, TIMES)
     with pytest.raises(jc.MissingFileError, match="there is no folder for"):
         got.save(tmp_path / "file" / "motion")
+
+
+def test_times_of_a_control_in_a_file_must_be_times(tmp_path):
+    jc.simulate(ARM, Q[0], V[0], TIMES, ROWS, events=[ENDING]).save(tmp_path / "x")
+    parts = dict(np.load(tmp_path / "x.npz"))
+    np.testing.assert_array_equal(parts["control_t"], TIMES)
+    np.savez(tmp_path / "y.npz", **(parts | {"control_t": TIMES[::-1]}))
+    with pytest.raises(jc.ArgumentError, match=r"holds no motion.* t must increase"):
+        jc.SimulatedMotion.load(tmp_path / "y", ARM)

@@ -11,6 +11,7 @@ import numpy as np
 from jounce._types import Array
 from jounce.errors import ArgumentError, MissingFileError
 from jounce.model import Model
+from jounce.simulation.arguments import increasing_times
 from jounce.simulation.dense import NESTED, SERIES, Dense
 from jounce.simulation.events import EventRecord
 
@@ -71,7 +72,7 @@ def read(path: object, model: Model) -> dict[str, Any]:
         words = {"method": str(data["method"]), "interrupted": bool(data["interrupted"])}
         joints, events = list(map(str, data["joints"])), _events(data)
         ended, failures = np.asarray(data["ended"], float), _failures(data)
-        asked = np.asarray(data["control_t"], float) if "control_t" in data else None
+        asked = increasing_times(data["control_t"]) if "control_t" in data else None
     except _NOT_OURS as error:
         raise ArgumentError(f"{place!r} holds no motion: {type(error).__name__}, {error}") from None
     if joints != list(model.joint_names):
