@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce.simulation import compiled, stepwise, taylor_events
 from jounce.simulation import progress as bars
 
 TIMES = np.linspace(0.0, 0.2, 5)
@@ -110,12 +111,93 @@ def test_an_interruption_keeps_what_was_computed(method, batch):
     assert got.interrupted
     assert calls
     assert 5 < len(got) < len(t)
-    alone = jc.simulate(model, [0.5], [0.0], t)[: len(got)]
+    alone = jc.simulate(model, [0.5], [0.0], t).at(got.t)
     first = got.q[(0,) * len(batch)]
     assert np.isfinite(first).all()
     np.testing.assert_allclose(first, alone.q, rtol=0, atol=1e-6)
     if method == "taylor":
         assert [event.direction for event in got.events[:1]] == [-1]
+
+
+def interrupted_after(monkeypatch, module, calls):
+    """Let Ctrl-C come when a module asks for the last time so often."""
+    asked = []
+
+    def require_end(*_):
+        asked.append(None)
+        if len(asked) == calls:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "require_end", require_end)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("case", ["dop853", "taylor", "function", "series"])
+def test_an_interruption_before_the_first_time_keeps_the_steps(case, batch, monkeypatch):
+    """The last time that all states have reached is there, and `at` knows the motion to it."""
+    arm = jc.models.chain(2)
+    control = {"function": lambda t, q, v: 0 * v, "series": lambda t, q, v: [0 * v]}.get(case)
+    module = {"function": stepwise, "series": taylor_events}.get(case, compiled)
+    method = {"taylor": "taylor", "series": "taylor"}.get(case, "dop853")
+    interrupted_after(monkeypatch, module, 30 if control else 1)
+    q, v = np.zeros((*batch, 2)), np.broadcast_to([1.0, 0.5], (*batch, 2)).copy()
+    v[..., 0] += np.arange(v[..., 0].size).reshape(batch)
+    tight = {"rtol": 1e-11, "atol": 1e-11}
+    got = jc.simulate(arm, q, v, [0.0, 1e5], control, method, **tight)
+    assert got.interrupted
+    assert len(got) == 2
+    assert got.q.shape == (*batch, 2, 2)
+    assert 0.1 < got.t[-1] < 1e5
+    times = np.linspace(0.0, min(1.0, got.t[-1]), 7)
+    exact = jc.simulate(arm, q, v, times, None, "taylor", rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(got.at(times).q, exact.q, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(got.at(got.t).q, got.q, rtol=0, atol=1e-13)
+    assert np.isfinite(got.q).all()
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_an_interruption_between_events_keeps_the_steps(method, batch, monkeypatch):
+    """A pendulum that passes its lowest point, with no time to be stored for long."""
+    builder = jc.ModelBuilder()
+    builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1, com=(0, 0, -1))
+    model, q = builder.build(), np.full((*batch, 1), 0.5)
+    event = jc.Event(lambda t, q, v: q[0])
+    interrupted_after(monkeypatch, compiled, 3)
+    monkeypatch.setattr(compiled, "ROOM", 8)
+    got = jc.simulate(model, q, [0.0], [0.0, 1e3], None, method, events=event)
+    first = (0,) * len(batch)
+    assert got.interrupted
+    assert len(got) == 2
+    assert 0.3 < got.t[-1] < 1e3
+    times = np.linspace(0.0, got.t[-1], 9)
+    exact = jc.simulate(model, [0.5], [0.0], times, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(got.at(times).q[first], exact.q, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(got.q[(*first, -1)], exact.q[-1], rtol=0, atol=1e-6)
+    if batch:
+        assert np.isnan(got.q[1]).all()
+
+
+def test_an_interruption_keeps_what_ended_before():
+    """In a batch with events: one state has met its last, one was lost, one is on its way."""
+    ball = jc.ModelBuilder().add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=1).build()
+
+    def control(t, q, v):
+        if q[0] > 1e3 and t > 0.5:
+            raise KeyboardInterrupt
+        return 50 * v**3 if q[0] > 20 and q[0] < 900 else 0 * v
+
+    floor = jc.Event(lambda t, q, v: q[0], terminal=True)
+    q, v = [[1.0], [30.0], [2e3], [1.0]], [[0.0], [1.0], [0.0], [0.0]]
+    t = np.linspace(0.0, 1.0, 11)
+    got = jc.simulate(ball, q, v, t, control, events=floor, on_failure="mark")
+    assert got.interrupted
+    assert [x.state for x in got.failures] == [(1,)]
+    np.testing.assert_allclose(got.ended[0], np.sqrt(2 / 9.81), rtol=1e-9)
+    assert got.ended[1] == got.failures[0].t < 0.5
+    assert np.isinf(got.ended[2:]).all()
+    assert np.isfinite(got.q[2, :2]).all()
+    assert np.isnan(got.q[3]).all()
 
 
 def test_long_runs_show_a_bar(monkeypatch):

@@ -114,6 +114,7 @@ class Dense:
         for state, (low, high) in enumerate(zip(self.first, self.first[1:], strict=False)):
             found = np.searchsorted(self.t[low:high], times, side="right") - 1
             places[state] = low + np.clip(found, 0, max(high - low - 1, 0))
+        places = np.minimum(places, max(len(self.t) - 1, 0))  # the last may have taken no step
         return places.ravel(), np.repeat(np.arange(n), len(times))
 
     def _shaped(self, times: Array, x: Array) -> Array:

@@ -17,6 +17,7 @@ from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
 from jounce.simulation.event_search import Follow, Passed, Stretch, through_events
 from jounce.simulation.events import Event, EventRecord
+from jounce.simulation.interrupted import with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
@@ -108,8 +109,7 @@ def _joined(model: Model, kind: str, t: Array, done: list[Passed], count: int) -
     """The steps of all states."""
     log, end = StepLog(model), np.full(count, t[0])
     for k, passed in enumerate(done):
-        last = t[-1] if passed.reached is None else t[passed.reached - 1]
-        end[k] = min(passed.end, last)
+        end[k] = min(passed.end, t[-1] if passed.last is None else passed.last[0])
         for states, *rest in passed.log.parts if passed.log is not None else ():
             log.add(states + k, *rest)
     return log.dense(kind, end, None)
@@ -238,15 +238,22 @@ def _assembled(
         return _ended(model, t, done[0], method, records, dense)
     q = np.array([x.q for x in done]).reshape(*lead, len(t), model.nq)
     v = np.array([x.v for x in done]).reshape(*lead, len(t), model.nv)
+    lost, ended = _losses(done, lead)
+    return SimulatedMotion(
+        model, t, q, v, method, events=records, failures=lost, ends=ended, kept=dense
+    )
+
+
+def _losses(done: list[Passed], lead: tuple[int, ...]) -> tuple[tuple[StateFailure, ...], Array]:
+    """The states that were lost, and when each ended; those that have not begun are not."""
+    ended = np.full(int(np.prod(lead)), np.inf)
+    ended[: len(done)] = [x.end for x in done]
     lost = [
         StateFailure(place, x.end, x.failure)
-        for place, x in zip(np.ndindex(lead), done, strict=True)
+        for place, x in zip(np.ndindex(lead), done, strict=False)
         if x.failure is not None
     ]
-    ended = np.array([x.end for x in done]).reshape(lead)
-    return SimulatedMotion(
-        model, t, q, v, method, events=records, failures=tuple(lost), ends=ended, kept=dense
-    )
+    return tuple(lost), ended.reshape(lead)
 
 
 def _interrupted(
@@ -258,15 +265,23 @@ def _interrupted(
     dense: Dense | None,
 ) -> SimulatedMotion:
     """What was computed until Ctrl-C: all times that some state has reached, NaN for the others."""
-    q = np.full((int(np.prod(lead)), len(t), model.nq), np.nan)
-    v = np.full((*q.shape[:2], model.nv), np.nan)
+    n = int(np.prod(lead))
+    q, v = (np.full((n, len(t), size), np.nan) for size in (model.nq, model.nv))
     last = 1
     for k, passed in enumerate(done):
         q[k], v[k] = passed.q, passed.v
         last = max(last, len(t) if passed.reached is None else passed.reached)
     records = tuple(record for passed in done for record in passed.records)
     q, v = (x[:, :last].reshape(*lead, last, x.shape[-1]) for x in (q, v))
-    return SimulatedMotion(model, t[:last], q, v, method, True, records, kept=dense)
+    lost, ended = _losses(done, lead)
+    motion = SimulatedMotion(model, t[:last], q, v, method, True, records, lost, ended, dense)
+    at = done[-1].last
+    if at is None or at[0] <= t[last - 1]:
+        return motion
+    end = [np.full((n, len(x)), np.nan) for x in at[1:]]
+    for x, own in zip(end, at[1:], strict=True):
+        x[len(done) - 1] = own
+    return with_state(motion, at[0], *(x.reshape(*lead, x.shape[-1]) for x in end))
 
 
 def _ended(

@@ -75,6 +75,8 @@ class Passed(NamedTuple):
     failure: str | None = None
     log: StepLog | None = None
     """Its steps."""
+    last: State | None = None
+    """Where Ctrl-C found it."""
 
 
 def through_events(
@@ -108,6 +110,8 @@ def through_events(
     try:
         while due < len(t):
             stretch = follow(np.concatenate([[now], t[due : due + CHUNK]]), q, v)
+            if len(stretch.t) < 2:  # Ctrl-C before the first step
+                raise KeyboardInterrupt
             samples = _samples(events, stretch, halvings)
             for which, sign in left.items():
                 _require_leaving(events[which], sign, which, samples)
@@ -117,11 +121,11 @@ def through_events(
             due = _give(out, t, due, stretch, stop)
             if found is None:
                 _keep(log, stretch, stop)
-                if stretch.interrupted:
-                    raise KeyboardInterrupt
                 if stretch.failure is not None:
                     return out._replace(end=stop, failure=stretch.failure)
                 now, q, v = float(stretch.t[-1]), stretch.q[-1], stretch.v[-1]
+                if stretch.interrupted:
+                    raise KeyboardInterrupt
                 continue
             ends = [samples.state(k) for k in (found.interval, found.interval + 1)]
             at, happened = _earliest(stretch, events, found, ends[0], ends[1][0])
@@ -144,8 +148,10 @@ def through_events(
             while due < len(t) and t[due] <= now:
                 out.q[due], out.v[due] = q, v
                 due += 1
+            if stretch.interrupted:
+                raise KeyboardInterrupt
     except KeyboardInterrupt:
-        return out._replace(reached=due)
+        return out._replace(reached=due, last=(now, q, v))
     except (DivergenceError, SingularError) as error:
         return out._replace(end=now, failure=str(error))
     return out

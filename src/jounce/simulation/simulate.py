@@ -24,6 +24,7 @@ from jounce.simulation.control import Control, ControlInputs, control_inputs
 from jounce.simulation.dense import SERIES, Dense
 from jounce.simulation.event_motion import Sought, motion_with_events, motion_with_series
 from jounce.simulation.events import Event, checked_events
+from jounce.simulation.interrupted import to_last_step
 from jounce.simulation.methods import Geometric, Method, find_stepper
 from jounce.simulation.motion import SimulatedMotion, with_failures
 from jounce.simulation.progress import Progress, Report, silent
@@ -101,7 +102,8 @@ def simulate(
 
     Returns:
         A `SimulatedMotion` with t (T,), q (..., T, nq) and v (..., T, nv). Ctrl-C ends it early:
-        then it holds the times that all states have reached, and ``interrupted`` is true.
+        then it holds the times that all states have reached, and with dense output the time of
+        their last step, and ``interrupted`` is true.
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, times that do not increase, a
@@ -241,6 +243,16 @@ class _Plan(NamedTuple):
         report: Report | None = None,
     ) -> SimulatedMotion:
         """The motion without events."""
+        return to_last_step(self._run(state, t, control, constraints, report))
+
+    def _run(
+        self,
+        state: tuple[ArrayLike, ArrayLike],
+        t: Array,
+        control: AnyControl,
+        constraints: Constraints | None,
+        report: Report | None,
+    ) -> SimulatedMotion:
         if len(t) > 1 and self._compiles(control, constraints):
             return self._compiled(state, t, control, report or silent)
         task = self._task(state, t, control, constraints, report)

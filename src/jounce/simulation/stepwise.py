@@ -46,11 +46,12 @@ def by_fixed_steps(
     q[:, 0], v[:, 0] = task.q, task.v
     counts, failed = _steps(t, dt), np.full(n, np.inf)
     log, reached, known = StepLog(task.model), None, np.full(n, t[-1])
-    for k, count in enumerate(counts):
-        some = np.flatnonzero(np.isinf(failed))
-        if n and not len(some):
-            break
-        try:
+    k = 0
+    try:
+        for k, count in enumerate(counts):
+            some = np.flatnonzero(np.isinf(failed))
+            if n and not len(some):
+                break
             if task.is_function:
                 steps = _step_by_function(task, method, k, int(count), q[:, k], v[:, k], keep)
             else:
@@ -58,17 +59,16 @@ def by_fixed_steps(
                 steps = _step_compiled(
                     task, method, k, int(count), some, q[some, k], v[some, k], every
                 )
-        except KeyboardInterrupt:
-            reached = k + 1
-            break
-        q[some, k + 1], v[some, k + 1] = steps.q[:, -1], steps.v[:, -1]
-        lost = steps.failed >= 0
-        h = (t[k + 1] - t[k]) / count
-        failed[some[lost]] = t[k] + h * steps.failed[lost]
-        if keep:
-            to = _log_steps(log, steps, some, k, float(t[k]), float(h))
-            known[some] = np.minimum(known[some], to)
-        task.report(float(t[k + 1]))
+            q[some, k + 1], v[some, k + 1] = steps.q[:, -1], steps.v[:, -1]
+            lost = steps.failed >= 0
+            h = (t[k + 1] - t[k]) / count
+            failed[some[lost]] = t[k] + h * steps.failed[lost]
+            if keep:
+                to = _log_steps(log, steps, some, k, float(t[k]), float(h))
+                known[some] = np.minimum(known[some], to)
+            task.report(float(t[k + 1]))
+    except KeyboardInterrupt:
+        reached = k + 1
     dense = log.dense(NESTED, known, _fitted(task), task.onto_manifold())
     return task.motion(method.name, q, v, reached, dense=dense, failed=failed, why=_not_finite)
 
