@@ -156,22 +156,24 @@ def test_rows_that_depend_on_each_other_share_the_force(model):
     close(two.force[:, 6:], one.force / 2, digits)
 
 
+@pytest.mark.parametrize("agree", [True, False], ids=["agree", "contradict"])
 @pytest.mark.parametrize("hits", [False, True], ids=["dynamics", "impulses"])
-def test_derivatives_where_rows_depend_on_each_other(model, hits):
+def test_derivatives_where_rows_depend_on_each_other(model, hits, agree):
     """A weld, and the point that it holds already: complex steps of the least-norm force."""
     at = states(model, count=1)
-    items = [jc.Weld("tool"), jc.Point("tool")]
+    w = np.zeros((2, 9)) if agree else np.r_["-1", np.zeros((2, 6)), at.rng.normal(size=(2, 3))]
+    items = [jc.Weld("tool"), jc.Point("tool", motion=w[:, 6:])]
     c = jc.Constraints(model, items)
     if (jc.Constraints(model, items[:1]).rank(at.q) < 6).any():
         pytest.skip("the robot cannot move the tool in all directions")
     assert c.rank(at.q) == 6
-    rates = at.v if hits else jc.project_velocity(model, at.q, at.v, c)
+    rates = jc.project_velocity(model, at.q, at.v, c) if agree and not hits else at.v
     v, tau, e, n = rates[:, None], at.tau[:, None], 0.3, model.nv
 
     def found(q, v=v, tau=tau):
         if hits:
-            return np.concatenate(oracle.jump(model, items, q, v, e, range(6)), -1)
-        given = model, items, q, v, tau, None, oracle.bias_of
+            return np.concatenate(oracle.jump(model, items, q, v, e, range(6), w[0]), -1)
+        given = model, items, q, v, tau, None, oracle.bias_of, w[1]
         return np.concatenate(oracle.dynamics(*given, chosen=range(6)), -1)
 
     q = at.q[:, None].astype(complex)
