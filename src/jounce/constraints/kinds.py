@@ -203,7 +203,7 @@ class Distance(_Between):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        _keep(self, "anchor", _vector("anchor", self.anchor, 3))
+        _keep(self, "anchor", tuple(numbers("anchor", self.anchor, (3,)).tolist()))
         if self.target is not None:
             length = float(numbers("target", self.target, ()))
             if length <= 0:
