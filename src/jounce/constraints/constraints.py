@@ -345,7 +345,7 @@ class Constraints:
             array([0.1, 0. , 0. ])
         """
         q = numbers("q", q, (self.model.nq,))
-        lasting = [bool(self.holonomic[self.rows(k)].all()) for k in range(len(self.items))]
+        lasting = [bool(self.holonomic[self.rows(k)].any()) for k in range(len(self.items))]
         items = zip(self.items, lasting, strict=True)
         return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
 
