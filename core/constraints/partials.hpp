@@ -8,6 +8,8 @@
 // X has the sparsity of the tree unless a constraint holds two bodies. Where rows depend on each other,
 // f of least norm lies in the range of J, with the projector Q Q^T on it:
 //   (3) df/dq += (1 - Q Q^T) dJ/dq u,   J u = f
+// If they contradict each other as well, r = (1 - Q Q^T) (w - J a - J' v) is left of the least squares, and turns:
+//   (4) df/dq += E,   da/dq += N J^T E,   E = K^+ K^+ J N d(J^T r)/dq
 // That asks for a rank that does not change nearby. J is analytic, so that almost everywhere the rank is
 // the largest one; where it is less, derivatives by q exist along ker J only. They are then taken
 // through (1 - G J), which is the derivative of the projection on the manifold in the norm of M.
@@ -144,23 +146,44 @@ inline void solve_saddle(const Tree<double>& tree, double* X, const double* Y, d
   });
 }
 
-// Equation (3), with u = G f.
+// x <- (1 - Q Q^T) x for the rows of x, (m, columns); work.spare is used.
+inline void leave_range(int rank, std::size_t columns, double* x, ConstrainedPartialsWork& work) {
+  const std::size_t m = work.m;
+  for (int k = 0; k < rank; ++k) {
+    const double* column = work.dynamics.solve.Q + k * m;
+    std::fill_n(work.spare, columns, 0.0);
+    for (std::size_t i = 0; i < m; ++i) subtract_row(columns, -column[i], x + i * columns, work.spare);
+    for (std::size_t i = 0; i < m; ++i) subtract_row(columns, column[i], work.spare, x + i * columns);
+  }
+}
+
+// Equations (3) and (4), with u = G f and what the rows lack without forces, which becomes r.
 inline void add_turning(const Tree<double>& tree, const ConstraintTable& table, int rank, const double* q,
-                        const double* f, double* force_dq, ConstrainedPartialsWork& work) {
+                        const double* f, double* lack, double* motion_dq, double* force_dq,
+                        ConstrainedPartialsWork& work) {
   const std::size_t nv = tree.nv, m = work.m;
   std::fill_n(work.u, nv, 0.0);
   for (std::size_t i = 0; i < m; ++i) subtract_row(nv, -f[i], work.GT + i * nv, work.u);
+  leave_range(rank, 1, lack, work);
   std::fill_n(work.dynamics.zero, nv, 0.0);
-  std::fill_n(work.dynamics.velocity, m, 0.0);  // no forces
+  std::fill_n(work.unused, nv * nv, 0.0);
   const RowDerivatives out{work.velocity_dq, work.acceleration_dq, work.acceleration_dv, work.unused};
-  row_derivatives(tree, table, work.m, q, work.u, work.dynamics.zero, work.dynamics.velocity, out, work.rows);
-  for (int k = 0; k < rank; ++k) {
-    const double* column = work.dynamics.solve.Q + k * m;
-    std::fill_n(work.spare, nv, 0.0);
-    for (std::size_t i = 0; i < m; ++i) subtract_row(nv, -column[i], work.velocity_dq + i * nv, work.spare);
-    for (std::size_t i = 0; i < m; ++i) subtract_row(nv, column[i], work.spare, work.velocity_dq + i * nv);
+  row_derivatives(tree, table, work.m, q, work.u, work.dynamics.zero, lack, out, work.rows);
+  leave_range(rank, nv, work.velocity_dq, work);
+  double *GT_turned = work.acceleration_dq, *extra = work.acceleration_dv;
+  std::fill_n(GT_turned, m * nv, 0.0);
+  std::fill_n(extra, m * nv, 0.0);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t k = 0; k < nv; ++k) {
+      subtract_row(nv, -work.GT[i * nv + k], work.unused + k * nv, GT_turned + i * nv);
+    }
+  }
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t k = 0; k < m; ++k) subtract_row(nv, -work.K[i * m + k], GT_turned + k * nv, extra + i * nv);
+    for (std::size_t k = 0; k < nv; ++k) subtract_row(nv, -work.JN[i * nv + k], extra + i * nv, motion_dq + k * nv);
   }
   subtract_row(m * nv, -1.0, work.velocity_dq, force_dq);
+  subtract_row(m * nv, -1.0, extra, force_dq);
 }
 
 // x <- x (1 - G J) for some rows x.
@@ -176,12 +199,15 @@ inline void project_directions(int rows, std::size_t nv, double* x, const Constr
   }
 }
 
-// What rows that depend on each other ask for; `most` is the rank that they have almost everywhere.
+// What rows that depend on each other ask for; `most` is the rank that they have almost everywhere. Forces f
+// solve K f = w - found.
 inline void dependent_rows(const Tree<double>& tree, const ConstraintTable& table, int rank, double most,
-                           const double* q, const double* f, double* motion_dq, double* force_dq,
-                           ConstrainedPartialsWork& work) {
+                           const double* q, const double* f, const double* w, const double* found,
+                           double* motion_dq, double* force_dq, ConstrainedPartialsWork& work) {
   if (rank == work.m) return;
-  add_turning(tree, table, rank, q, f, force_dq, work);
+  double* lack = work.dynamics.velocity;
+  for (int i = 0; i < work.m; ++i) lack[i] = w[i] - found[i];
+  add_turning(tree, table, rank, q, f, lack, motion_dq, force_dq, work);
   if (rank >= most) return;
   project_directions(tree.nv, tree.nv, motion_dq, work);
   project_directions(work.m, tree.nv, force_dq, work);
@@ -215,7 +241,9 @@ inline int constrained_partials(const Tree<double>& tree, const ConstraintTable&
   solve_saddle(tree, out.a_dv, work.acceleration_dv, out.force_dv, work);
   for (std::size_t k = 0; k < nv; ++k) std::copy_n(work.W + k * (nv + m), nv, out.a_dtau + k * nv);
   for (std::size_t k = 0; k < m * nv; ++k) out.force_dtau[k] = -work.GT[k];
-  dependent_rows(tree, table, rank, most, q, work.f, out.a_dq, out.force_dq, work);
+  const bool contacts = are_contacts(tree, table, work.m);
+  const double* found = contacts ? work.dynamics.operational.acceleration : work.dynamics.acceleration;
+  dependent_rows(tree, table, rank, most, q, work.f, w, found, out.a_dq, out.force_dq, work);
   return -1;
 }
 
@@ -253,7 +281,8 @@ inline int jump_partials(const Tree<double>& tree, const ConstraintTable& table,
     for (std::size_t k = 0; k < nv; ++k) subtract_row(nv, (1.0 + e) * work.GT[i * nv + k], row, out.v_dv + k * nv);
     for (std::size_t k = 0; k < m; ++k) subtract_row(nv, (1.0 + e) * work.K[k * m + i], row, out.impulse_dv + k * nv);
   }
-  dependent_rows(tree, table, rank, most, q, work.f, out.v_dq, out.impulse_dq, work);
+  const double* found = work.dynamics.velocity;
+  dependent_rows(tree, table, rank, most, q, work.f, jump, found, out.v_dq, out.impulse_dq, work);
   return -1;
 }
 

@@ -168,20 +168,31 @@ Vec3<S> sine_of_turn(const Constraint& c, const Mat3<S>& R) {
   return Vec3<S>{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x} * 0.5;
 }
 
+// The shortest turn S of R = T S with a turn T about the axis k, by quaternions q = t s: t is q without its parts
+// across k. Where k points back to where it came from, t is zero and any turn by pi across k will do.
+template <class S>
+Vec3<S> turn_of_axis(int k, const Mat3<S>& R) {
+  S q[4], turn[4];
+  quaternion_multiple(R, q);
+  const S along = q[k], squared = along * along + q[3] * q[3];
+  const auto ahead = value(squared) > value(S(0.0));
+  const S length = sqrt(select(ahead, squared, S(1.0)));
+  const int i = (k + 1) % 3, j = (k + 2) % 3;
+  turn[k] = S(0.0);
+  turn[i] = select(ahead, (q[3] * q[i] + along * q[j]) / length, q[i]);
+  turn[j] = select(ahead, (q[3] * q[j] - along * q[i]) / length, q[j]);
+  turn[3] = select(ahead, length, S(0.0));
+  return quaternion_log(turn);
+}
+
 // What separates A from its target, from which it is seen as E: rotation first. If A may turn about one of
 // its axes, the others measure how far that axis is from the target's.
 template <class S>
 void pose_residual(const Constraint& c, const Pose<S>& E, S (&residual)[6]) {
   const int free = 3 - int(c.selects(0)) - int(c.selects(1)) - int(c.selects(2));
-  Vec3<S> turn = rotation_log(E.R);
-  for (int k = 0; free == 1 && k < 3; ++k) {
-    if (c.selects(k)) continue;
-    const Vec3<S> target = transposed(E.R, unit<S>(k));  // the target's axis in A
-    turn = cross(target, unit<S>(k));
-  }
-  const Vec3<S> shift = transposed(E.R, E.p);
-  store(turn, residual);
-  store(shift, residual + 3);
+  const int axis = !c.selects(0) ? 0 : !c.selects(1) ? 1 : 2;
+  store(free == 1 ? turn_of_axis(axis, E.R) : rotation_log(E.R), residual);
+  store(transposed(E.R, E.p), residual + 3);
 }
 
 // The same as it stabilizes.

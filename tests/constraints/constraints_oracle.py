@@ -111,11 +111,11 @@ def dynamics(model, items, q, v, tau, f_ext=None, bias=bias, w=0.0, chosen=None)
     return solved(M, J, free, rows) if chosen is None else least_norm(M, J, free, rows, chosen)
 
 
-def jump(model, items, q, v, e, chosen=None):
+def jump(model, items, q, v, e, chosen=None, w=0.0):
     """Rates after an impulse, and the impulse."""
     t = oracle.tree(model, np.ascontiguousarray(q))
     M, J = oracle.mass_matrix_of(t), jacobian(model, items, q)
-    given = M, J, 0 * v, -(1 + e) * oracle.times(J, v)
+    given = M, J, 0 * v, -(1 + e) * (oracle.times(J, v) - w)
     dv, push = solved(*given) if chosen is None else least_norm(*given, chosen)
     return v + dv, push
 

@@ -22,8 +22,21 @@ def test_targets_that_contradict_each_other_cannot_be_met():
     c = jc.Constraints(ARM, [here, there])
     with pytest.raises(jc.errors.ArgumentError, match=r"cannot be met.*contradict each other"):
         jc.project(ARM, Q, c)
+    far = r"residual of Point\('body5'\) in state \[0\] of the batch is still 0\.\d+ rad or m"
+    with pytest.raises(jc.errors.ArgumentError, match=far):
+        jc.project(ARM, Q[None], c)
     # dynamics ask for accelerations only, where they agree
     assert finite(jc.constrained_dynamics(ARM, Q, STILL, STILL, c))
+
+
+def test_a_rod_without_an_anchor_or_a_length_is_refused():
+    with pytest.raises(jc.errors.ArgumentError, match=r"anchor must have shape \(3,\)"):
+        jc.Distance("body5", anchor=None)
+    rod = jc.Constraints(ARM, [jc.Distance("body5", target=0.5, motion=[-0.2])])
+    assert rod.at_time(2.0).items[0].target == pytest.approx(0.1, abs=1e-15)
+    short = r"Distance\('body5'\) has no length at t = 3 s: .* from 0.5 m to -0.1 m"
+    with pytest.raises(jc.errors.ArgumentError, match=short):
+        rod.at_time(3.0)
 
 
 def test_accelerations_that_contradict_each_other_are_met_as_nearly_as_possible():

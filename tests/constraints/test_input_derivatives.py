@@ -37,6 +37,30 @@ def test_rows_that_shall_accelerate():
     close(d.force_dw @ moving.inverse_inertia(q), np.eye(3), 10)
 
 
+def shifted(kind, by):
+    """One constraint of chain(6) with its target further along its only or first row by `by`."""
+    if kind == "coupling":
+        return jc.Coupling({"joint0": 1.0, "joint3": -2.0}, offset=0.2 + by), 1
+    if kind == "distance":
+        return jc.Distance("body5", anchor=[0.3, 0.2, 2.0], target=1.5 + by), 1
+    return jc.Point("body5", target=[0.1 + by, 0.0, 0.2]), 3
+
+
+@pytest.mark.parametrize("kind", ["coupling", "distance", "point"])
+def test_a_target_further_on_pulls_its_rows_there(kind):
+    arm, beta, by = jc.models.chain(6), 7.0, 0.01
+    q, v, tau = np.random.default_rng(1).standard_normal((3, 6))
+    item, rows = shifted(kind, 0.0)
+    further, _ = shifted(kind, by)
+    sets = [jc.Constraints(arm, [x]).stabilized(5.0, beta) for x in (item, further)]
+    before, after = (jc.constrained_dynamics(arm, q, v, tau, c) for c in sets)
+    d = jc.constrained_dynamics_input_derivatives(arm, q, sets[0])
+    change = np.eye(rows)[0] * by
+    close(sets[1].residual(q) - sets[0].residual(q), -change, 10)
+    close(after.a - before.a, d.a_dw @ (beta**2 * change), 9)
+    close(after.force - before.force, d.force_dw @ (beta**2 * change), 9)
+
+
 def test_out_batches_and_no_rows():
     arm = jc.models.chain(4)
     q = np.random.default_rng(0).standard_normal((2, 3, 4))

@@ -49,10 +49,10 @@ def test_accelerations_of_rows(name):
     found = c.acceleration(q, v, a)
     digits = 9
     if name in ("weld", "loop"):  # their turns are measured by sines, not by angles
-        angle = np.linalg.norm(e[:3])
-        turns = np.array([0, 1] if name == "loop" else [0, 1, 2])
+        turns = slice(2 if name == "loop" else 3)
+        angle = np.linalg.norm(e[turns])
         scaled = e.copy()
-        scaled[turns] *= np.sin(angle) / angle if name == "weld" else 1.0
+        scaled[turns] *= np.sin(angle) / angle
         expected = -2 * ALPHA * c.velocity(q, v) - BETA**2 * scaled
     close(found, expected, digits)
 

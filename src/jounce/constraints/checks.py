@@ -24,6 +24,7 @@ __all__ = [
     "require_motion_series",
     "require_possible",
     "require_state",
+    "worst_row",
 ]
 
 _ROUNDING = 64 * np.finfo(float).eps
@@ -122,12 +123,10 @@ def require_possible(c: Constraints, q: Array, v: Array, a: Array, threads: int)
     relative = np.abs(wrong) / scale
     if not relative.size or relative.max() <= c.tolerance:
         return
-    *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
-    at = f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
+    which, worst = worst_row(c, wrong, scale)
     raise ArgumentError(
-        f"no acceleration fulfills {c._item_of_row(int(row)).label}{at}: the nearest one is off by "
-        f"{np.abs(wrong)[(*state, row)]:.3g} rad/s^2 or m/s^2; constraints contradict each other "
-        "there, or the robot cannot move as they ask"
+        f"no acceleration fulfills {which}: the nearest one is off by {worst:.3g} rad/s^2 or "
+        "m/s^2; constraints contradict each other there, or the robot cannot move as they ask"
     )
 
 
@@ -172,12 +171,21 @@ def _require(
     relative = np.abs(wrong) / scale
     if not relative.size or relative.max() <= c.tolerance:
         return
-    *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
-    item = c._item_of_row(int(row))
-    unit, of, remedy = told
-    at = f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
+    (which, worst), (unit, of, remedy) = worst_row(c, wrong, scale), told
     raise ArgumentError(
-        f"{name} violates {item.label}{at} by {np.abs(wrong)[(*state, row)]:.3g} {unit}, and at "
-        f"most {c.tolerance:g}{of} is allowed: {remedy}, and jounce.Constraints(..., tolerance=) "
-        "allows more"
+        f"{name} violates {which} by {worst:.3g} {unit}, and at most {c.tolerance:g}{of} is "
+        f"allowed: {remedy}, and jounce.Constraints(..., tolerance=) allows more"
     )
+
+
+def worst_row(c: Constraints, wrong: Array, scale: ArrayLike = 1.0) -> tuple[str, float]:
+    """The constraint, and the state of a batch, of the row furthest from zero, and how far it is.
+
+    Args:
+        c: the constraints.
+        wrong: (..., m) what should be zero.
+        scale: what is 1 for each.
+    """
+    *state, row = np.unravel_index(int(np.argmax(np.abs(wrong) / scale)), wrong.shape)
+    at = f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
+    return f"{c._item_of_row(int(row)).label}{at}", float(np.abs(wrong)[(*state, row)])

@@ -345,7 +345,7 @@ class Constraints:
             array([0.1, 0. , 0. ])
         """
         q = numbers("q", q, (self.model.nq,))
-        lasting = [bool(self.holonomic[self.rows(k)].all()) for k in range(len(self.items))]
+        lasting = [bool(self.holonomic[self.rows(k)].any()) for k in range(len(self.items))]
         items = zip(self.items, lasting, strict=True)
         return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
 
@@ -381,8 +381,9 @@ class Constraints:
         no position, have e = 0; `simulate` and `rollout` take targets from the start. The residual
         is that of `residual`, but for turns of welds and loops: there it is the axis times the sine
         of the angle, which agrees with the angle near the target, and whose derivatives the series
-        know; a ``motion`` moves the target, see `at_time`. A target whose pose differs by de
-        changes the accelerations that the rows shall have by ``-beta**2 * de``.
+        know; a ``motion`` moves the target, see `at_time`. A target further along the rows by de (a
+        larger offset, length or position) makes their residual smaller by de: it changes the
+        accelerations that the rows shall have by ``+beta**2 * de``.
 
         Args:
             alpha: 1/s, not negative.

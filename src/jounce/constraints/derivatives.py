@@ -200,11 +200,11 @@ def constrained_dynamics_derivatives(
 
     Differentiating ``M a + b = tau + J^T force`` and ``J a + J' v = w'`` gives the same equations
     for the derivatives, with other right-hand sides: the derivatives of inverse dynamics, of
-    J^T force and of the rows' accelerations. They hold where the equations do: (q, v) must fulfill
-    redundant constraints. Where rows depend on each other, those of the least-norm force have all
-    terms of the pseudoinverse's derivative. Where their rank is constant only along the manifold
-    that the constraints leave (``constraints.regular(q)`` is False), derivatives by q exist along
-    it alone: those of the state projected on it, as `project` does, are returned.
+    J^T force and of the rows' accelerations. Where rows depend on each other, they have all terms
+    of the pseudoinverse's derivative: those of the least-norm force, and of what is left of the
+    least squares if the rows contradict each other. Where their rank is constant only along the
+    manifold that the constraints leave (``constraints.regular(q)`` is False), derivatives by q
+    exist along it alone: those of the state projected on it, as `project` does, are returned.
     The result's attribute ``rank`` says the rank.
 
     Derivatives with respect to wrenches on bodies and to the accelerations w' that the rows shall

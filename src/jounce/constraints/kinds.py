@@ -109,8 +109,9 @@ class Loop(_Between):
     point. ``Loop(a, b, free=("rz",))`` is a hinge about z, ``free=("rx", "ry", "rz")`` a ball
     joint, ``free=("rz", "z")`` a cylinder, ``free=("rz", "x", "y")`` a plane.
 
-    Directions that belong to no joint (a single turn held, a slot along an axis that turns) are
-    constraints of rates only: they hold no position, and take no target.
+    Directions that belong to no joint (a single turn held, the direction across a slot that turns)
+    are constraints of rates only: they hold no position, and a target says nothing about them. If
+    all are of that kind, there is no target.
 
     Args:
         first: a frame, by its name, or a body by name or index.
@@ -141,7 +142,7 @@ class Loop(_Between):
         _keep(self, "free", free)
         _keep(self, "target", _pose("target", self.target))
         _keep(self, "motion", _motion(self.motion, 6 - len(free)))
-        if self.target is not None and not all(held_positions(free).values()):
+        if self.target is not None and not any(held_positions(free).values()):
             raise ArgumentError(
                 f"free={free!r} holds rates, no position, so it takes no target; see jounce.Loop"
             )
@@ -203,7 +204,7 @@ class Distance(_Between):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        _keep(self, "anchor", _vector("anchor", self.anchor, 3))
+        _keep(self, "anchor", tuple(numbers("anchor", self.anchor, (3,)).tolist()))
         if self.target is not None:
             length = float(numbers("target", self.target, ()))
             if length <= 0:
@@ -342,8 +343,8 @@ def held_positions(free: Iterable[str]) -> dict[str, bool]:
     """For each direction that is not free, whether holding its rate holds a position.
 
     Examples:
-        >>> held_positions(("rz",))["x"], held_positions(("rz", "x"))["y"]
-        (True, False)
+        >>> held_positions(("rz", "x"))  # a slot that turns about z stays in its plane
+        {'rx': True, 'ry': True, 'y': False, 'z': True}
     """
     free = set(free)
     turns = [name for name in "xyz" if f"r{name}" in free]
@@ -358,7 +359,7 @@ def held_positions(free: Iterable[str]) -> dict[str, bool]:
             held[name] = True
         elif len(turns) == 1:  # the position lies along the free axes, and turns about one of them
             across = shifts - {turns[0]}
-            held[name] = not across or (len(across) == 2 and name == turns[0])
+            held[name] = not across or name == turns[0]
         else:
             held[name] = not shifts
     return held

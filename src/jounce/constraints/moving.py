@@ -86,7 +86,13 @@ def _moved_target(
         return np.array(target) @ _turned(_twists(item, motion), seconds)
     way = sum(row * seconds ** (k + 1) / factorial(k + 1) for k, row in enumerate(motion))
     if isinstance(item, (Coupling, Distance)):
-        return target + float(way[0])
+        there = target + float(way[0])
+        if isinstance(item, Distance) and there <= 0:
+            raise ArgumentError(
+                f"{item.label} has no length at t = {seconds:.6g} s: its motion shrinks it from "
+                f"{target:.6g} m to {there:.6g} m"
+            )
+        return there
     if isinstance(item, Rolling):
         return np.array(target) + way[2] * np.array(item.normal)
     if item.second is not None:

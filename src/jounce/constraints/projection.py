@@ -10,6 +10,7 @@ import numpy as np
 from jounce import _core
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike
+from jounce.constraints.checks import worst_row
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dynamics import impulse
 from jounce.errors import ArgumentError
@@ -139,7 +140,9 @@ def projected(model: Model, q: Array, c: Constraints, tolerance: float, threads:
         q = integrate(model, q, step, threads=threads)
     if worst <= max(tolerance, 64 * np.finfo(float).eps * np.abs(q).max()):
         return q
+    which, far = worst_row(c, residual)
     raise ArgumentError(
         f"the targets of the constraints cannot be met: after {_MOST_STEPS} Newton steps the "
-        f"residual is still {worst:.3g}; they contradict each other, or q is too far away"
+        f"residual of {which} is still {far:.3g} rad or m; they contradict each other, or q is too "
+        "far away"
     )

@@ -22,6 +22,7 @@ from jounce.constraints.kinds import (
     Point,
     Rolling,
     Weld,
+    held_positions,
 )
 from jounce.constraints.moving import target_coefficients, target_field, travel_coefficients
 from jounce.constraints.table import axes_along, row_count
@@ -249,7 +250,9 @@ def _pose_residual(item: Weld | Loop, at: _Kinematics) -> AnyArray:
     if len(free) == 1:  # how far the free axis is from that of the target
         turn = np.cross(E[..., free[0], :], np.eye(3)[free[0]])
     shift = _product(R.swapaxes(-1, -2), (p - target[:, :3, 3])[..., None])[..., 0]
-    return np.concatenate([turn, shift], -1)[..., held]
+    lasting = np.array(list(held_positions(item.free).values()))
+    rows: AnyArray = np.concatenate([turn, shift], -1)[..., held] * lasting
+    return rows
 
 
 def _contact(item: Rolling, R: AnyArray) -> AnyArray:

@@ -79,7 +79,8 @@ def _between(
 ) -> Records:
     """A record of two frames; `at` is where it acts in the second one."""
     held = held or {DIRECTIONS[k]: True for k in range(row_count(constraint))}
-    targeted = {name: getattr(constraint, "target", None) is not None for name in held}
+    has_target = getattr(constraint, "target", None) is not None
+    targeted = {name: has_target and holds for name, holds in held.items()}
     numbers = np.zeros((1, NUMBERS))
     node, pose = placed_frame(model, constraint.first)
     other, base = (-1, np.eye(4))
