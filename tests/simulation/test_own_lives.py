@@ -152,3 +152,27 @@ def test_two_crossings_between_samples_are_found(method, margin):
     first, second = (record.t for record in got.events)
     width = 2 * np.sqrt(2 * margin / (G * np.sin(0.5)))
     assert abs(second - first - width) < 0.01 * width + 1e-5
+
+
+@pytest.mark.parametrize("count", [17, 40], ids=["at the end", "on the way"])
+@pytest.mark.parametrize("offset", [-3e-3, -1e-3, -1e-4, 1e-4, 1e-3, 3e-3])
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "taylor"])
+def test_two_crossings_beside_any_stored_time_are_found(method, offset, count):
+    """Times are followed in portions; the highest point of a pendulum lies beside the end of one.
+
+    Around it q = 0.5 - (g sin 0.5) t^2 / 2, so that it is above the level for as long as it is away
+    from the stored time.
+    """
+    fall = G * np.sin(0.5)
+    event = jc.Event(lambda t, q, v: q[0] - (0.5 - fall / 2 * (offset / 2) ** 2))
+    tight = {"rtol": 1e-12, "atol": 1e-12}
+    before = jc.simulate(SWING.build(), [0.5], [0.0], [0.0, 0.3], **tight)
+    q, v = before.q[-1], -before.v[-1]  # on its way up, to where it was let go
+    t = np.arange(count) * ((0.3 + offset) / 16)
+    got = jc.simulate(SWING.build(), q, v, t, None, method, events=[event], **tight)
+    if count == 17 and offset < 0:
+        assert not got.events  # it has not yet been there
+        return
+    assert [record.direction for record in got.events] == [1, -1]
+    half = abs(offset) / 2
+    np.testing.assert_allclose([x.t for x in got.events], [0.3 - half, 0.3 + half], atol=1e-6)

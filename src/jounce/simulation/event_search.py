@@ -23,6 +23,8 @@ SAMPLES = 4
 """Parts of each interval of times at whose ends events are looked at,"""
 PER_STEP = 8
 """and those of each step of the method."""
+BESIDE = 2.0**-14
+"""Part of the first and last distance of samples at which the slope at the edge is looked at."""
 SEARCHES = 60
 """Trials to find a zero beside which an event has the same sign on both sides."""
 CHUNK = 16
@@ -106,17 +108,17 @@ def through_events(
     out.q[0], out.v[0] = q, v
     now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
     left: dict[int, float] = {}  # events whose maps were used, and their signs before
-    halvings = 0
+    halvings, goes_on = 0, False
     try:
         while due < len(t):
             stretch = follow(np.concatenate([[now], t[due : due + CHUNK]]), q, v)
             if len(stretch.t) < 2:  # Ctrl-C before the first step
                 raise KeyboardInterrupt
-            samples = _samples(events, stretch, halvings)
+            samples = _samples(events, stretch, halvings, goes_on)
             for which, sign in left.items():
                 _require_leaving(events[which], sign, which, samples)
             found = _first_crossing(events, signs, samples)
-            left, halvings = {}, 0
+            left, halvings, goes_on = {}, 0, found is None
             stop = float(samples.t[-1]) if found is None else float(samples.t[found.interval])
             due = _give(out, t, due, stretch, stop)
             if found is None:
@@ -208,8 +210,11 @@ class _Samples(NamedTuple):
         return float(self.t[k]), self.q[k], self.v[k]
 
 
-def _samples(events: list[Event], stretch: Stretch, halvings: int) -> _Samples:
-    """Look at events at times, between them and in each step; just after an event closely, too."""
+def _samples(events: list[Event], stretch: Stretch, halvings: int, goes_on: bool) -> _Samples:
+    """Look at events at times, between them and in each step; just after an event closely, too.
+
+    A stretch `goes_on` where another has ended without an event.
+    """
     dense, ends = stretch.dense, stretch.t
     parts = [
         (x[:, None] + h[:, None] * (np.arange(count) / count)).ravel()
@@ -229,16 +234,23 @@ def _samples(events: list[Event], stretch: Stretch, halvings: int) -> _Samples:
         [_value(event, float(t), *x) for event in events] for t, *x in zip(grid, q, v, strict=True)
     ]
     found = _Samples(grid, q, v, np.array(values).reshape(len(grid), len(events)))
-    return _with_hidden_zeros(events, stretch, found)
+    return _with_hidden_zeros(events, stretch, found, edges=[-1, 0] if goes_on else [-1])
 
 
-def _with_hidden_zeros(events: list[Event], stretch: Stretch, samples: _Samples) -> _Samples:
+def _with_hidden_zeros(
+    events: list[Event], stretch: Stretch, samples: _Samples, edges: list[int]
+) -> _Samples:
     """Add times at which an event has another sign than at the samples on both sides.
 
     Candidates are samples nearer to zero than both neighbors; where the parabola through the three
-    comes near zero, its lowest point is looked for.
+    comes near zero, its lowest point is looked for. At edges it is looked for on the inner side.
     """
-    more: list[float] = []
+    more = [
+        found
+        for edge in edges
+        for which, event in enumerate(events)
+        if (found := _lowest_at_edge(event, stretch, samples, edge, which)) is not None
+    ]
     g = samples.values
     left, mid, right = g[:-2], g[1:-1], g[2:]
     bend = np.abs(left - 2 * mid + right)
@@ -261,6 +273,25 @@ def _with_hidden_zeros(events: list[Event], stretch: Stretch, samples: _Samples)
     whole = [np.concatenate(x) for x in zip(samples, (t, q, v, np.array(values)), strict=True)]
     order = np.argsort(whole[0], kind="stable")
     return _Samples(*(x[order] for x in whole))
+
+
+def _lowest_at_edge(
+    event: Event, stretch: Stretch, samples: _Samples, edge: int, which: int
+) -> float | None:
+    """A time of another sign between the first or last sample and that beside it."""
+    if len(samples.t) < 2:
+        return None
+    both = [edge, 1 if edge == 0 else -2]
+    (at, inner), (value, beside) = samples.t[both].tolist(), samples.values[both, which].tolist()
+    if value * beside <= 0 or abs(value) > abs(beside):
+        return None
+    mid = at + BESIDE * (inner - at)
+    now = _value(event, *stretch.state(mid))
+    if abs(now) >= abs(value) and now * value > 0:
+        return None
+    if now * value <= 0:
+        return float(mid)
+    return _lowest(event, stretch, min(at, inner), mid, max(at, inner), now)
 
 
 def _lowest(
