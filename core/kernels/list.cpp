@@ -37,7 +37,9 @@ KernelList further_kernels(Kernels pass) {
 
 // What is called most and gains most by wide registers, compiled for each instruction set.
 KernelList own_kernels() {
-  return numbered({basic_kernels(Plain{}), usual_kernels(Plain{}), basic_kernels(Duals{})});
+  const Plain numbers;
+  return numbered(
+      {basic_kernels(numbers), usual_kernels(numbers), constraint_kernels(numbers), basic_kernels(Duals{})});
 }
 
 }  // namespace
@@ -53,7 +55,6 @@ const KernelList& other_kernels() {
         rollout_adjoint_kernels(numbers),
         constrained_rollout_kernels(numbers),
         inverse_kinematics_kernels(numbers),
-        constraint_kernels(numbers),
         constrained_series_kernels(numbers),
         usual_kernels(Duals{}),
         further_kernels(Duals{}),
