@@ -92,9 +92,9 @@ def simulate(
         contacts: points that stick to planes while these push them, see `Contact`.
         order: of the polynomials of "taylor", 4 to 30; by default that of the tolerances.
         dense: whether to keep the steps of the method, so that ``motion.at(t)`` is as exact between
-            the times as the method itself. That takes nq + nv + 2 numbers for each step of a state;
-            where Python runs between steps (functions, events, constraints) the polynomials are
-            kept, some 15 numbers per rate and step for "dop853".
+            the times as the method itself. That takes nq + nv + 2 numbers for each step of a state,
+            with fixed steps twice as many; where Python runs between steps (functions, events,
+            constraints) the polynomials are kept, some 15 numbers per rate and step for "dop853".
         on_failure: what happens to a state that cannot be followed to the last time. "raise": once
             the others are done, a DivergenceError whose ``motion`` has all that was computed;
             "mark": it is named in ``motion.failures``, and what follows of it is NaN.
