@@ -258,6 +258,8 @@ ONE_STATE = {
     jc.gravity_forces: "q",
     jc.kinetic_energy: "q v",
     jc.potential_energy: "q",
+    jc.momentum: "q v",
+    jc.centroidal_momentum: "q v",
 }
 
 
