@@ -237,6 +237,42 @@ def test_steps_change_with_the_parameters_as_the_moved_models_do(robot, at):
     np.testing.assert_allclose(along.v, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("hold", ["zero", "first"])
+def test_without_mimic_joints_adjoints_are_those_of_the_core(hold, all_joints, state):
+    at, rng, rows = state(all_joints, 2), np.random.default_rng(9), 3 + (hold == "first")
+    tau = rng.standard_normal((2, rows, all_joints.nv))
+    f_ext = rng.standard_normal((2, rows, all_joints.n_bodies, 6))
+    weights = tuple(rng.standard_normal((2, 2, 2, all_joints.nv)))
+    x = at.q, at.v, tau, 0.01, weights, f_ext, "rkmk2", 2
+    found, expected = (
+        jc.rollout_vjp(m, *x, hold=hold, parameters=every_parameter(m))
+        for m in (CoupledModel(all_joints), all_joints)
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.shape == theirs.shape
+        close(ours, theirs, 2.0**20)
+
+
+def test_the_adjoint_of_a_step_is_its_derivative_along_directions_weighted(robot, at):
+    rng = np.random.default_rng(10)
+    weights, d = rng.standard_normal((2, robot.nv)), rng.standard_normal((3, robot.nv))
+    p = jc.parameters(robot, "first_moment")
+    by_p = rng.standard_normal(len(p))
+    x = at.q[0], at.v[0], at.tau[0]
+    step = jc.jvp(
+        jc.step, robot, (*x, 0.02, at.f_ext[0]), tuple(d), parameters=(p, by_p)
+    ).derivative
+    last = tuple(np.stack([0 * w, w]) for w in weights)
+    wrenches = at.f_ext[0][None]
+    found = jc.rollout_vjp(robot, x[0], x[1], x[2][None], 0.02, last, wrenches, parameters=p)
+    expected = weights[0] @ step.q + weights[1] @ step.v
+    got = found.q0 @ d[0] + found.v0 @ d[1] + found.tau[0] @ d[2] + found.parameters @ by_p
+    close(got, expected)
+    held = jc.Control(prescribed=np.arange(robot.nv) == 0)
+    with pytest.raises(jc.ModelError, match=r"rollout.*takes no servos"):
+        jc.rollout_vjp(robot, x[0], x[1], x[2][None], 0.02, last, control=held)
+
+
 def test_partials_of_the_series_are_their_derivatives_along_directions(robot, at):
     rng = np.random.default_rng(7)
     nv, q, v, mask = robot.nv, at.q[:2], at.v[:2], np.arange(robot.nv) % 3 == 1

@@ -25,7 +25,7 @@ import numpy as np
 from jounce import _core
 from jounce._types import AnyArray, Array
 
-__all__ = ["along", "carried_call"]
+__all__ = ["along", "carried_call", "carrying_derivative", "with_derivative"]
 
 _STEP = 2.0**-200
 
@@ -123,6 +123,23 @@ def _split(model: Any, found: tuple[AnyArray, ...], outputs: Any) -> list[tuple[
     both = [(_parts(model, own, x), own) for x, own in zip(found, outputs, strict=True)]
     values = [(value, own) for (value, _), own in both]
     return values + [(d, _tangent_axes(own)) for (_, d), own in both]
+
+
+def with_derivative(model: Any, counts: str, x: Array, d: Array) -> AnyArray:
+    """Numbers that change by d, which is a tangent vector if the last axis counts coordinates.
+
+    Args:
+        model: the robot.
+        counts: what the last axis counts: "nq" or else.
+        x: the numbers.
+        d: their derivatives.
+    """
+    return _joined(model, [counts], x, d)
+
+
+def carrying_derivative(model: Any, counts: str, x: AnyArray) -> Array:
+    """The derivatives of such numbers."""
+    return _parts(model, [counts], x)[1]
 
 
 def _rows(x: Array, lead: tuple[int, ...], own: int) -> Array:

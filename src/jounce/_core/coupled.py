@@ -68,8 +68,9 @@ _ON_INDEPENDENT, _ON_EXPANDED = map(_with_directional, (_CONFIGURATION, _PROJECT
 _SOLVED: dict[str, Callable[..., Any]] = {}
 
 _MAY_BE_NAN = frozenset({"explicit_rollout"})
-_CHECK_THEMSELVES = frozenset({"explicit_step", "explicit_rollout", "search_configuration"})
-"""Functions that check their own inputs."""
+_ADJOINTS = frozenset({"explicit_rollout_adjoint", "explicit_rollout_model_adjoint"})
+_CHECK_THEMSELVES = _ADJOINTS | {"explicit_step", "explicit_rollout", "search_configuration"}
+"""Functions that check their own inputs, or whose inputs others have checked."""
 
 
 def coupled(name: str) -> Callable[[F], F]:

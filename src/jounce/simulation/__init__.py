@@ -1,6 +1,9 @@
 """Motion in time: steps on the group, rollouts, simulations, and exact derivatives of steps."""
 
-from jounce.simulation import _coupled  # noqa: F401, makes known what coupled models need
+from jounce.simulation import (  # noqa: F401, make known what coupled models need
+    _coupled,
+    _coupled_adjoint,
+)
 from jounce.simulation.adjoint import ParameterGradient, RolloutGradient, rollout_vjp
 from jounce.simulation.contacts import Contact
 from jounce.simulation.control import Control

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,12 @@ from jounce.simulation.methods import Method, Stage, advance
 if TYPE_CHECKING:
     from jounce.model.coupled import CoupledModel
 
+__all__ = ["advanced", "refuse_control", "rows_of", "unpacked"]
+
 _check_state: Callable[..., Any] = _core.raw("check_state")
 
 
-def _unpacked(row: Array) -> Method:
+def unpacked(row: Array) -> Method:
     """The method of `Method.packed`, without name and citation."""
     slopes, finishes = int(row[0]), int(row[1])
     rest = row[4:].tolist()
@@ -34,7 +36,7 @@ def _unpacked(row: Array) -> Method:
     return Method("", 0, "", tuple(stages), finish, bool(row[2]), bool(row[3]))
 
 
-def _advanced(
+def advanced(
     model: CoupledModel,
     method: Method,
     state: tuple[Array, Array],
@@ -99,19 +101,15 @@ def _rollout(
     threads: int,
     mark: bool = True,
 ) -> tuple[Array, Array, Array]:
-    if any(x is not None for x in (prescribed, q_ref, servo)):
-        raise ModelError(
-            "rollout() of a model with coupled joints takes no servos, stops or prescribed joints: "
-            "give forces, or use model.expanded"
-        )
+    refuse_control("rollout", {"prescribed": prescribed, "q_ref": q_ref, "servo": servo})
     start = q0.real[..., None, :], v0.real[..., None, :]
     _check_state(model.independent, *start, tau=tau.real, threads=threads)
-    method, steps = _unpacked(np.asarray(tableau)), tau.shape[-2] - hold
+    method, steps = unpacked(np.asarray(tableau)), tau.shape[-2] - hold
     leads = [q0.shape[:-1], v0.shape[:-1], tau.shape[:-2], dt.shape]
     lead = np.broadcast_shapes(*leads, () if f_ext is None else f_ext.shape[:-3])
-    states = _rows(q0, lead, 1), _rows(v0, lead, 1)
-    forces, h = _rows(tau, lead, 2), _rows(dt, lead, 0)[:, None]
-    wrenches = None if f_ext is None else _rows(f_ext, lead, 3)
+    states = rows_of(q0, lead, 1), rows_of(v0, lead, 1)
+    forces, h = rows_of(tau, lead, 2), rows_of(dt, lead, 0)[:, None]
+    wrenches = None if f_ext is None else rows_of(f_ext, lead, 3)
     stored = steps // every + 1
     q, v = (np.full((len(x), stored, x.shape[-1]), np.nan, x.dtype) for x in states)
     q[:, 0], v[:, 0] = states
@@ -123,7 +121,7 @@ def _rollout(
             at = tuple(x[some] for x in states)
             rows = forces[some, k], forces[some, k + hold]
             own = None if wrenches is None else (wrenches[some, k], wrenches[some, k + hold])
-            return _advanced(model, method, at, rows, own, h[some], passive, threads)
+            return advanced(model, method, at, rows, own, h[some], passive, threads)
 
         try:
             moved = take(alive)
@@ -138,6 +136,15 @@ def _rollout(
             q[alive, row], v[alive, row] = moved
     ends = [x.reshape((*lead, *x.shape[1:])) for x in (q, v, failed)]
     return ends[0], ends[1], ends[2]
+
+
+def refuse_control(function: str, control: Mapping[str, Any]) -> None:
+    """Refuse what only the core knows."""
+    if any(x is not None for x in control.values()):
+        raise ModelError(
+            f"{function}() of a model with coupled joints takes no servos, stops or prescribed "
+            "joints: give forces, or use model.expanded"
+        )
 
 
 def _one_by_one(
@@ -156,7 +163,7 @@ def _one_by_one(
     return (q, v), np.array(good, int)
 
 
-def _rows(x: Array, lead: tuple[int, ...], own: int) -> Array:
+def rows_of(x: Array, lead: tuple[int, ...], own: int) -> Array:
     """An array with all leading axes merged to one, fresh."""
     shape = x.shape[x.ndim - own :]
     return np.broadcast_to(x, (*lead, *shape)).reshape((-1, *shape)).copy()
