@@ -83,5 +83,5 @@ def test_mistakes_are_named(what):
 @pytest.mark.parametrize("function", [jc.kinetic_energy, jc.inverse_dynamics])
 def test_what_is_no_model_is_named(function):
     arguments = (np.ones(3),) * (2 if function is jc.kinetic_energy else 3)
-    with pytest.raises(jc.Error, match="model must be a jounce.Model"):
+    with pytest.raises(jc.Error, match=r"model must be a jounce\.Model"):
         jc.vjp(function, np.ones(3), arguments, 1.0)
