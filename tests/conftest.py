@@ -12,6 +12,10 @@ from types import SimpleNamespace
 
 # Workers share the cores; threads of BLAS that wait for each other would keep them busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What JAX compiles runs once or twice: the passes of its compiler would take longer than that.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 
 import hypothesis
 import numpy as np

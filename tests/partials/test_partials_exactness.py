@@ -116,19 +116,12 @@ def test_hybrid_dynamics_is_kim_table_7():
 
 def in_state(model, state, function):
     """Derivatives of function(q, v, tau) -> (q, v) by q, v and tau, in tangent spaces."""
-    at = [x[:, None] for x in state]
-
-    def both(q, v, tau):
-        q, v = function(q.astype(complex), v, tau)
-        parts = np.broadcast_arrays(oracle.tangent(model, q), v.imag / oracle.STEP)
-        out = np.concatenate(parts, axis=-1)
-        return np.broadcast_to(out, (len(state[0]), model.nv, 2 * model.nv))
-
-    step = 1j * oracle.STEP * np.eye(model.nv)
-    moved = oracle.integrate(model, at[0].astype(complex), step)
-    columns = [both(moved, at[1], at[2]), both(at[0], at[1] + step, at[2])]
-    columns.append(both(at[0], at[1], at[2] + step))
-    return np.concatenate([np.swapaxes(x, 1, 2) for x in columns], axis=-1)
+    q, v, tau = (x[:, None] for x in state)
+    dq, dv, dtau = np.split(1j * oracle.STEP * np.eye(3 * model.nv), 3, axis=1)
+    moved = oracle.integrate(model, q.astype(complex), dq)
+    q, v = function(moved, v + dv, tau + dtau)
+    changes = np.concatenate([oracle.tangent(model, q), v.imag / oracle.STEP], axis=-1)
+    return np.swapaxes(changes, 1, 2)
 
 
 @pytest.mark.parametrize("method", METHODS)  # all of the package: the oracle must know them
