@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import subprocess
 import sys
@@ -83,6 +84,15 @@ def state() -> Callable[..., SimpleNamespace]:
         )
 
     return make
+
+
+@pytest.fixture
+def sketches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures at which nobody looks: few triangles, and panels that make no room for labels."""
+    monkeypatch.setattr("jounce.viewer.picture._LONGEST", 1.0)
+    if importlib.util.find_spec("matplotlib"):
+        engine = "matplotlib.layout_engine.ConstrainedLayoutEngine.execute"
+        monkeypatch.setattr(engine, lambda self, figure: None)
 
 
 @pytest.fixture(scope="session")
