@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_coupled import close, coupled_tree, expanded_rates
+from test_coupled import close, coupled_tree, directional, expanded_rates
 
 import jounce as jc
 from jounce import _core
@@ -87,7 +87,14 @@ def test_forward_dynamics_are_all_there():
         "hybrid_dynamics",
         "forward_dynamics_series",
         "hybrid_dynamics_series",
+        "forward_dynamics_derivatives",
+        "hybrid_dynamics_derivatives",
+        "forward_dynamics_hessian",
+        "inverse_dynamics_series_derivatives",
+        "forward_dynamics_series_derivatives",
+        "hybrid_dynamics_series_derivatives",
         "inverse_mass_matrix",
+        "inverse_mass_matrix_derivatives",
         "kinetic_energy",
         "body_pose",
         "jacobian",
@@ -159,13 +166,124 @@ def test_moved_models_are_coupled_and_where_the_derivatives_point(robot, at):
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
+METHODS = ("euler", "semi_implicit_euler", "midpoint", "rkmk4", "cf4", "dopri5")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_mimic_joints_steps_have_the_derivatives_of_the_core(method, all_joints, state):
+    """Along states, forces, wrenches, the length of the step and parameters at once."""
+    at, rng = state(all_joints, 2), np.random.default_rng(4)
+    models = CoupledModel(all_joints), all_joints
+    d = rng.standard_normal((4, 3, 1, all_joints.nv))
+    f_ext, d_f_ext = rng.standard_normal((2, 3, 1, all_joints.n_bodies, 6))
+    direction = rng.standard_normal(len(every_parameter(all_joints)))
+    found, expected = (
+        jc.jvp(
+            jc.step,
+            m,
+            (at.q, at.v, at.tau, 0.02, f_ext, method),
+            (*d[:3], d[3, :, :, 0], d_f_ext),
+            parameters=(every_parameter(m), direction),
+        )
+        for m in models
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        assert type(ours) is type(theirs)
+        assert ours.v.shape == (3, 2, all_joints.nv)
+        close(ours.q, theirs.q)
+        close(ours.v, theirs.v)
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "cf4"])
+def test_steps_have_the_derivatives_under_the_couplings(method, robot, at):
+    """The expanded robot under constraints takes the same step: couplings are linear."""
+    q, v, tau, dt = at.q[0], at.v[0], at.tau[0], 0.01
+    whole, n = robot.expanded, robot.expanded.nv
+    own = whole.v_indices([j.name for j in robot.joints if j.mimic is None])
+    rows = [
+        jc.Coupling({j.name: 1.0, j.mimic.joint: -j.mimic.multiplier})
+        for j in robot.joints
+        if j.mimic is not None
+    ]
+    forces = np.zeros(n)
+    forces[own] = tau
+    expected = jc.linearize_step(
+        *(whole, robot.expand(q), robot.coupling @ v, forces, dt),
+        method=method,
+        actuation=np.eye(n),
+        constraints=jc.Constraints(whole, rows, tolerance=np.inf),
+        projection=False,
+    )
+    G, keep = np.kron(np.eye(2), robot.coupling), np.concatenate([own, n + own])
+    A, B = (expected.A @ G)[keep], expected.B[keep][:, own]
+    dq, dv, dtau = np.random.default_rng(5).standard_normal((3, 4, robot.nv))
+    got = jc.jvp(jc.step, robot, (q, v, tau, dt, None, method), (dq, dv, dtau)).derivative
+    found = np.concatenate([got.q, got.v], axis=-1)
+    close(found, np.concatenate([dq, dv], axis=-1) @ A.T + dtau @ B.T, 2.0**20)
+
+
+def test_steps_change_with_the_parameters_as_the_moved_models_do(robot, at):
+    p = jc.parameters(robot, "log_cholesky") + jc.parameters(robot, "placement")
+    p = p + jc.parameters(robot, "armature")
+    d = np.random.default_rng(6).uniform(-0.1, 0.1, len(p))
+    x = at.q[:2], at.v[:2], at.tau[:2], 0.01, at.f_ext[:2]
+    by_p = jc.parameter_derivatives(jc.step, robot, x, p)
+    along = jc.jvp(jc.step, robot, x, (), parameters=(p, d)).derivative
+    close(by_p.q @ d, along.q)
+    close(by_p.v @ d, along.v)
+    line = jc.models.chain(1)  # its coordinate goes along the direction
+    one = np.ones(1)
+    expected = directional(line, lambda s: jc.step(p.moved(s[0] * d), *x).v, 0 * one, one)
+    np.testing.assert_allclose(along.v, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_partials_of_the_series_are_their_derivatives_along_directions(robot, at):
+    rng = np.random.default_rng(7)
+    nv, q, v, mask = robot.nv, at.q[:2], at.v[:2], np.arange(robot.nv) % 3 == 1
+    a, tau, da, dtau = rng.standard_normal((4, 2, ORDERS, nv))
+    f_ext = rng.standard_normal((2, ORDERS, robot.n_bodies, 6))
+    dq, dv = rng.standard_normal((2, 2, nv))
+    d = jc.hybrid_dynamics_series_derivatives(robot, q, v, a, tau, mask, f_ext)
+    got = jc.jvp(
+        jc.hybrid_dynamics_series, robot, (q, v, a, tau, mask, f_ext), (dq, dv, da, dtau)
+    ).derivative
+    for row, x in zip((d[:4], d[4:]), got, strict=True):
+        by_state = np.einsum("bkij,bj->bki", row[0], dq) + np.einsum("bkij,bj->bki", row[1], dv)
+        by_series = [np.einsum("bkilj,blj->bki", *y) for y in zip(row[2:], (da, dtau), strict=True)]
+        close(by_state + sum(by_series), x, 2.0**22)
+    forward = jc.forward_dynamics_series_derivatives(robot, q, v, tau, f_ext)
+    free = jc.hybrid_dynamics_series_derivatives(robot, q, v, a, tau, 0 * mask > 0, f_ext)
+    for x, y in zip(forward, (free.a_dq, free.a_dv, free.a_dtau), strict=True):
+        close(x, y)
+    first = jc.forward_dynamics_derivatives(robot, q, v, tau[:, 0], f_ext[:, 0])
+    close(forward.dq[:, 0], first.dq, 2.0**20)
+    close(forward.dtau[:, 0, :, 0], first.dtau, 2.0**20)
+    motion = np.concatenate([v[:, None], a], axis=1)
+    inverse = jc.inverse_dynamics_series_derivatives(robot, q, motion, f_ext)
+    got = jc.jvp(jc.inverse_dynamics_series, robot, (q, motion, f_ext), (dq, None)).derivative
+    close(np.einsum("bkij,bj->bki", inverse.dq, dq), got, 2.0**20)
+
+
+def test_hessians_of_forward_dynamics_are_second_derivatives_along_directions(robot, at):
+    """Along integrate(q, s dq), v + s dv and tau + s dtau, of weights . a."""
+    x, w = (at.q, at.v, at.tau), at.a
+    dq, dv, dtau = d = np.random.default_rng(8).standard_normal((3, robot.nv))
+    h = jc.forward_dynamics_hessian(robot, *x, w, at.f_ext)
+    second = jc.jvp(jc.forward_dynamics_derivatives, robot, (*x, at.f_ext), tuple(d)).derivative
+    slopes = second.dq @ dq + second.dv @ dv + second.dtau @ dtau
+    form = h.dqdq @ dq + 2 * (h.dqdv @ dv + h.dqdtau @ dtau)
+    close(form @ dq + h.dvdv @ dv @ dv, (w * slopes).sum(-1), 2.0**22)
+
+
 def test_what_is_not_there_says_so(robot, at):
+    inputs = _core.signature("constrained_series_jvp")
+    zeros = dict.fromkeys([*inputs["inputs"], *inputs["options"]], 0.0)
     with pytest.raises(
         jc.ModelError,
-        match=r"along a direction of forward_dynamics_derivatives\(\) is not there .* coupled .* "
+        match=r"along a direction of constrained_series\(\) is not there .* coupled .* "
         "There are .*forward_dynamics, ",
     ):
-        jc.jvp(jc.forward_dynamics_derivatives, robot, (at.q, at.v, at.tau), (at.v,))
+        _core.raw("constrained_series_jvp")(robot, **zeros)
     with pytest.raises(jc.ArgumentError, match="belong to another model"):
         jc.parameter_derivatives(
             jc.mass_matrix, robot, (at.q,), jc.parameters(robot.expanded, "mass")

@@ -83,8 +83,8 @@ inline bool load_tangents(const Call& call, std::ptrdiff_t first, int count, Wid
     const int from = n + k;
     given[k] = call.in[from] ? to[k] : nullptr;
     if (!given[k]) continue;
-    load(call.in[from] + first * call.in_step[from], call.in_step[from], count, call.in_size[from], to[k]);
-    if (!all_finite(reinterpret_cast<const double*>(to[k]), lanes<Wide> * call.in_size[from])) return false;
+    const double* x = call.in[from] + first * call.in_step[from];
+    if (!load(x, call.in_step[from], count, call.in_size[from], to[k])) return false;
   }
   return true;
 }

@@ -225,8 +225,10 @@ Outcome run_short(const Kernel& kernel, const Model& model, const Call& call) {
   try {
     std::size_t bytes = model.workspace(kernel, call.extent(), false);
     if (call.states > 1) bytes = std::max(bytes, model.workspace(kernel, call.extent(), true));
-    const Failure bad = kernel.run(call, 0, int(call.states), thread_workspace().reserve(bytes));
-    return {bad.kind == Failure::none ? Outcome::done : Outcome::failed, bad};
+    // Made in place: to copy it would wait until all results are written.
+    Outcome outcome{Outcome::done, kernel.run(call, 0, int(call.states), thread_workspace().reserve(bytes))};
+    if (outcome.failure.kind != Failure::none) outcome.status = Outcome::failed;
+    return outcome;
   } catch (const std::bad_alloc&) {
     return {Outcome::no_memory, {}};
   }

@@ -61,21 +61,30 @@ JOUNCE_INLINE void load_rows(const double* const (&row)[W], std::ptrdiff_t at, P
   ((x[I] = Pack<W>::load(row[I] + at)), ...);
 }
 
-// Loads n numbers of W states into n packs; states past `count` repeat the last one.
+// Loads n numbers of W states into n packs; states past `count` repeat the last one. Whether all are finite: zero times
+// others is not zero.
 template <int W>
-JOUNCE_SHARED void load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
+JOUNCE_SHARED bool load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
   const double* row[W];
   for (int i = 0; i < W; ++i) row[i] = from + step * (i < count ? i : count - 1);
+  Pack<W> zeros(0.0);
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];
     load_rows(row, k, x, AllRows<W>{});
     transpose(x);
+    Pack<W> own = x[0] * 0.0;
+    for (int i = 1; i < W; ++i) own += x[i] * 0.0;
     for (int i = 0; i < W; ++i) to[k + i] = x[i];
+    zeros += own;
   }
   for (; k < n; ++k) {
-    for (int i = 0; i < W; ++i) to[k].v[i] = row[i][k];
+    Pack<W> x;
+    for (int i = 0; i < W; ++i) x.v[i] = row[i][k];
+    zeros += x * 0.0;
+    to[k] = x;
   }
+  return all(zeros >= Pack<W>(0.0));
 }
 
 template <int W>
@@ -237,15 +246,14 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
       continue;
     }
     Pack<W>* to = inputs.buffer[k];
-    load(call.in[k] + first * call.in_step[k], call.in_step[k], count, call.in_size[k], to);
+    bool finite = load(call.in[k] + first * call.in_step[k], call.in_step[k], count, call.in_size[k], to);
     if (input.reads != Reads::all) {
       for (std::ptrdiff_t i = 0; i < call.in_size[k]; ++i) {
         if (!is_read(input.reads, call, i)) to[i] = Pack<W>(0.0);
       }
+      finite = all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k]);
     }
-    if (!all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k])) {
-      return Failure::not_finite;
-    }
+    if (!finite) return Failure::not_finite;
     if (input.holds != Holds::numbers && !normalize_quaternions(*call.tree, input.holds, to)) {
       return Failure::quaternion;
     }
@@ -283,7 +291,7 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
 }
 
 // Compiled once, in transfer.cpp.
-extern template void load(const double*, std::ptrdiff_t, int, std::ptrdiff_t, Wide*);
+extern template bool load(const double*, std::ptrdiff_t, int, std::ptrdiff_t, Wide*);
 extern template void store(const Wide*, int, std::ptrdiff_t, double*, std::ptrdiff_t);
 extern template void store_symmetric(const Wide*, int, const Tree<double>&, Given, double*, std::ptrdiff_t);
 

@@ -124,12 +124,12 @@ JOUNCE_INLINE void add_turn(const auto& y, const X* x, Vec3<D>& to) {
 // The change of B = hat(alpha) + w w^T - (w.w) 1.
 template <class D>
 JOUNCE_INLINE Mat3<D> gradient_change(const Vec3<double>& w, const Vec3<D>& dw, const Vec3<D>& dalpha) {
-  const Vec3<double> less = w * -2.0;
+  const D x = dw.x * w.x, y = dw.y * w.y, z = dw.z * w.z;
   const D xy = dalpha.z + dw.x * w.y + dw.y * w.x, zx = dalpha.y + dw.x * w.z + dw.z * w.x,
           yz = dalpha.x + dw.y * w.z + dw.z * w.y;
-  return {{dw.y * less.y + dw.z * less.z, xy, zx - dalpha.y * 2.0},
-          {xy - dalpha.z * 2.0, dw.x * less.x + dw.z * less.z, yz},
-          {zx, yz - dalpha.x * 2.0, dw.x * less.x + dw.y * less.y}};
+  return {{(y + z) * -2.0, xy, zx - dalpha.y * 2.0},
+          {xy - dalpha.z * 2.0, (x + z) * -2.0, yz},
+          {zx, yz - dalpha.x * 2.0, (x + y) * -2.0}};
 }
 
 // x + axial(B Sigma).
@@ -209,7 +209,7 @@ JOUNCE_SHARED void outward(const Tree<double>& tree, const StateWork<S>& state, 
     const PlaceOfNode at = place_of<S>(tree, i);
     const auto& own = state.passes.row[at.node];
     const auto& given = state.from_parent[at.node];
-    auto& me = work.row[node.depth];
+    typename DirectionsWork<D>::Row me;  // in registers, and stored once
     if (node.parent < 0) {
       me.w = me.alpha = me.a = Vec3<D>::zero();
     } else {
@@ -221,6 +221,7 @@ JOUNCE_SHARED void outward(const Tree<double>& tree, const StateWork<S>& state, 
       add_rates<K>(node, in_lane(given.w, at.lane), v, d, da, me);
     });
     me.B = gradient_change(in_lane(own.w, at.lane), me.w, me.alpha);
+    work.row[node.depth] = me;
     work.f[i] = wrench_change(node, d.f_ext, me);
   }
 }
@@ -254,7 +255,7 @@ JOUNCE_INLINE void inward(const Tree<double>& tree, const StateWork<S>& state, c
     const Node<double>& node = tree.nodes[i];
     const PlaceOfNode at = place_of<S>(tree, i);
     const auto& own = state.passes.row[at.node];
-    Force<D>& f = work.f[i];
+    Force<D> f = work.f[i];
     with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
       each(kind, node, at, f);
       if (node.parent >= 0 && dq) turn_wrench<decltype(kind)::value>(node, in_lane(own.f, at.lane), dq, f);

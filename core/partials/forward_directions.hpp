@@ -84,7 +84,7 @@ void forward_dynamics_directions(const Tree<double>& tree, const ForwardStateWor
     const Node<double>& node = tree.nodes[i];
     const PlaceOfNode at = place_of<S>(tree, i);
     const SolvedRate<S>* rate = rates_of(tree, state, at.node);
-    Motion<D>& x = work.x[node.depth];
+    Motion<D> x;
     if (node.parent < 0) {
       x = Motion<D>::zero();
     } else {
@@ -98,6 +98,7 @@ void forward_dynamics_directions(const Tree<double>& tree, const ForwardStateWor
         add_rate<K>(node, k, y, x);
       }
     });
+    work.x[node.depth] = x;
   }
 }
 

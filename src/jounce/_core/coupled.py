@@ -10,7 +10,8 @@ Kernels know trees of independent joints. For a model whose rates u give all rat
 - What is solved for rates or accelerations has a function of its own, made known by `coupled`.
 
 Directional derivatives go the same way: tangents are rates, so that those of the expanded model are
-G times those of the coupled one.
+G times those of the coupled one. Those of the third kind come from the functions themselves, run
+with numbers that carry their derivatives (`jounce._core.carried`).
 
 All others refuse such a model.
 """
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jounce import _core
+from jounce._core.carried import along, carried_call
 from jounce._core.out import require_out, untouched_if_failing
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 
@@ -50,6 +52,7 @@ center_of_mass_derivatives subtree_centers_of_mass centroidal_momentum_derivativ
 passive_forces passive_forces_derivatives torque_regressor kinetic_energy_regressor
 potential_energy_regressor momentum_regressor inverse_dynamics_hessian
 inverse_dynamics_second_derivatives inverse_dynamics_vjp kinetic_energy_derivatives
+inverse_dynamics_series_derivatives
 """
 """Functions of q, rates and their derivatives, whose results are linear forms in rates."""
 
@@ -73,11 +76,14 @@ def coupled(name: str) -> Callable[[F], F]:
     """Make known what computes a kernel for coupled models.
 
     The function takes the model, the kernel's inputs and options by name, and `threads`; it returns
-    fresh arrays, which may lack leading axes.
+    fresh arrays, which may lack leading axes. Its derivative along a direction follows: it is
+    called with complex arrays for that, and must not make real ones of them.
     """
 
     def remember(function: F) -> F:
         _SOLVED[name] = function
+        if f"{name}_jvp" in _core.kernel_names():
+            _SOLVED[f"{name}_jvp"] = along(name, function)
         return function
 
     return remember
@@ -98,6 +104,8 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
     """Compute a kernel for a model that has no tree; the bindings call this."""
     if not hasattr(model, "coupling"):
         raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+    if model.carries:
+        return _as_result(carried_call(_bare_call, name, model, given), result, part)
     if name in _ON_INDEPENDENT:
         given.pop("d_model", None)  # no number of the model enters
         return _as_result(_raw(name)(model.independent, **given), result, part)
@@ -127,6 +135,10 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
     else:
         values = [x[()] for x in values]
     return _as_result(values[0] if len(values) == 1 else tuple(values), result, part)
+
+
+def _bare_call(name: str, model: Any, given: dict[str, Any]) -> Any:
+    return _call(name, None, None, model, given)
 
 
 def _as_result(found: Any, result: Any, part: Any) -> Any:

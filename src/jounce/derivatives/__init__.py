@@ -7,7 +7,7 @@ matrices are (nv, nv) and nothing is singular anywhere.
 
 from jounce.derivatives import (  # noqa: F401, make known what coupled models need
     _coupled,
-    _coupled_directions,
+    _coupled_series,
 )
 from jounce.derivatives.bodies import (
     BodyAccelerationDerivatives,

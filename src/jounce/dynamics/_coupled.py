@@ -41,7 +41,8 @@ def solve(model: CoupledModel, M: Array, force: Array, rates: Integers | None = 
         SingularError: a joint moves no inertia; it is named.
     """
     _require_definite(model, M, rates)
-    return np.asarray(np.linalg.solve(M, force[..., None])[..., 0], float)
+    found: Array = np.linalg.solve(M, force[..., None])[..., 0]
+    return found
 
 
 def inverse_of(model: CoupledModel, M: Array, rates: Integers | None = None) -> Array:
@@ -54,7 +55,7 @@ def inverse_of(model: CoupledModel, M: Array, rates: Integers | None = None) -> 
 
 def _require_definite(model: CoupledModel, M: Array, rates: Integers | None) -> None:
     """Refuse a mass matrix with a pivot that is nothing but rounding errors."""
-    n = M.shape[-1]
+    M, n = M.real, M.shape[-1]
     slack = 16 * max(n, 1) * np.finfo(float).eps
     pivots = M.copy()
     for k in range(n):

@@ -67,6 +67,12 @@ class CoupledModel(Model):
     _leads: Sequence[int]
     _offset: Array
     _from_independent: Array
+    carries: bool = False
+    """Whether numbers carry their derivatives along a direction: see `carrying`."""
+    direction: Array | None = None
+    """Of such a model, the tangents of its numbers."""
+    bare: CoupledModel
+    """Of such a model, the one for plain numbers."""
 
     def __init__(self, expanded: Model) -> None:
         """Couple the joints of a model.
@@ -183,6 +189,16 @@ class CoupledModel(Model):
         for axis in axes:
             x = np.moveaxis(np.moveaxis(x, axis, -1) @ self.coupling, -1, axis)
         return np.asarray(x, order="C")
+
+    def carrying(self, direction: Array | None) -> CoupledModel:
+        """This model for numbers that carry their derivatives; see `jounce._core.carried`.
+
+        Args:
+            direction: (..., tangents) along which the numbers of the model change, or None.
+        """
+        model = CoupledModel.__new__(CoupledModel)
+        model.__dict__.update(self.__dict__, carries=True, direction=direction, bare=self)
+        return model
 
     def replace(self, **changes: Any) -> Model:
         """Return a copy with other values; see `Model.replace`.

@@ -52,7 +52,7 @@ def _hybrid_series(
     M = mass_matrix(model, q, threads=threads)[..., free[:, None], free]
     leads = [q.shape[:-1], v.shape[:-1], a.shape[:-2], tau.shape[:-2]]
     lead = np.broadcast_shapes(*leads, () if f_ext is None else f_ext.shape[:-3])
-    motion = np.zeros((*lead, orders + 1, model.nv))
+    motion = np.zeros((*lead, orders + 1, model.nv), M.dtype)
     motion[..., 0, :] = v
     motion[..., 1:, :] = np.where(prescribed, a, 0.0)
     for k in range(orders):

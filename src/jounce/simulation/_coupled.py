@@ -104,7 +104,8 @@ def _rollout(
             "rollout() of a model with coupled joints takes no servos, stops or prescribed joints: "
             "give forces, or use model.expanded"
         )
-    _check_state(model.independent, q0[..., None, :], v0[..., None, :], tau=tau, threads=threads)
+    start = q0.real[..., None, :], v0.real[..., None, :]
+    _check_state(model.independent, *start, tau=tau.real, threads=threads)
     method, steps = _unpacked(np.asarray(tableau)), tau.shape[-2] - hold
     leads = [q0.shape[:-1], v0.shape[:-1], tau.shape[:-2], dt.shape]
     lead = np.broadcast_shapes(*leads, () if f_ext is None else f_ext.shape[:-3])
@@ -112,7 +113,7 @@ def _rollout(
     forces, h = _rows(tau, lead, 2), _rows(dt, lead, 0)[:, None]
     wrenches = None if f_ext is None else _rows(f_ext, lead, 3)
     stored = steps // every + 1
-    q, v = (np.full((len(x), stored, x.shape[-1]), np.nan) for x in states)
+    q, v = (np.full((len(x), stored, x.shape[-1]), np.nan, x.dtype) for x in states)
     q[:, 0], v[:, 0] = states
     failed = np.full(len(q), -1.0)
     for k in range((stored - 1) * every):
