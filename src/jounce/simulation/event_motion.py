@@ -15,7 +15,8 @@ from jounce.model import Model
 from jounce.simulation.arguments import asked, force_rows
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
-from jounce.simulation.event_search import Follow, Passed, Stretch, through_events
+from jounce.simulation.event_passage import Follow, Passed, through_events
+from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
 from jounce.simulation.interrupted import with_state
 from jounce.simulation.manifold import held_at, later
