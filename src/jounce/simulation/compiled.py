@@ -22,6 +22,7 @@ from jounce.model import Model
 from jounce.simulation.arguments import ANY, merged_axes
 from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, StepLog
 from jounce.simulation.progress import Report, silent
+from jounce.simulation.rows import Rows, interval, padded
 from jounce.simulation.servo import reference_between
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
     "fixed_steps",
     "follow",
     "least",
-    "padded",
     "require_end",
     "taylor",
 ]
@@ -115,38 +115,30 @@ class Start(NamedTuple):
     @property
     def hold(self) -> int:
         """1: rows are linear between times."""
-        return int(self.rows is not None and self.rows.shape[-2] == len(self.t))
+        return int(self.rows is not None and Rows(self.t, self.rows).linear)
 
     def acting(self, states: Integers, t: Array, h: Array) -> dict[str, Any]:
         """What acts on some states (m,) of the batch in steps from t (m,), for kernels of a step.
 
         Forces (m, 2, nv) and references (m, 2, nq) at the ends of the steps, servos (m, 8, nv).
         """
-        times, at = self.t, np.unravel_index(states, self._some_lead)
-        k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
-        span = times[k + 1] - times[k]
-        ends = [((x - times[k]) / span)[:, None] for x in (t, t + h)]
+        lead = self.lead or (1,)
+        of, k, ends = np.unravel_index(states, lead), interval(self.t, t), (t, t + h)
+
+        def of_all(x: Array) -> Array:
+            return np.broadcast_to(x, (*lead, *x.shape[-2:]))
+
         found: dict[str, Any] = {"tau": np.zeros((len(t), 2, self.model.nv))}
         if self.rows is not None:
-            now, then = (self._rows(self.rows, at, k + x) for x in (0, self.hold))
-            found["tau"] = np.stack([now + x * (then - now) for x in ends], axis=1)
+            rows = Rows(self.t, of_all(self.rows))
+            found["tau"] = np.stack([rows.at(x, k, of) for x in ends], axis=1)
         if self.q_ref is not None:
-            now, then = (self._rows(self.q_ref, at, k + x) for x in (0, 1))
-            both = [reference_between(self.model, now, then, x) for x in ends]
+            rows = Rows(self.t, of_all(self.q_ref))
+            both = [reference_between(self.model, rows, x, k, of) for x in ends]
             found["q_ref"] = np.stack(both, axis=1)
         if self.servo is not None:
-            found["servo"] = np.broadcast_to(self.servo, (*self._some_lead, 8, self.model.nv))[at]
+            found["servo"] = of_all(self.servo)[of]
         return found
-
-    @property
-    def _some_lead(self) -> tuple[int, ...]:
-        """At least one leading axis."""
-        return self.lead or (1,)
-
-    def _rows(self, rows: Array, at: tuple[Any, ...], k: Integers) -> Array:
-        """Row k of each state; those of intervals have one less than there are times."""
-        own: Array = np.broadcast_to(rows, (*self._some_lead, *rows.shape[-2:]))[(*at, k)]
-        return own
 
     def first(self) -> tuple[Array, Array]:
         """Coordinates and rates at the start, (..., 1, n)."""
@@ -351,10 +343,10 @@ def _dense(
     model = start.model
     options: dict[str, Any] = {"passive": int(start.passive), "threads": start.threads}
 
-    def make(steps: Dense, states: Integers, _: Coefficients) -> Callable[[Integers], Coefficients]:
+    def make(steps: Dense) -> Callable[[Integers], Coefficients]:
         def made(some: Integers) -> Coefficients:
             t, h = steps.t[some], steps.h[some]
-            given = {**start.acting(states[some], t, h), **options}
+            given = {**start.acting(steps.states(some), t, h), **options}
             at = steps.q[some], steps.v[some], given.pop("tau"), h
             if not kernel.terms:
                 coordinates, rates = _taylor_polynomial(model, *at, kernel.method, **given)
@@ -417,10 +409,3 @@ def _keep(done: Followed, q: Array, v: Array, window: slice, now: Integers) -> N
     np.copyto(done.q[..., window, :], q, where=wrote)
     np.copyto(done.v[..., window, :], v, where=wrote)
     done.due[...] = now
-
-
-def padded(rows: Array, count: int) -> Array:
-    """Return forces with a row for every time; after the last one of an interval none is read."""
-    if rows.shape[-2] == count:
-        return rows
-    return np.concatenate([rows, rows[..., -1:, :]], axis=-2)

@@ -22,6 +22,7 @@ from jounce.simulation.interrupted import with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
+from jounce.simulation.rows import Rows, interval
 from jounce.simulation.task import Task
 from jounce.simulation.taylor import TAYLOR
 from jounce.simulation.taylor_events import SeriesMotion
@@ -133,8 +134,8 @@ def _modes(
     task = Task.of(model, state, t, first, passive, 1)
 
     def forces(now: float, q: Array, v: Array) -> Array:
-        k = np.clip(np.searchsorted(t, now, side="right") - 1, 0, max(len(t) - 2, 0))
-        tau: Array = task.forces(np.array([k]))(np.array([now]), q[None], v[None])[0]
+        when = np.array([now])
+        tau: Array = task.forces(interval(t, when))(when, q[None], v[None])[0]
         return tau
 
     base = sought.constraints
@@ -201,12 +202,11 @@ def _follower(
     return follow
 
 
-def _refined(t: Array, rows: Array, grid: Array) -> Array:
+def _refined(t: Array, given: Array, grid: Array) -> Array:
     """Rows of forces for other times."""
-    if len(rows) == len(t):
-        return np.stack([np.interp(grid, t, column) for column in rows.T], axis=-1)
-    held: Array = rows[np.clip(np.searchsorted(t, grid[:-1], side="right") - 1, 0, len(rows) - 1)]
-    return held
+    rows = Rows(t, given)
+    when = grid if rows.linear else grid[:-1]
+    return rows.at(when, interval(t, when))
 
 
 def motion_with_series(

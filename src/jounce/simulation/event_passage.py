@@ -107,8 +107,8 @@ class _Passage:
         told: Told,
     ) -> None:
         self.t, self.events, self.place, self.log, self.told = t, events, place, log, told
-        empty = (np.full((len(t), len(x)), np.nan) for x in at[1:])
-        self.out = Passed(*empty, records=[], end=np.inf, log=log)
+        q, v = (np.full((len(t), len(x)), np.nan) for x in at[1:])
+        self.out = Passed(q, v, [], np.inf, log=log)
         self.out.q[0], self.out.v[0] = at[1:]
         self.at, self.due = at, 1
         """Where it is, and the first time that is not given."""

@@ -303,13 +303,8 @@ def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) ->
         return force_series(task.control, t, *state, task.order)
     tau = np.zeros((len(t), task.order, start.model.nv))
     if start.rows is not None:
-        every, last = np.arange(len(t)), len(start.t) - 1
-        k = np.minimum(due, last) - 1
-        tau[:, 0] = start.rows[every, k]
-        if start.rows.shape[1] > last:
-            span = (start.t[k + 1] - start.t[k])[:, None]
-            tau[:, 1] = (start.rows[every, k + 1] - start.rows[every, k]) / span
-            tau[:, 0] += (t - start.t[k])[:, None] * tau[:, 1]
+        every, k = (np.arange(len(t)),), np.minimum(due, len(start.t) - 1) - 1
+        tau[:, 0], tau[:, 1] = start.rows.at(t, k, every), start.rows.slope(k, every)
     return tau
 
 
