@@ -13,6 +13,7 @@ from jounce.dynamics import forward_dynamics
 from jounce.errors import DivergenceError
 from jounce.model import Model
 from jounce.simulation.arguments import asked, force_rows
+from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
 from jounce.simulation.event_passage import Follow, Passed, through_events
@@ -216,14 +217,16 @@ def motion_with_series(
     done = []
     for k, place in enumerate(np.ndindex(task.lead)):
         own = [x._replace(state=place) for x in found.events if x.state == (k,)]
-        reached = int(found.states.due[k]) if found.interrupted else None
         q, v = found.states.q[k], found.states.v[k]
         why = found.reasons.get(k) or no_further(k, float(found.ended[k]))
         failure = why if found.failed[k] else None
-        done.append(Passed(q, v, own, float(found.ended[k]), reached, failure))
-    if found.interrupted:
-        return _interrupted(task.model, task.t, done, task.lead, method, dense)
-    return _assembled(task.model, task.t, done, task.lead, method, dense)
+        done.append(Passed(q, v, own, float(found.ended[k]), None, failure))
+    motion = _assembled(task.model, task.t, done, task.lead, method, dense)
+    if not found.interrupted:
+        return motion
+    going = np.isinf(found.ended)
+    last = min(least(found.states.due[going]), len(task.t))
+    return replace(motion[:last], interrupted=True, events=motion.events)
 
 
 def _assembled(

@@ -20,7 +20,14 @@ from jounce.simulation.event_search import (
     first_crossing,
     sampled,
 )
-from jounce.simulation.events import Event, EventRecord, State, apply_map, endless
+from jounce.simulation.events import (
+    Event,
+    EventRecord,
+    State,
+    apply_map,
+    at_stored_time,
+    endless,
+)
 
 __all__ = ["Follow", "Passed", "through_events"]
 
@@ -90,6 +97,7 @@ def through_events(
     except KeyboardInterrupt:
         return out._replace(reached=way.due, last=way.at)
     except (DivergenceError, SingularError) as error:
+        way.give_here()
         return out._replace(end=way.at[0], failure=str(error))
     return out._replace(end=way.at[0] if way.over else np.inf, failure=way.failure)
 
@@ -147,7 +155,8 @@ class _Passage:
 
     def _to_events(self, stretch: Stretch, samples: Samples, found: Crossing) -> None:
         left, right = (samples.state(found.interval + x) for x in (0, 1))
-        at, happened = earliest(stretch, self.events, found, left, right[0])
+        (t, q, v), happened = earliest(stretch, self.events, found, left, right[0])
+        at = at_stored_time(t, self.t), q, v
         self._give(stretch, at[0])
         self._keep(stretch, at[0])
         self.at, self.over = at, any(self.events[x].terminal for x in happened)
@@ -160,7 +169,7 @@ class _Passage:
         )
         if not self.over:
             self._leave(happened, found.signs, right)
-            self._give_here()
+        self.give_here()
 
     def _leave(self, happened: list[int], before: Array, right: State) -> None:
         """Go on after events; `right` is a state after them on the way without their maps."""
@@ -180,7 +189,7 @@ class _Passage:
                 self.out.q[self.due], self.out.v[self.due] = stretch.q[k], stretch.v[k]
                 self.due += 1
 
-    def _give_here(self) -> None:
+    def give_here(self) -> None:
         """Write the state where it is at all times until then."""
         while self.due < len(self.t) and self.t[self.due] <= self.at[0]:
             self.out.q[self.due], self.out.v[self.due] = self.at[1:]

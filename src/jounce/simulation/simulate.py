@@ -279,7 +279,7 @@ class _Plan(NamedTuple):
         return by_fixed_steps(task, self.method, positive("dt", self.dt), keep=self.dense)
 
     def _kept(self, task: Task, found: SeriesMotion) -> Dense | None:
-        end = np.minimum(found.ended, task.t[-1])
+        end = np.minimum(found.ended, found.t)
         return found.log.dense(SERIES, end, None, task.onto_manifold())
 
     @property
@@ -404,4 +404,5 @@ class _Plan(NamedTuple):
         """The motion with events that are polynomials along its steps."""
         task = self._task(state, t, control, constraints, report)
         found = self._series(task, control, events)
-        return motion_with_series(found, task, TAYLOR, self._kept(task, found))
+        motion = motion_with_series(found, task, TAYLOR, self._kept(task, found))
+        return to_last_step(motion)
