@@ -11,7 +11,7 @@ there xi is the polynomial (1) of fifth degree whose value, slope and curvature 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -98,6 +98,10 @@ class Dense:
         found = self._values(places, np.tile(times, len(self.end)), with_path=True)
         q, v, a = (self._shaped(times, x) for x in found)
         return q, v, a
+
+    def states(self, some: Integers) -> Integers:
+        """Whose steps they are."""
+        return np.searchsorted(self.first, some, side="right") - 1
 
     def coefficients(self, some: Integers) -> Coefficients:
         """Those of some steps."""
@@ -218,8 +222,8 @@ def _along_series(path: Polynomials, time: Array) -> tuple[Array, Array, Array]:
 def fitting(
     model: Model,
     h: Array,
-    begin: tuple[Array, Array, Array],
-    end: tuple[Array, Array, Array],
+    begin: Sequence[Array],
+    end: Sequence[Array],
 ) -> Array:
     """(m, 5, nv) coefficients (1) of xi that join states (q, v, a) over times h (m,)."""
     span = h[:, None]
@@ -265,23 +269,20 @@ class StepLog:
         self,
         kind: str,
         end: Array,
-        make: Callable[[Dense, Integers, Coefficients], Callable[[Integers], Coefficients]] | None,
+        make: Callable[[Dense], Callable[[Integers], Coefficients]] | None,
         onto: Onto | None = None,
     ) -> Dense | None:
         """All steps, state by state; None if there are none.
 
-        `make`, if the coefficients were not kept, gets the steps without them, the state of each
-        and what else was kept of it, and returns what computes them.
+        `make`, if the coefficients were not kept, gets the steps with what else was kept of them,
+        and returns what computes them.
         """
         if not self.parts:
             return None
-        columns = [np.concatenate(x) for x in zip(*self.parts, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        states, t, h, q, v, *made = (x[order] for x in columns)
-        first = np.searchsorted(states, np.arange(len(end) + 1))
+        columns = (np.concatenate(x) for x in zip(*self.parts, strict=True))
+        states = next(columns)
+        order = np.argsort(states, kind="stable") if (np.diff(states) < 0).any() else slice(None)
+        first = np.searchsorted(states[order], np.arange(len(end) + 1))
+        t, h, q, v, *made = (x[order] for x in columns)
         found = Dense(self.model, kind, first, end, t, h, q, v, tuple(made), onto)
-        if make is None:
-            return found
-        return Dense(
-            self.model, kind, first, end, t, h, q, v, make(found, states, tuple(made)), onto
-        )
+        return found if make is None else replace(found, made=make(found))

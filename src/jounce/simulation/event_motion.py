@@ -13,14 +13,17 @@ from jounce.dynamics import forward_dynamics
 from jounce.errors import DivergenceError
 from jounce.model import Model
 from jounce.simulation.arguments import asked, force_rows
+from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
-from jounce.simulation.event_search import Follow, Passed, Stretch, through_events
+from jounce.simulation.event_passage import Follow, Passed, through_events
+from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
 from jounce.simulation.interrupted import with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
+from jounce.simulation.rows import Rows, interval
 from jounce.simulation.task import Task
 from jounce.simulation.taylor import TAYLOR
 from jounce.simulation.taylor_events import SeriesMotion
@@ -132,8 +135,8 @@ def _modes(
     task = Task.of(model, state, t, first, passive, 1)
 
     def forces(now: float, q: Array, v: Array) -> Array:
-        k = np.clip(np.searchsorted(t, now, side="right") - 1, 0, max(len(t) - 2, 0))
-        tau: Array = task.forces(np.array([k]))(np.array([now]), q[None], v[None])[0]
+        when = np.array([now])
+        tau: Array = task.forces(interval(t, when))(when, q[None], v[None])[0]
         return tau
 
     base = sought.constraints
@@ -200,12 +203,11 @@ def _follower(
     return follow
 
 
-def _refined(t: Array, rows: Array, grid: Array) -> Array:
+def _refined(t: Array, given: Array, grid: Array) -> Array:
     """Rows of forces for other times."""
-    if len(rows) == len(t):
-        return np.stack([np.interp(grid, t, column) for column in rows.T], axis=-1)
-    held: Array = rows[np.clip(np.searchsorted(t, grid[:-1], side="right") - 1, 0, len(rows) - 1)]
-    return held
+    rows = Rows(t, given)
+    when = grid if rows.linear else grid[:-1]
+    return rows.at(when, interval(t, when))
 
 
 def motion_with_series(
@@ -215,14 +217,16 @@ def motion_with_series(
     done = []
     for k, place in enumerate(np.ndindex(task.lead)):
         own = [x._replace(state=place) for x in found.events if x.state == (k,)]
-        reached = int(found.states.due[k]) if found.interrupted else None
         q, v = found.states.q[k], found.states.v[k]
         why = found.reasons.get(k) or no_further(k, float(found.ended[k]))
         failure = why if found.failed[k] else None
-        done.append(Passed(q, v, own, float(found.ended[k]), reached, failure))
-    if found.interrupted:
-        return _interrupted(task.model, task.t, done, task.lead, method, dense)
-    return _assembled(task.model, task.t, done, task.lead, method, dense)
+        done.append(Passed(q, v, own, float(found.ended[k]), None, failure))
+    motion = _assembled(task.model, task.t, done, task.lead, method, dense)
+    if not found.interrupted:
+        return motion
+    going = np.isinf(found.ended)
+    last = min(least(found.states.due[going]), len(task.t))
+    return replace(motion[:last], interrupted=True, events=motion.events)
 
 
 def _assembled(
