@@ -313,8 +313,7 @@ class _Way:
         """How far the states got."""
         t, stuck, dense = self.start.t, self.stuck, None
         if self.keep:
-            end = np.full(self.count, t[-1]) if stuck is None else np.minimum(stuck, t[-1])
-            dense = partial(_dense, self.kernel, self.start, self.portions, end)
+            dense = partial(_dense, self.kernel, self.start, self.portions, stuck)
         done = self.done or _nothing(*self.start.first(), len(t))
         if self.at_once:
             return Journey(done.q, done.v, len(t), dense, None)
@@ -337,10 +336,11 @@ def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
 
 
 def _dense(
-    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], end: Array
+    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], stuck: Array | None
 ) -> Dense | None:
     """The dense output of steps that were kept; their polynomials are computed when asked for."""
-    model = start.model
+    model, last = start.model, start.t[-1]
+    end = np.full(math.prod(start.lead), last) if stuck is None else np.minimum(stuck, last)
     options: dict[str, Any] = {"passive": int(start.passive), "threads": start.threads}
 
     def make(steps: Dense) -> Callable[[Integers], Coefficients]:

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import Array, Integers
-from jounce.kinematics import difference
 from jounce.lie import dexp
 from jounce.model import Model
 from jounce.simulation.field import Field
-from jounce.simulation.free_joints import free_joints
+from jounce.simulation.free_joints import displacement, free_joints
 from jounce.simulation.tangents import rotating_rates
 from jounce.simulation.taylor import Polynomials
 
@@ -205,8 +204,7 @@ def _moving_with(
         v[:, turn], a[:, turn] = w.real, w.imag / TINY
     for joint in flow.free:
         joint.to_body(q, v)
-        joint.to_body(q, a)
-        a[:, joint.linear] -= np.cross(v[:, joint.angular], v[:, joint.linear])
+        joint.acceleration_to_body(q, v, a)
     return v, a
 
 
@@ -214,8 +212,7 @@ def _along_series(path: Polynomials, time: Array) -> tuple[Array, Array, Array]:
     q, v = path.at(time)
     a = path.rates_of_change(time)
     for joint in free_joints(path.model):
-        joint.to_body(q, a)
-        a[:, joint.linear] -= np.cross(v[:, joint.angular], v[:, joint.linear])
+        joint.acceleration_to_body(q, v, a)
     return q, v, a
 
 
@@ -228,10 +225,7 @@ def fitting(
     """(m, 5, nv) coefficients (1) of xi that join states (q, v, a) over times h (m,)."""
     span = h[:, None]
     flow = still(model, len(h))
-    change = difference(model, begin[0], end[0])
-    for joint in flow.free:
-        at = joint.position
-        change[:, joint.linear] = end[0][:, at] - begin[0][:, at]
+    change = displacement(model, flow.free, begin[0], end[0])
     (s0, b0), (s1, b1) = (_in_parent_axes(flow, *x) for x in (begin, end))
     slope, bend = s1.copy(), b1.copy()
     for turn in rotating_rates(model):

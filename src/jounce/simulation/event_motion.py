@@ -89,6 +89,7 @@ def motion_with_events(
     done: list[Passed] = []
     kind = SERIES if method == TAYLOR else NESTED
     count, span = int(np.prod(lead)), t[-1] - t[0]
+    batch = _Batch(model, t, lead, method)
     for place in np.ndindex(lead):
         own = control if rows is None else rows[place]
         state = q0[place], v0[place]
@@ -104,8 +105,8 @@ def motion_with_events(
         else:
             done.append(_through_modes(modes, follow, t, state, events, place, log))
         if done[-1].reached is not None:
-            return _interrupted(model, t, done, lead, method, _joined(model, kind, t, done, count))
-    return _assembled(model, t, done, lead, method, _joined(model, kind, t, done, count))
+            return batch.interrupted(done, _joined(model, kind, t, done, count))
+    return batch.assembled(done, _joined(model, kind, t, done, count))
 
 
 def _joined(model: Model, kind: str, t: Array, done: list[Passed], count: int) -> Dense | None:
@@ -221,7 +222,7 @@ def motion_with_series(
         why = found.reasons.get(k) or no_further(k, float(found.ended[k]))
         failure = why if found.failed[k] else None
         done.append(Passed(q, v, own, float(found.ended[k]), None, failure))
-    motion = _assembled(task.model, task.t, done, task.lead, method, dense)
+    motion = _Batch(task.model, task.t, task.lead, method).assembled(done, dense)
     if not found.interrupted:
         return motion
     going = np.isinf(found.ended)
@@ -229,78 +230,53 @@ def motion_with_series(
     return replace(motion[:last], interrupted=True, events=motion.events)
 
 
-def _assembled(
-    model: Model,
-    t: Array,
-    done: list[Passed],
-    lead: tuple[int, ...],
-    method: str,
-    dense: Dense | None,
-) -> SimulatedMotion:
-    records = tuple(record for passed in done for record in passed.records)
-    if not lead and np.isfinite(done[0].end) and done[0].failure is None:
-        return _ended(model, t, done[0], method, records, dense)
-    q = np.array([x.q for x in done]).reshape(*lead, len(t), model.nq)
-    v = np.array([x.v for x in done]).reshape(*lead, len(t), model.nv)
-    lost, ended = _losses(done, lead)
-    return SimulatedMotion(
-        model, t, q, v, method, events=records, failures=lost, ends=ended, kept=dense
-    )
+class _Batch(NamedTuple):
+    """What the motions of single states become."""
 
+    model: Model
+    t: Array
+    lead: tuple[int, ...]
+    method: str
 
-def _losses(done: list[Passed], lead: tuple[int, ...]) -> tuple[tuple[StateFailure, ...], Array]:
-    """The states that were lost, and when each ended; those that have not begun are not."""
-    ended = np.full(int(np.prod(lead)), np.inf)
-    ended[: len(done)] = [x.end for x in done]
-    lost = [
-        StateFailure(place, x.end, x.failure)
-        for place, x in zip(np.ndindex(lead), done, strict=False)
-        if x.failure is not None
-    ]
-    return tuple(lost), ended.reshape(lead)
+    def assembled(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+        """The motion of all states; of one that a terminal event ended, this is its last time."""
+        first = done[0] if done and not self.lead else None
+        if first is not None and np.isfinite(first.end) and first.failure is None:
+            return self._ended(first, dense)
+        return self._motion(done, dense)
 
+    def interrupted(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+        """What was computed until Ctrl-C, all times that some state has reached.
 
-def _interrupted(
-    model: Model,
-    t: Array,
-    done: list[Passed],
-    lead: tuple[int, ...],
-    method: str,
-    dense: Dense | None,
-) -> SimulatedMotion:
-    """What was computed until Ctrl-C: all times that some state has reached, NaN for the others."""
-    n = int(np.prod(lead))
-    q, v = (np.full((n, len(t), size), np.nan) for size in (model.nq, model.nv))
-    last = 1
-    for k, passed in enumerate(done):
-        q[k], v[k] = passed.q, passed.v
-        last = max(last, len(t) if passed.reached is None else passed.reached)
-    records = tuple(record for passed in done for record in passed.records)
-    q, v = (x[:, :last].reshape(*lead, last, x.shape[-1]) for x in (q, v))
-    lost, ended = _losses(done, lead)
-    motion = SimulatedMotion(model, t[:last], q, v, method, True, records, lost, ended, dense)
-    at = done[-1].last
-    if at is None or at[0] <= t[last - 1]:
-        return motion
-    end = [np.full((n, len(x)), np.nan) for x in at[1:]]
-    for x, own in zip(end, at[1:], strict=True):
-        x[len(done) - 1] = own
-    return with_state(motion, at[0], *(x.reshape(*lead, x.shape[-1]) for x in end))
+        NaN for states that have not, or have not begun.
+        """
+        last = max(1, *(len(self.t) if x.reached is None else x.reached for x in done))
+        motion = self._motion(done, dense)
+        motion = replace(motion[:last], events=motion.events, control_t=None, interrupted=True)
+        at = done[-1].last
+        if at is None or at[0] <= self.t[last - 1]:
+            return motion
+        end = [np.full((*motion.q.shape[:-2], len(x)), np.nan) for x in at[1:]]
+        for x, own in zip(end, at[1:], strict=True):
+            x.reshape(-1, len(own))[len(done) - 1] = own
+        return with_state(motion, at[0], *end)
 
+    def _motion(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+        n = int(np.prod(self.lead))
+        q, v = (np.full((n, len(self.t), x), np.nan) for x in (self.model.nq, self.model.nv))
+        ended, lost = np.full(n, np.inf), []
+        for k, (place, one) in enumerate(zip(np.ndindex(self.lead), done, strict=False)):
+            q[k], v[k], ended[k] = one.q, one.v, one.end
+            if one.failure is not None:
+                lost.append(StateFailure(place, one.end, one.failure))
+        q, v = (x.reshape(*self.lead, *x.shape[1:]) for x in (q, v))
+        records = tuple(record for one in done for record in one.records)
+        ends = records, tuple(lost), ended.reshape(self.lead)
+        return SimulatedMotion(self.model, self.t, q, v, self.method, False, *ends, dense)
 
-def _ended(
-    model: Model,
-    t: Array,
-    passed: Passed,
-    method: str,
-    records: tuple[EventRecord, ...],
-    dense: Dense | None,
-) -> SimulatedMotion:
-    """One state that a terminal event ended: this is its last time."""
-    before = t < passed.end
-    last = records[-1]
-    times = np.append(t[before], passed.end)
-    q = np.concatenate([passed.q[before], last.q[None]])
-    v = np.concatenate([passed.v[before], last.v[None]])
-    ended = np.array(passed.end)
-    return SimulatedMotion(model, times, q, v, method, events=records, ends=ended, kept=dense)
+    def _ended(self, one: Passed, dense: Dense | None) -> SimulatedMotion:
+        before, last = self.t < one.end, one.records[-1]
+        t = np.append(self.t[before], one.end)
+        q, v = (np.concatenate([x[before], y[None]]) for x, y in ((one.q, last.q), (one.v, last.v)))
+        ends = tuple(one.records), (), np.array(one.end)
+        return SimulatedMotion(self.model, t, q, v, self.method, False, *ends, dense)

@@ -49,14 +49,14 @@ def by_fixed_steps(
             some = np.flatnonzero(np.isinf(failed))
             if n and not len(some):
                 break
-            step = _step_by_function if task.is_function else _step_compiled
-            steps = step(task, method, k, int(count), some, q[some, k], v[some, k], keep)
+            own = _Interval(task, method, k, int(count), keep)
+            step = own.by_function if task.is_function else own.compiled
+            steps = step(some, q[some, k], v[some, k])
             q[some, k + 1], v[some, k + 1] = steps.q[:, -1], steps.v[:, -1]
             lost = steps.failed >= 0
-            h = (t[k + 1] - t[k]) / count
-            failed[some[lost]] = t[k] + h * steps.failed[lost]
+            failed[some[lost]] = own.begin + own.h * steps.failed[lost]
             if keep:
-                log.add(steps, some, float(t[k]), float(h))
+                log.add(steps, some, own.begin, own.h)
             task.report(float(t[k + 1]))
     except KeyboardInterrupt:
         reached = k + 1
@@ -153,63 +153,64 @@ def _steps(t: Array, dt: float) -> Integers:
     return steps
 
 
-def _step_compiled(
-    task: Task,
-    method: Method | Geometric,
-    k: int,
-    count: int,
-    some: Integers,
-    q: Array,
-    v: Array,
-    keep: bool,
-) -> _Stepped:
-    """All steps of an interval for some states, with forces that are known beforehand."""
-    h = (task.t[k + 1] - task.t[k]) / count
-    linear = task.rows is not None and task.rows.linear
-    tau = np.zeros((count, task.model.nv))
-    if task.rows is not None:
-        when = task.t[k] + h * np.arange(count + linear)
-        tau = task.rows.at(when, np.full(len(when), k), (some[:, None],))
-    options: dict[str, Any] = {"every": 1 if keep else count, "threads": task.threads}
-    hold = "first" if linear else "zero"
-    options |= {"method": method.name, "hold": hold, "on_failure": "mark"}
-    end = rollout(task.model, q, v, tau, h, **options)
-    assert isinstance(end, MarkedRollout)
-    return _Stepped(end.q, end.v, None, np.asarray(end.failed_at))
+class _Interval(NamedTuple):
+    """Equal steps from a time to the next."""
 
+    task: Task
+    method: Method | Geometric
+    k: int
+    steps: int
+    """How many."""
+    keep: bool
+    """Whether the states in between are wanted."""
 
-def _step_by_function(
-    task: Task,
-    method: Method | Geometric,
-    k: int,
-    count: int,
-    some: Integers,
-    q: Array,
-    v: Array,
-    keep: bool,
-) -> _Stepped:
-    """The same with forces that depend on the state."""
-    assert isinstance(method, Method)
-    walk = _Walk(task, method, k, (task.t[k + 1] - task.t[k]) / count, some, q, v)
-    n, stored = len(task.q), count + 1 if keep else 2
-    to_q, to_v, to_a = (np.full((n, stored, x.shape[1]), np.nan) for x in (q, v, v))
-    to_q[some, 0], to_v[some, 0] = q, v
-    failed = np.full(n, -1)
-    for j in range(count):
-        before = walk.moving
+    @property
+    def begin(self) -> float:
+        """When it begins."""
+        return float(self.task.t[self.k])
+
+    @property
+    def h(self) -> float:
+        """Length of a step."""
+        return float((self.task.t[self.k + 1] - self.task.t[self.k]) / self.steps)
+
+    def compiled(self, some: Integers, q: Array, v: Array) -> _Stepped:
+        """Take the steps of some states, with forces that are known beforehand."""
+        task, count, rows = self.task, self.steps, self.task.rows
+        linear = rows is not None and rows.linear
+        tau = np.zeros((count, task.model.nv))
+        if rows is not None:
+            when = self.begin + self.h * np.arange(count + linear, dtype=float)
+            tau = rows.at(when, np.full(len(when), self.k), (some[:, None],))
+        options: dict[str, Any] = {"every": 1 if self.keep else count, "threads": task.threads}
+        hold = "first" if linear else "zero"
+        options |= {"method": self.method.name, "hold": hold, "on_failure": "mark"}
+        end = rollout(task.model, q, v, tau, self.h, **options)
+        assert isinstance(end, MarkedRollout)
+        return _Stepped(end.q, end.v, None, np.asarray(end.failed_at))
+
+    def by_function(self, some: Integers, q: Array, v: Array) -> _Stepped:
+        """The same with forces that depend on the state."""
+        walk, n, count, keep = _Walk(self, some, q, v), len(self.task.q), self.steps, self.keep
+        stored, failed = count + 1 if keep else 2, np.full(n, -1)
+        to_q, to_v, to_a = (np.full((n, stored, x.shape[1]), np.nan) for x in (q, v, v))
+        to_q[some, 0], to_v[some, 0] = q, v
+        for j in range(count):
+            before = walk.moving
+            if keep and (a := walk.others_go_on(walk.acceleration)) is not None:
+                to_a[:, j] = a
+            walk.step()
+            if walk.moving is not before:
+                failed[before & ~walk.moving] = j
+            if keep or j == count - 1:
+                row = j + 1 if keep else 1
+                to_q[:, row], to_v[:, row] = walk.at.q, walk.rates()
         if keep and (a := walk.others_go_on(walk.acceleration)) is not None:
-            to_a[:, j] = a
-        walk.step()
-        if walk.moving is not before:
-            failed[before & ~walk.moving] = j
-        if keep or j == count - 1:
-            row = j + 1 if keep else 1
-            to_q[:, row], to_v[:, row] = walk.at.q, walk.rates()
-    if keep and (a := walk.others_go_on(walk.acceleration)) is not None:
-        to_a[:, count] = a
-    for to in (to_q, to_v):  # of states that wait
-        to[(failed[:, None] >= 0) & (np.arange(stored) > (failed[:, None] if keep else 0))] = np.nan
-    return _Stepped(to_q[some], to_v[some], to_a[some] if keep else None, failed[some])
+            to_a[:, count] = a
+        first = np.where(failed < 0, stored, failed if keep else 0)  # that is not known after it
+        for to in (to_q, to_v):
+            to[np.arange(stored) > first[:, None]] = np.nan
+        return _Stepped(to_q[some], to_v[some], to_a[some] if keep else None, failed[some])
 
 
 class _Walk:
@@ -219,17 +220,17 @@ class _Walk:
     time, in steps of no length, for the others to go on.
     """
 
-    def __init__(
-        self, task: Task, method: Method, k: int, h: float, some: Integers, q: Array, v: Array
-    ) -> None:
-        self.task, self.method, self.k, self.h = task, method, k, h
+    def __init__(self, own: _Interval, some: Integers, q: Array, v: Array) -> None:
+        assert isinstance(own.method, Method)
+        task, self.method, self.k, self.h = own.task, own.method, own.k, own.h
+        self.task = task
         self.moving = np.isin(np.arange(len(task.q)), some)
         self.last: tuple[Mask, Field] | None = None
-        begin = np.full((len(task.q), 1), task.t[k])
+        begin = np.full((len(task.q), 1), own.begin)
         self.waiting = self.field(self.moving).start(begin, task.q, task.v)
         self.at = Moving(*(x.copy() for x in self.waiting))
-        own = self.field(self.moving).start(begin[some], q, v)
-        for x, y in zip(self.at, own, strict=True):
+        there = self.field(self.moving).start(begin[some], q, v)
+        for x, y in zip(self.at, there, strict=True):
             x[some] = y
 
     def field(self, which: Mask) -> Field:

@@ -9,11 +9,10 @@ import numpy as np
 from jounce._types import Array, Integers, Mask
 from jounce.dynamics import passive_forces
 from jounce.errors import ArgumentError
-from jounce.kinematics import difference, integrate
 from jounce.model import Model
 from jounce.model.rates import group_blocks
 from jounce.simulation.control import Control, control_inputs
-from jounce.simulation.free_joints import free_joints
+from jounce.simulation.free_joints import displaced, displacement, free_joints
 from jounce.simulation.rows import Places, Rows, interval, share
 
 __all__ = ["pulled_by", "reference_between", "require_gains", "servo_forces"]
@@ -56,14 +55,8 @@ def reference_between(
 ) -> Array:
     """References at times in intervals, see `Rows`: turns are even, positions go straight."""
     (begin, end), part = rows.ends(k, of), share(rows.t, k, t)
-    u = difference(model, begin, end)
-    for joint in free_joints(model):
-        u[..., joint.linear] = 0.0
-    found = integrate(model, begin, part * u)
-    for joint in free_joints(model):
-        at = joint.position
-        found[..., at] = begin[..., at] + part * (end[..., at] - begin[..., at])
-    return found
+    free = free_joints(model)
+    return displaced(model, free, begin, part * displacement(model, free, begin, end))
 
 
 def require_gains(model: Model, control: Control) -> None:
@@ -101,9 +94,9 @@ def pulled_by(model: Model, servo: Array, q_ref: Array) -> Array:
 
 def _away(model: Model, reference: Array, q: Array) -> Array:
     """What leads from the reference to q, as in `passive_forces`."""
-    u = difference(model, reference, q)
-    for joint in free_joints(model):
-        u[..., joint.linear] = q[..., joint.position] - reference[..., joint.position]
+    free = free_joints(model)
+    u = displacement(model, free, reference, q)
+    for joint in free:
         joint.to_body(q, u)
     return u
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -181,6 +181,13 @@ class Polynomials(NamedTuple):
     """(n, p + 1, nv), the linear velocity of free joints along the axes of the parent."""
     motion: Array | None = None
     """(n, p + 1, nv) body-fixed rates and their time derivatives, where they are known."""
+
+    @staticmethod
+    def joined(paths: Sequence[Polynomials]) -> Polynomials:
+        """Those of several states, one after the other."""
+        columns = zip(*(path[1:] for path in paths), strict=True)
+        joined = [None if x[0] is None else np.concatenate(x) for x in columns]
+        return Polynomials(paths[0].model, *joined)  # type: ignore[arg-type]
 
     def at(self, x: Array) -> tuple[Array, Array]:
         """Return coordinates and body-fixed rates at times x (n,) after the start."""

@@ -224,15 +224,8 @@ def _path(
         return _paths(task, slice(None), t, at, v, tau, most)
     except ArgumentError:
         found = [_path_of_one(task, slice(k, k + 1), t, at, v, tau, most) for k in range(len(t))]
-    paths, ends = zip(*found, strict=True)
-    joined = [
-        None if x[0] is None else np.concatenate(x)
-        for x in zip(*(p[1:] for p in paths), strict=True)
-    ]
-    path = Polynomials(task.start.model, *joined)  # type: ignore[arg-type]
-    if task.manifold is None:
-        return path, None
-    return path, Kept(*(np.concatenate(x) for x in zip(*ends, strict=True)))
+    path, ends = Polynomials.joined([x for x, _ in found]), [x for _, x in found if x is not None]
+    return path, None if task.manifold is None else Kept.joined(ends)
 
 
 def _paths(
