@@ -4,7 +4,7 @@
 // `directions_kernel<K, Closed>` takes and gives what `Jvp<K>` does, and leaves to it the calls in which
 // states differ or the model changes. K has one output. `Closed` has
 //   State<S>, the workspace of what belongs to the state, on its tree or, if K has branches, in lanes, with
-//     int run(tree, in, value), which returns a singular node or -1,
+//     int run(tree, in, value), which returns a singular node or -1, and if K has options, a pointer `options` to them,
 //   Work, that of the directions,
 //   static void run(tree, state, in, tangents, derivative, work)
 // with inputs as doubles and tangents as packs, both read by the names of K's inputs (`NamedInputs`), and
@@ -118,6 +118,7 @@ Failure run_closed(const Call& call, std::ptrdiff_t first, int count, char* bloc
   Arena arena(block);
   DirectionsLayout<K, Closed> layout(*call.tree, arena);
   if (const auto bad = fetch(K::signature, call, first, 1, layout.inputs)) return {bad, first, -1};
+  if constexpr (requires { layout.state.options; }) layout.state.options = &call.options;
   const Wide* tangents[kMostInputs];
   if (!load_tangents<K>(call, first, count, layout.tangents, tangents)) return {Failure::not_finite, first, -1};
   if (!directions_in_branches(call, tangents, layout, arena)) {

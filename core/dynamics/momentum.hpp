@@ -15,6 +15,8 @@
 // If q moves along s, the subtree with its momentum H moves as one body, but what the twist V_p of the
 // node's parent gives to it does not move along, and c moves by f / m:
 //   (3) (n*, f*) = s x* H - I (s x V_p),  and the momentum changes by (n* + d x f* + c' x f, f*).
+// About the world's origin, with c seen from there, the momentum (n, f) is
+//   (4) (n + c x f, f),  and if q moves it changes by c x df + dc x f more, where m dc is what the matrix gives.
 #pragma once
 
 #include "jounce/kinematics/base_frame.hpp"
@@ -223,6 +225,29 @@ void centroidal_momentum_matrix(const Tree<P>& tree, const S* q, const S* v, S* 
     const Center<S> to{transposed(at.R, all.c - (at.p - origin)), transposed(at.R, all.dc)};
     finish<B>(first.v, first.v_end, at.R, to, rows, changes, work);
   }
+}
+
+// The momentum as `momentum` has it, and its derivatives, 6 x nv, row-major.
+template <class S, class P>
+void momentum_gradient(const Tree<P>& tree, bool about_center, const S* q, const S* v, S* out, S* by_q, S* by_v,
+                       CentroidalDerivativesWork<S>& work) {
+  centroidal_momentum_matrix<Beside::by_q>(tree, q, v, by_v, by_q, work);
+  for (int r = 0; r < 6; ++r) {
+    out[r] = S(0.0);
+    for (int k = 0; k < tree.nv; ++k) out[r] += by_v[std::size_t(r) * tree.nv + k] * v[k];
+  }
+  if (about_center) return;
+  S m(0.0);
+  for (int root = 0; root < tree.n; root = tree.nodes[root].end) m += work.base.inertia[root].m;
+  const Vec3<S> origin = common_origin(tree, q, work.base), f = vector_from(out + 3), f_m = f * inverse_mass(m),
+                c = origin + centroidal::center<Beside::nothing>(tree, q, origin, work).c, n = cross(c, f);
+  out[0] += n.x, out[1] += n.y, out[2] += n.z;
+  const SixRows<S> A(by_v, tree.nv), dA(by_q, tree.nv);
+  for_columns<S>(0, tree.nv, [&](auto k) {  // (4)
+    const auto column = wrench(A, k);
+    dA.set_angular(k, shifted(c, wrench(dA, k)).n - cross(f_m, column.f));
+    A.set_angular(k, shifted(c, column).n);
+  });
 }
 
 }  // namespace jounce

@@ -8,8 +8,8 @@
 namespace jounce {
 
 // Derivatives of one state in closed form are code for plain numbers, which belongs to that pass.
-enum class Energy { kinetic, potential };
-Failure energy_directions(Plain, Energy which, const Call& call, std::ptrdiff_t first, int count, char* block);
+enum class Conserved { kinetic, potential, momentum, centroidal };
+Failure conserved_directions(Plain, Conserved which, const Call& call, std::ptrdiff_t first, int count, char* block);
 
 namespace {
 
@@ -62,7 +62,7 @@ struct Momentum {
   }
 };
 
-// Along directions, an energy changes by its gradient times them.
+// Along directions, these change by their gradients times them.
 struct KineticDirections {
   using K = KineticEnergy;
   template <class S>
@@ -96,46 +96,78 @@ struct PotentialDirections {
   };
 };
 
-template <Energy kEnergy>
-struct EnergyDirections
-    : std::conditional_t<kEnergy == Energy::kinetic, KineticDirections, PotentialDirections> {
+template <bool kCentroidal>
+struct MomentumDirections {
+  using K = Momentum<kCentroidal>;
+  template <class S>
+  struct State {
+    CentroidalDerivativesWork<S> gradient;
+    S *by_q, *by_v;
+
+    State(const Tree<double>& tree, Arena& arena)
+        : gradient(tree, arena),
+          by_q(arena.take<S>(6 * std::size_t(tree.nv))),
+          by_v(arena.take<S>(6 * std::size_t(tree.nv))) {}
+    int run(const Tree<double>& tree, NamedInputs<K, S> in, S* out) {
+      momentum_gradient(tree, kCentroidal, in("q"), in("v"), out, by_q, by_v, gradient);
+      return -1;
+    }
+  };
+};
+
+template <Conserved kWhich, class Gradient>
+struct ConservedDirections : Gradient {
   using Work = NoWork<Wide>;
+  static constexpr int kRows = kWhich < Conserved::momentum ? 1 : 6;  // of the gradient
+
+  static JOUNCE_INLINE void add(const Wide* d, const double* gradient, int n, Wide* to) {
+    for (int k = 0; d && k < n; ++k) {
+      for (int r = 0; r < kRows; ++r) to[r] += d[k] * gradient[r * std::ptrdiff_t(n) + k];
+    }
+  }
   template <class State, class K>
   static void run(const Tree<double>& tree, const State& state, NamedInputs<K, double>, NamedInputs<K, Wide> d,
                   Wide* to, Work&) {
-    Wide sum(0.0);
-    const Wide *dq = d("q"), *dv = d.any("v");
-    for (int k = 0; dq && k < tree.nv; ++k) sum += dq[k] * state.by_q[k];
-    for (int k = 0; dv && k < tree.nv; ++k) sum += dv[k] * state.by_v[k];
-    *to = sum;
+    Wide sum[kRows];
+    for (Wide& x : sum) x = Wide(0.0);
+    add(d("q"), state.by_q, tree.nv, sum);
+    add(d.any("v"), state.by_v, tree.nv, sum);
+    for (int r = 0; r < kRows; ++r) to[r] = sum[r];
   }
   static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
-    return energy_directions(Plain{}, kEnergy, call, first, count, block);
+    return conserved_directions(Plain{}, kWhich, call, first, count, block);
   }
 };
 
+using OfKinetic = ConservedDirections<Conserved::kinetic, KineticDirections>;
+using OfPotential = ConservedDirections<Conserved::potential, PotentialDirections>;
+using OfMomentum = ConservedDirections<Conserved::momentum, MomentumDirections<false>>;
+using OfCentroidal = ConservedDirections<Conserved::centroidal, MomentumDirections<true>>;
+
 }  // namespace
 
-Failure energy_directions(Pass, Energy which, const Call& call, std::ptrdiff_t first, int count, char* block) {
+Failure conserved_directions(Pass, Conserved which, const Call& call, std::ptrdiff_t first, int count, char* block) {
   if constexpr (kPlain) {
     switch (which) {
-      case Energy::kinetic:
-        return batch::run_closed<KineticEnergy, EnergyDirections<Energy::kinetic>>(call, first, count, block);
-      case Energy::potential:
-        return batch::run_closed<PotentialEnergy, EnergyDirections<Energy::potential>>(call, first, count, block);
+      case Conserved::kinetic: return batch::run_closed<KineticEnergy, OfKinetic>(call, first, count, block);
+      case Conserved::potential: return batch::run_closed<PotentialEnergy, OfPotential>(call, first, count, block);
+      case Conserved::momentum: return batch::run_closed<Momentum<false>, OfMomentum>(call, first, count, block);
+      case Conserved::centroidal: return batch::run_closed<Momentum<true>, OfCentroidal>(call, first, count, block);
     }
   }
   return {};
 }
 
 KernelList energy_kernels(Pass) {
-  KernelList all = others<KineticEnergy, PotentialEnergy>(
+  KernelList all = others<KineticEnergy, PotentialEnergy, Momentum<false>, Momentum<true>>(
       second_derivatives<KineticEnergy, KineticEnergyDerivatives, Momentum<false>>());
   if constexpr (kDuals) {
-    all.push_back(directions_kernel<KineticEnergy, EnergyDirections<Energy::kinetic>, Still::shared>);
-    all.push_back(directions_kernel<PotentialEnergy, EnergyDirections<Energy::potential>, Still::shared>);
+    all.push_back(directions_kernel<KineticEnergy, OfKinetic, Still::shared>);
+    all.push_back(directions_kernel<PotentialEnergy, OfPotential, Still::shared>);
+    all.push_back(directions_kernel<Momentum<false>, OfMomentum, Still::shared>);
+    all.push_back(directions_kernel<Momentum<true>, OfCentroidal, Still::shared>);
   }
-  return differentiable<KineticEnergyDerivatives, Momentum<false>, Momentum<true>>(all);
+  return differentiable<KineticEnergyDerivatives>(all);
 }
 
 }  // namespace jounce

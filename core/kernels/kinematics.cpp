@@ -1,10 +1,15 @@
 // Poses, twists, accelerations and Jacobians of bodies.
+#include "jounce/batch/directions.hpp"
 #include "jounce/batch/second.hpp"
 #include "jounce/kernels/list.hpp"
 #include "jounce/kinematics/bodies.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 
 namespace jounce {
+
+// Derivatives of one state in closed form are code for plain numbers, which belongs to that pass.
+Failure pose_directions(Plain, const Call& call, std::ptrdiff_t first, int count, char* block);
+
 namespace {
 
 struct BodyPoses {
@@ -131,12 +136,41 @@ struct JacobianRate {
   }
 };
 
+struct PoseDirections {
+  template <class S>
+  struct State {
+    FrameWork<S> frame;
+    const Options<>* options = nullptr;
+
+    State(const Tree<double>& tree, Arena& arena) : frame(tree, arena) {}
+    int run(const Tree<double>& tree, NamedInputs<BodyPose, S> in, S* pose) {
+      frame_pose(tree, options->frame, in("q"), pose, frame);
+      return -1;
+    }
+  };
+  using Work = NoWork<Wide>;
+  static void run(const Tree<double>& tree, const State<double>& state, NamedInputs<BodyPose, double> in,
+                  NamedInputs<BodyPose, Wide> d, Wide* to, Work&) {
+    frame_pose_directions(tree, state.options->frame, in("q"), d("q"), to, state.frame);
+  }
+  static Failure one_state(const Call& call, std::ptrdiff_t first, int count, char* block) {
+    return pose_directions(Plain{}, call, first, count, block);
+  }
+};
+
 }  // namespace
 
+Failure pose_directions(Pass, const Call& call, std::ptrdiff_t first, int count, char* block) {
+  if constexpr (kPlain) return batch::run_closed<BodyPose, PoseDirections>(call, first, count, block);
+  return {};
+}
+
 KernelList kinematics_kernels(Pass) {
-  return differentiable<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, BodyTwist,
-                        BodyAcceleration, Jacobian, JacobianRate, BiasAcceleration>(
-      second_derivatives<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, JacobianRate>());
+  KernelList all =
+      others<BodyPose>(second_derivatives<BodyPoses, BodyTwists, BodyAccelerations, BodyPose, JacobianRate>());
+  if constexpr (kDuals) all.push_back(directions_kernel<BodyPose, PoseDirections, Still::shared>);
+  return differentiable<BodyPoses, BodyTwists, BodyAccelerations, BodyTwist, BodyAcceleration, Jacobian, JacobianRate,
+                        BiasAcceleration>(all);
 }
 
 }  // namespace jounce

@@ -79,6 +79,25 @@ void frame_pose(const Tree<P>& tree, const FrameAt<P>& frame, const S* q, S* pos
   store(walk_to_root(tree, frame, q, work, [](const auto&, const auto&) {}), pose);
 }
 
+// The derivatives of the pose's entries along dq, which may be null: R hat(w) and R v with the twist (w, v) that it
+// gives the frame. With the angles that are in the workspace.
+template <class D>
+void frame_pose_directions(const Tree<double>& tree, const FrameAt<double>& frame, const double* q, const D* dq, D* out,
+                           const FrameWork<double>& work) {
+  Motion<D> twist = Motion<D>::zero();
+  const Pose<double> world =
+      walk_to_ancestor(tree, frame, -1, q, work.angles, [&](const Node<double>& node, const Pose<double>& T) {
+        with_kind(node.kind, [&](auto kind) {
+          if (dq) twist += to_child(T, joint_motion<decltype(kind)::value>(node, dq + node.v));
+        });
+      });
+  const Mat3<double>& R = world.R;
+  const Vec3<D>& w = twist.w;
+  const Mat3<D> dR{R.y * w.z - R.z * w.y, R.z * w.x - R.x * w.z, R.x * w.y - R.y * w.x};
+  store(Pose<D>{dR, R * twist.v}, out);
+  out[15] = D(0.0);
+}
+
 template <class S, class P>
 void frame_twist(const Tree<P>& tree, const FrameAt<P>& frame, Representation representation,
                  const S* q, const S* v, S* out, FrameWork<S>& work) {

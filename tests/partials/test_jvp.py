@@ -258,6 +258,8 @@ ONE_STATE = {
     jc.gravity_forces: "q",
     jc.kinetic_energy: "q v",
     jc.potential_energy: "q",
+    jc.momentum: "q v",
+    jc.centroidal_momentum: "q v",
 }
 
 
@@ -280,6 +282,19 @@ def test_directions_of_one_state_are_those_of_as_many_states(function, count, ro
         for ours, other in zip(one, expected, strict=True):
             size = np.abs(other).max(initial=1.0)
             np.testing.assert_allclose(ours, other[:count], rtol=0, atol=EXACT * size)
+
+
+def test_directions_of_a_pose_are_those_of_as_many_states(robot, state):
+    q, count = state(robot).q, 9
+    d = np.random.default_rng(4).standard_normal((count, robot.nv))
+    for body in (0, robot.n_bodies // 2, robot.body_names[-1]):
+        one = jc.jvp(jc.body_pose, robot, (q, body), (d,))
+        many = jc.jvp(jc.body_pose, robot, (np.repeat(q[None], count, axis=0), body), (d,))
+        for ours, other in zip(one, many, strict=True):
+            size = np.abs(other).max(initial=1.0)
+            np.testing.assert_allclose(ours, other, rtol=0, atol=EXACT * size)
+        none = jc.jvp(jc.body_pose, robot, (q, body), ())
+        np.testing.assert_array_equal(none.derivative, np.zeros((4, 4)))
 
 
 def test_directions_of_one_state_are_exact(case):

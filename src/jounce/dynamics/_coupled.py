@@ -12,7 +12,7 @@ If the accelerations of some rates P are prescribed, and F are the others,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -41,8 +41,7 @@ def solve(model: CoupledModel, M: Array, force: Array, rates: Integers | None = 
         SingularError: a joint moves no inertia; it is named.
     """
     _require_definite(model, M, rates)
-    found: Array = np.linalg.solve(M, force[..., None])[..., 0]
-    return found
+    return cast("Array", np.linalg.solve(M, force[..., None])[..., 0])
 
 
 def inverse_of(model: CoupledModel, M: Array, rates: Integers | None = None) -> Array:
