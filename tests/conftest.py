@@ -86,13 +86,15 @@ def state() -> Callable[..., SimpleNamespace]:
     return make
 
 
-@pytest.fixture
-def sketches(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def sketches() -> Generator[None, None, None]:
     """Pictures at which nobody looks: few triangles, and panels that make no room for labels."""
-    monkeypatch.setattr("jounce.viewer.picture._LONGEST", 1.0)
-    if importlib.util.find_spec("matplotlib"):
-        engine = "matplotlib.layout_engine.ConstrainedLayoutEngine.execute"
-        monkeypatch.setattr(engine, lambda self, figure: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jounce.viewer.picture._LONGEST", 1.0)
+        if importlib.util.find_spec("matplotlib"):
+            engine = "matplotlib.layout_engine.ConstrainedLayoutEngine.execute"
+            patch.setattr(engine, lambda self, figure: None)
+        yield
 
 
 @pytest.fixture(scope="session")
