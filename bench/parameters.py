@@ -57,8 +57,12 @@ def _torques(robot: Any, Y: Any) -> Any:
 
 
 def filled(report: Report, effort: Effort, step: Steps) -> None:
-    """A batch of regressors against filling an array of that size with a number."""
-    size = effort.pick(256, 64, 8)
+    """Batches of regressors against filling arrays of that size with a number."""
+    for size in effort.pick((1024, 256), (1024, 256), (8,)):
+        _filled(report, effort, step, size)
+
+
+def _filled(report: Report, effort: Effort, step: Steps, size: int) -> None:
     table = report.table(
         f"Torque regressor, batch of {size}: our time over that of filling as much memory",
         *("robot", "MB", "new arrays", "out=", "without zeros, out=", "MB"),
@@ -67,7 +71,7 @@ def filled(report: Report, effort: Effort, step: Steps) -> None:
     )
     worst = {"new": 0.0, "out": 0.0}
     for name in robots.names(effort):
-        step(f"torque regressors: {name}")
+        step(f"{size} torque regressors: {name}")
         robot = robots.load(name)
         given = (robot.model, *robots.states(robot, size).ours("q v a"))
         Y, less = jc.torque_regressor(*given), jc.torque_regressor_blocks(*given)
@@ -79,12 +83,12 @@ def filled(report: Report, effort: Effort, step: Steps) -> None:
             "blocks": Call(jc.torque_regressor_blocks, given, {"out": less}),
         }
         timings = measure(contenders, effort, 1.0)
-        report.keep(f"torque regressors/{name}", timings)
+        report.keep(f"{size} torque regressors/{name}", timings)
         new = ratio(timings["new"], timings["full"])
         out, part = (ratio(timings[x], timings["fill"]) for x in ("out", "blocks"))
         worst = {"new": max(worst["new"], new.value), "out": max(worst["out"], out.value)}
         table.add(name, Y.nbytes / 2**20, new, out, part, less.nbytes / 2**20)
-    what = "batch of torque regressors, the slowest robot"
+    what = f"batch of {size} torque regressors, the slowest robot"
     report.target(f"{what}, new arrays, ours / np.full", "<= 1.5", worst["new"])
     report.target(f"{what}, out=, ours / fill", "<= 1.5", worst["out"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import subprocess
 import sys
@@ -12,6 +13,10 @@ from types import SimpleNamespace
 
 # Workers share the cores; threads of BLAS that wait for each other would keep them busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What JAX compiles runs once or twice: the passes of its compiler would take longer than that.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 
 import hypothesis
 import numpy as np
@@ -79,6 +84,17 @@ def state() -> Callable[..., SimpleNamespace]:
         )
 
     return make
+
+
+@pytest.fixture(scope="module")
+def sketches() -> Generator[None, None, None]:
+    """Pictures at which nobody looks: few triangles, and panels that make no room for labels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jounce.viewer.picture._LONGEST", 1.0)
+        if importlib.util.find_spec("matplotlib"):
+            engine = "matplotlib.layout_engine.ConstrainedLayoutEngine.execute"
+            patch.setattr(engine, lambda self, figure: None)
+        yield
 
 
 @pytest.fixture(scope="session")

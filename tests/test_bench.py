@@ -26,6 +26,14 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("bench")
 
 
+def saved(name, folder):
+    """The file of a benchmark, which runs if no test before did."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        assert cli.main([name, "--tiny", "--save", str(path)]) == 0
+    return path
+
+
 @pytest.mark.parametrize("name", cli.NAMES)
 def test_a_benchmark_runs_and_saves_json(name, folder, capsys):
     path = folder / f"{name}.json"
@@ -45,8 +53,7 @@ def test_a_benchmark_runs_and_saves_json(name, folder, capsys):
 
 
 def test_a_saved_run_compares_with_itself(folder, capsys):
-    path = str(folder / "dynamics.json")
-    cli.main(["dynamics", "--tiny", "--save", path])
+    path = str(saved("dynamics", folder))
     assert cli.main(["--load", path, "--compare", path]) == 0
     assert "Old time over new time" in capsys.readouterr().out
 
@@ -74,8 +81,7 @@ def test_timing_sees_which_call_is_slower():
 
 
 def test_batches_stand_beside_both_of_pinocchios_ways(folder):
-    path = folder / "dynamics.json"
-    cli.main(["dynamics", "--tiny", "--save", str(path)])
+    path = saved("dynamics", folder)
     tables = json.loads(path.read_text("utf-8"))["reports"]["dynamics"]["tables"]
     (table,) = (table for table in tables if "Pinocchio's time per state" in table["title"])
     labels = [row[0].strip() for row in table["rows"]]

@@ -60,7 +60,7 @@ def run_session(snippet: Snippet, page: Path, namespace: dict[str, Any]) -> None
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def elsewhere(sketches: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in an empty directory: blocks and scripts have no file that they did not make."""
     monkeypatch.chdir(tmp_path)
 

@@ -102,6 +102,7 @@ def assert_examples_hold(value: Any) -> None:
     assert not runner.failures, "".join(messages)
 
 
+@pytest.mark.usefixtures("sketches")
 @pytest.mark.parametrize("value", CASES)
 def test_examples_of_public_names_run(value: Any) -> None:
     if value.__name__ in NEEDS:

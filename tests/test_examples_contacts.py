@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.usefixtures("sketches")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

@@ -33,7 +33,7 @@ def lqr() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def figures(tmp_path_factory: pytest.TempPathFactory, sketches: None) -> Path:
     return tmp_path_factory.mktemp("figures")
 
 

@@ -14,6 +14,7 @@ import pytest
 import jounce as jc
 
 pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.usefixtures("sketches")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

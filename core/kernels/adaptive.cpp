@@ -113,7 +113,7 @@ struct EmbeddedMotion {
     const typename EmbeddedStepper<S, double>::Acting acting{
         x.given("tau"),       x.given("q_ref"), x.options.hold != 0, lane(plan[4], 0) != 0.0,
         x.options.prescribed, x.in("servo")};
-    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, tolerance_of(plan), acting, work);
+    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, tolerance_of(plan), acting, !x.call.is_batch, work);
     return follow<S>(x, stepper);
   }
 };
@@ -138,7 +138,7 @@ struct EmbeddedStep {
   static int run(const X& x, Work<S>& work) {
     const typename EmbeddedStepper<S, double>::Acting acting{
         true, x.given("q_ref"), true, x.options.passive, x.options.prescribed, x.in("servo")};
-    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, {1.0, 1.0}, acting, work);
+    EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, {1.0, 1.0}, acting, !x.call.is_batch, work);
     S* const rows[] = {work.control.now, work.control.next};
     for (int row = 0; row < 2; ++row) {
       x.load_row("tau", row, rows[row]);

@@ -122,9 +122,9 @@ inline bool held_in_branches(const Tree<double>& tree, const ConstraintTable& ta
   const BranchedTree& branched = *tree.branched;
   ContactBranches& packs = *work.branches;
   const Branches* none = nullptr;
-  batch::spread(branched.q, q, tree.nq, 1, packs.q);
-  batch::spread(branched.v, v, tree.nv, 1, packs.v);
-  batch::spread(branched.v, tau, tree.nv, 1, packs.tau);
+  spread(branched.q, q, tree.nq, 1, packs.q);
+  spread(branched.v, v, tree.nv, 1, packs.v);
+  spread(branched.v, tau, tree.nv, 1, packs.tau);
   articulated_outward(branched.tree, packs.q, packs.v, none, packs.factors);
   if (articulated_inward(branched.tree, none, packs.tau, NoneMask{}, packs.factors) >= 0) return false;
   contact_branches::take_carriers(tree, table, work);
@@ -133,7 +133,7 @@ inline bool held_in_branches(const Tree<double>& tree, const ConstraintTable& ta
   contact_branches::apply_in_lanes(tree, f, work);
   articulated_solve(branched.tree, branched.tree.gravity, none, packs.tau, NoneMask{}, packs.a,
                     (Branches*)nullptr, packs.factors);
-  batch::collect(branched, packs.a, 1, a);
+  collect(branched, packs.a, 1, a);
   return std::all_of(a, a + tree.nv, [](double x) { return std::isfinite(x); });
 }
 

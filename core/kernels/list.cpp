@@ -39,7 +39,8 @@ KernelList further_kernels(Kernels pass) {
 KernelList own_kernels() {
   const Plain numbers;
   return numbered(
-      {basic_kernels(numbers), usual_kernels(numbers), constraint_kernels(numbers), basic_kernels(Duals{})});
+      {basic_kernels(numbers), usual_kernels(numbers), constraint_kernels(numbers), adaptive_kernels(numbers),
+       rollout_adjoint_kernels(numbers), inverse_kinematics_kernels(numbers), basic_kernels(Duals{})});
 }
 
 }  // namespace
@@ -50,11 +51,8 @@ const KernelList& other_kernels() {
     const Plain numbers;
     return new KernelList(numbered({
         further_kernels(numbers),
-        adaptive_kernels(numbers),
         check_kernels(numbers),
-        rollout_adjoint_kernels(numbers),
         constrained_rollout_kernels(numbers),
-        inverse_kinematics_kernels(numbers),
         constrained_series_kernels(numbers),
         usual_kernels(Duals{}),
         further_kernels(Duals{}),

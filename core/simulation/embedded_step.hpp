@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "jounce/dynamics/articulated.hpp"
 #include "jounce/simulation/adaptive.hpp"
 #include "jounce/simulation/embedded.hpp"
 #include "jounce/simulation/step.hpp"
@@ -46,7 +45,7 @@ JOUNCE_INLINE void add_rows(const S& h, const double* w, int count, const S* x, 
 
 template <class S>
 struct EmbeddedWork {
-  ArticulatedWork<S> dynamics;
+  AccelerationWork<S> dynamics;
   int width;  // of rows (xi, s)
   S *q, *s, *q_end, *s_end, *q_stage, *s_stage, *q_out, *v_out;
   S *slopes;  // (kMostSlopes, width): xi' and s' of the stages
@@ -76,9 +75,10 @@ class EmbeddedStepper {
     const S* servo = nullptr;
   };
 
-  EmbeddedStepper(const Tree<P>& tree, const Embedded& pair, const Tolerance& by, const Acting& acting,
+  // A state is `alone` if it is not one of a batch, all of which are to be computed alike.
+  EmbeddedStepper(const Tree<P>& tree, const Embedded& pair, const Tolerance& by, const Acting& acting, bool alone,
                   EmbeddedWork<S>& work)
-      : tree_(tree), pair_(pair), by_(by), controlled_(acting.controlled),
+      : tree_(tree), pair_(pair), by_(by), controlled_(acting.controlled), alone_(alone),
         forces_{work.control.now, work.control.next, work.control.between, work.control.total,
                 control_row(tree, false, acting.references), acting.linear, acting.prescribed, acting.servo,
                 acting.passive},
@@ -233,7 +233,8 @@ class EmbeddedStepper {
   int acceleration(int i, double time, const S* q, const S* s) {
     S* own = work_.slopes + std::size_t(i) * work_.width + tree_.nv;
     to_body_axes(tree_, q, s, work_.v);
-    const int singular = accelerations(tree_, q, work_.v, forces_(tree_, time, q, work_.v), own, work_.dynamics);
+    const ForcesAt<S> at = forces_(tree_, time, q, work_.v);
+    const int singular = accelerations(tree_, q, work_.v, at, own, alone_, work_.dynamics);
     acceleration_to_parent_axes(tree_, q, work_.v, own);
     return singular;
   }
@@ -292,7 +293,7 @@ class EmbeddedStepper {
   const Tree<P>& tree_;
   const Embedded& pair_;
   Tolerance by_;
-  bool controlled_, has_slope_ = false, has_terms_ = false;
+  bool controlled_, alone_, has_slope_ = false, has_terms_ = false;
   HeldForces<S> forces_;
   EmbeddedWork<S>& work_;
   S h_;

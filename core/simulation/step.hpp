@@ -6,8 +6,7 @@
 // rates s_j of the sum are those of xi. The finish is one or several such moves.
 #pragma once
 
-#include "jounce/dynamics/articulated.hpp"
-#include "jounce/simulation/forces.hpp"
+#include "jounce/simulation/accelerations.hpp"
 #include "jounce/simulation/tableau.hpp"
 
 namespace jounce {
@@ -44,14 +43,6 @@ JOUNCE_INLINE void add_weighted(const S* from, const S& dt, const double* w, int
     for (int j = 0; j < terms; ++j) sum += h[j] * x[used[j] + k];
     to[k] = sum;
   }
-}
-
-// The accelerations that forces give. Returns a singular node or -1.
-template <class S, class P>
-JOUNCE_INLINE int accelerations(const Tree<P>& tree, const S* q, const S* v, const ForcesAt<S>& at,
-                                S* a, ArticulatedWork<S>& work) {
-  if (!at.prescribed) return forward_dynamics(tree, q, v, at.tau, at.f_ext, a, work);
-  return hybrid_dynamics(tree, at.prescribed, q, v, at.a, at.tau, at.f_ext, a, (S*)nullptr, work);
 }
 
 // Stages of which a step leaves nothing.

@@ -189,6 +189,27 @@ inline BranchedTree::BranchedTree(const Tree<double>& robot) : v_place(robot.nv)
   tree.gravity = {Branches(robot.gravity.x), Branches(robot.gravity.y), Branches(robot.gravity.z)};
 }
 
+// Rows of coordinates or of rates, as each lane needs them; a row of x has n numbers.
+JOUNCE_SHARED inline void spread(const std::vector<FromLanes>& from, const double* x, std::ptrdiff_t n,
+                                 std::ptrdiff_t rows, Branches* to) {
+  for (std::ptrdiff_t r = 0; r < rows; ++r, x += n) {
+    for (const FromLanes& places : from) {
+      typename Branches::Values numbers;
+      for (int lane = 0; lane < kBranchLanes; ++lane) numbers[lane] = x[places[lane]];
+      *to++ = Branches(numbers);
+    }
+  }
+}
+
+// Rows of rates out of the lanes.
+JOUNCE_SHARED inline void collect(const BranchedTree& branched, const Branches* from, std::ptrdiff_t rows,
+                                  double* to) {
+  for (std::ptrdiff_t r = 0; r < rows; ++r, from += branched.tree.nv) {
+    const auto* numbers = reinterpret_cast<const double*>(from);
+    for (int place : branched.v_place) *to++ = numbers[place];
+  }
+}
+
 // The tree with its branches in lanes beside it, if that makes it much shorter.
 inline Tree<double> with_branches(Tree<double> robot) {
   constexpr double kWorth = 1.6;

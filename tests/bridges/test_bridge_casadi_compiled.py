@@ -22,6 +22,14 @@ FEW = ("forward_dynamics", "jacobian", "integrate", "torque_regressor", "inverse
 """Hessians in closed form, matrices, configurations that come out, one order, wrenches."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _unoptimized():
+    """What is compiled here runs a few times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_external, "_FLAGS", ("-O0", *_external._FLAGS[1:]))
+        yield
+
+
 @pytest.fixture(scope="module")
 def model():
     return robot()

@@ -91,15 +91,12 @@ def bias(model, items, q, v):
 
 
 def bias_of(model, items, q, v):
-    """The same for complex arguments: central differences in time, of tenth order."""
-    weights = [5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260]
-    total, h = 0, 0.002
-    for k, weight in enumerate(weights, 1):
-        ahead, back = (oracle.integrate(model, q, s * k * h * v) for s in (1, -1))
-        total = total + weight * (
-            velocity(model, items, ahead, v) - velocity(model, items, back, v)
-        )
-    return total / h
+    """The same for complex arguments: central differences in time, of tenth order, all at once."""
+    weights, h = np.array([5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260]), 0.002
+    times = h * np.arange(1, 6).reshape(-1, *[1] * max(q.ndim, np.ndim(v)))
+    moved = oracle.integrate(model, q, np.concatenate([times, -times]) * v)
+    ahead, back = np.split(velocity(model, items, moved, v), 2)
+    return np.tensordot(weights / h, ahead - back, 1)
 
 
 def dynamics(model, items, q, v, tau, f_ext=None, bias=bias, w=0.0, chosen=None):

@@ -189,3 +189,10 @@ def test_numbers_that_are_too_large_are_not_blamed_on_a_rod():
     c = jc.Constraints(model, [item])
     with pytest.raises(jc.ArgumentError, match="too large"):
         jc.constrained_dynamics(model, q + 0.3, np.full(3, 1e200), np.zeros(3), c)
+
+
+def test_coordinates_of_an_empty_batch_that_miss_a_target_are_refused():
+    c, none = jc.Constraints(ARM, ITEMS), np.zeros((0, 6))
+    away = (Q + 0.01 * np.eye(6)[0])[None]
+    with pytest.raises(jc.ArgumentError, match=r"q violates Coupling\('joint0', 'joint1'\) by"):
+        jc.constrained_inverse_dynamics(ARM, away, none, none, c, **ALL)

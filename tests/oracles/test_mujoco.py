@@ -15,6 +15,7 @@ from comparison import RELATIVE, relative_error, scaled_condition
 
 import jounce as jc
 from jounce.interop.mujoco import Converter
+from jounce.interop.mujoco import model as without_file
 from jounce.io.mjcf import body_names, joint_names, load_mjcf
 
 mujoco = pytest.importorskip("mujoco")
@@ -86,10 +87,11 @@ def load_quietly(source, **options):
 def setting(source):
     """The robot in both libraries, MuJoCo's without what only it has, and random states."""
     model = load_quietly(source)
-    if isinstance(source, Path):
-        theirs = mujoco.MjModel.from_xml_path(str(source))
-    else:
-        theirs = mujoco.MjModel.from_xml_string(source)
+    text = isinstance(source, str)
+    theirs = (mujoco.MjModel.from_xml_string if text else mujoco.MjModel.from_xml_path)(str(source))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jc.ModelWarning)
+        straight = without_file(theirs)  # before anything is switched off
     flags = mujoco.mjtDisableBit
     theirs.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_CONSTRAINT)
     theirs.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
@@ -102,6 +104,7 @@ def setting(source):
     v, a = rng.standard_normal((2, STATES, model.nv))
     return SimpleNamespace(
         model=model,
+        straight=straight,
         mj=theirs,
         there=there,
         names=body_names(theirs),

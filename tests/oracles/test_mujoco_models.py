@@ -12,7 +12,7 @@ import jounce as jc
 pytest.importorskip("mujoco")
 
 import mujoco as mj
-from test_mujoco import every_model, load_quietly
+from test_mujoco import every_model, load_quietly, setting
 
 from jounce.interop import mujoco
 
@@ -25,10 +25,9 @@ STATES = 5
 def test_models_of_mujoco_are_those_of_their_files(source):
     """Which agree with MuJoCo in test_mujoco."""
     own = load_quietly(source).replace(poses={})  # a file may ask MuJoCo for more keys than it has
-    text = isinstance(source, str)
-    read = mj.MjModel.from_xml_string if text else mj.MjModel.from_xml_path
-    assert mujoco.model(read(str(source))).replace(poses={}) == own
-    spec = (mj.MjSpec.from_string if text else mj.MjSpec.from_file)(str(source))
+    assert setting(source).straight.replace(poses={}) == own
+    read = mj.MjSpec.from_string if isinstance(source, str) else mj.MjSpec.from_file
+    spec = read(str(source))
     assert mujoco.model(spec).replace(poses={}) == own
 
 

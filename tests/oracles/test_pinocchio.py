@@ -1,4 +1,4 @@
-"""All robots of example-robot-data agree with Pinocchio, fixed and floating, 100 states each."""
+"""All robots of example-robot-data agree with Pinocchio, fixed and floating, 20 states each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import jounce as jc
 pin = pytest.importorskip("pinocchio")
 pytest.importorskip("lxml")
 
-STATES = 100
+STATES = 20
 EPS = np.finfo(float).eps
 
 

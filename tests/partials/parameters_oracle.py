@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import partials_oracle as oracle
 
@@ -29,9 +31,9 @@ class Changed:
     def __init__(self, model, **numbers):
         self.nq, self.nv, self.n_bodies = model.nq, model.nv, model.n_bodies
         self.body_index = model.body_index
-        self.nodes = model.nodes._replace(
-            **{key: x for key, x in numbers.items() if key in model.nodes._fields}
-        )
+        self.changed = frozenset(numbers)
+        self.changed_nodes = self.changed & {*model.nodes._fields}
+        self.nodes = model.nodes._replace(**{key: numbers[key] for key in self.changed_nodes})
         self.gravity = numbers.get("gravity", model.gravity)
         self.armature = numbers.get("armature", model.armature)
 
@@ -104,10 +106,34 @@ def complex_ten(x, k, h):
     return np.array([J[3, 3], *J[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
 
 
+def together(models):
+    """Models with one and the same number changed as one, whose numbers have axes (models, 1)."""
+    first = models[0]
+    out = copy.copy(first)
+    out.nodes = first.nodes._replace(**{key: stacked(models, key) for key in first.changed_nodes})
+    for key in first.changed - first.changed_nodes:
+        setattr(out, key, np.stack([getattr(m, key) for m in models])[:, None])
+    return out
+
+
+def stacked(models, key):
+    return np.stack([getattr(m.nodes, key) for m in models])[:, None]
+
+
 def by_steps(model, p, function):
-    """Derivatives of function(model), parameters last."""
-    h = 1j * oracle.STEP
-    return np.stack([function(changed(model, i, h)).imag / oracle.STEP for i in p.items], axis=-1)
+    """Derivatives of function(model), parameters last; all that change the same at once.
+
+    What the function returns has an axis of models in front, if it depends on them.
+    """
+    moved = [changed(model, item, 1j * oracle.STEP) for item in p.items]
+    groups = {}
+    for k, m in enumerate(moved):
+        groups.setdefault(m.changed, []).append(k)
+    values = [function(together([moved[k] for k in rows])).imag for rows in groups.values()]
+    out = np.zeros((len(moved), *max((x.shape for x in values), key=len)[1:]))
+    for rows, x in zip(groups.values(), values, strict=True):
+        out[rows] = x / oracle.STEP
+    return np.moveaxis(out, 0, -1)
 
 
 def all_parameters(model, kinds=KINDS):

@@ -9,7 +9,7 @@ import numpy as np
 
 import jounce as jc
 
-STATES = 100
+STATES = 33  # packs, and what remains
 MODELS = {
     "fixed_root": lambda: jc.models.random_tree(11, 0),
     "free_root": lambda: jc.models.random_tree(10, 1, first="free"),
@@ -22,7 +22,7 @@ MODELS = {
 
 @functools.cache
 def states_of(name):
-    """A robot with armature, and 100 random states with external wrenches."""
+    """A robot with armature, and random states with external wrenches."""
     rng = np.random.default_rng(7)
     model = MODELS[name]()
     model = model.replace(armature=rng.uniform(0, 0.2, model.nv))

@@ -2,7 +2,8 @@
 
 Twists and wrenches are spatial: along the world's axes, about its origin. All functions accept
 complex arrays with any leading axes; a complex step through them gives derivatives that are exact
-to rounding. Written from the equations of motion, not from jounce's recursions.
+to rounding. So may the numbers of the model: see `parameters_oracle`. Written from the equations of
+motion, not from jounce's recursions.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ def joint_pose(model, i, q):
     nodes = model.nodes
     kind, k = ELEMENTARY[nodes.kind[i]], nodes.q_index[i]
     if kind not in ("spherical", "free"):
-        screw = nodes.screws[:, nodes.v_index[i]]
-        return nodes.placement[i] @ lie.exp(screw * q[..., k : k + 1])
+        screw = nodes.screws[..., nodes.v_index[i]]
+        return nodes.placement[..., i, :, :] @ lie.exp(screw * q[..., k : k + 1])
     G = np.zeros((*q.shape[:-1], 4, 4), q.dtype)
     G[..., :3, :3] = lie.quat_to_matrix(q[..., k : k + 4])
     G[..., 3, 3] = 1
     if kind == "free":
         G[..., :3, 3] = q[..., k + 4 : k + 7]
     A = nodes.alignment[i]
-    return nodes.placement[i] @ A @ G @ lie.inverse(A)
+    return nodes.placement[..., i, :, :] @ A @ G @ lie.inverse(A)
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,14 @@ def tree(model, q):
 def kept_tree(model, shape, dtype, numbers):
     q = np.frombuffer(numbers, dtype).reshape(shape)
     nodes = model.nodes
-    n = len(nodes.parent)
-    T, S = (
-        np.zeros((*q.shape[:-1], n, 4, 4), q.dtype),
-        np.zeros((*q.shape[:-1], 6, model.nv), q.dtype),
-    )
+    n, lead = len(nodes.parent), (nodes.placement.shape[:-3], nodes.screws.shape[:-2])
+    lead = np.broadcast_shapes(q.shape[:-1], *lead)
+    T, S = np.zeros((*lead, n, 4, 4), q.dtype), np.zeros((*lead, 6, model.nv), q.dtype)
     path = np.zeros((n, model.nv))
     for i, (p, at) in enumerate(zip(nodes.parent, node_rates(model), strict=True)):
         local = joint_pose(model, i, q)
         T[..., i, :, :] = local if p < 0 else T[..., p, :, :] @ local
-        S[..., at] = lie.Ad(T[..., i, :, :]) @ nodes.screws[:, at]
+        S[..., at] = lie.Ad(T[..., i, :, :]) @ nodes.screws[..., at]
         path[i] = path[p] if p >= 0 else 0.0
         path[i, at] = 1.0
     for array in (T, S, path):
@@ -107,13 +106,13 @@ def mass_matrix(model, q):
 
 def mass_matrix_of(t):
     """The sum of J^T I J over the nodes; a node's Jacobian has the columns of its path alone."""
-    nv = t.model.nv
-    M = np.zeros((*t.S.shape[:-2], nv, nv), t.S.dtype)
+    nv, lead = t.model.nv, np.broadcast_shapes(t.S.shape[:-2], t.I.shape[:-3])
+    M = np.zeros((*lead, nv, nv), np.result_type(t.S, t.I))
     for i, path in enumerate(t.path):
         at = np.flatnonzero(path)
         J = t.S[..., at]
         M[..., at[:, None], at] += np.swapaxes(J, -1, -2) @ (t.I[..., i, :, :] @ J)
-    return M + np.diag(t.model.armature)
+    return M + t.model.armature[..., None] * np.eye(nv)
 
 
 def times(M, x):
@@ -143,7 +142,7 @@ def inverse_dynamics(model, q, v, a, f_ext=None):
 def inverse_dynamics_of(t, v, a, f_ext=None):
     model = t.model
     V, A = twists_and_accelerations(t, v, a)
-    A[..., 3:] -= model.gravity
+    A = A - np.concatenate([0 * model.gravity, model.gravity], axis=-1)[..., None, :]
     h = times(t.I, V)
     f = times(t.I, A) - times(np.swapaxes(lie.ad(V), -1, -2), h)
     if f_ext is not None:

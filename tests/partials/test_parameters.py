@@ -21,15 +21,15 @@ def some(case):
 
 
 def test_dynamics_by_every_parameter(some):
-    """Inverse and forward, with one tree of the oracle for each parameter."""
+    """Inverse and forward, with one tree of the oracle for each kind of parameter."""
     model, q, v, a, tau, f_ext = some
     p, zero = all_parameters(model), q.astype(complex)
 
     def both(m):
         inverse = oracle.inverse_dynamics(m, zero, v, a, f_ext)
-        return np.stack([inverse, oracle.forward_dynamics(m, zero, v, tau, f_ext)])
+        return np.stack([inverse, oracle.forward_dynamics(m, zero, v, tau, f_ext)], axis=-1)
 
-    exact, forward = by_steps(model, p, both)
+    exact, forward = np.moveaxis(by_steps(model, p, both), -2, 0)
     got = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a, f_ext), p)
     assert got.shape == (12, model.nv, len(p))
     for kind in KINDS:
@@ -82,7 +82,7 @@ def test_axes_of_planar_joints_near_the_one_where_they_jump(tilt):
     """Directions turn by 1 / tilt there, and the quaternion's last entry is tilt / 2."""
     model = on_a_plane((np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, -np.cos(tilt)))
     p, q = jc.parameters(model, "axis", model.joint_names[0]), np.array([0.3, -0.2, 0.4, 0.5])
-    exact = by_steps(model, p, lambda m: oracle.tree(m, q[None].astype(complex)).T[:, 2])
+    exact = by_steps(model, p, lambda m: oracle.tree(m, q[None].astype(complex)).T[..., 2, :, :])
     got = jc.parameter_derivatives(jc.body_pose, model, (q[None], "cart"), p)
     # 1 + n_z cancels in the oracle
     assert oracle.relative(got, exact) < max(EXACT, 1e-15 / tilt**2)
@@ -109,7 +109,7 @@ def test_poses_of_bodies_by_the_geometry(some):
     body = model.n_bodies - 1
     node = int(np.flatnonzero(model.nodes.body == body)[0])
     got = jc.parameter_derivatives(jc.body_pose, model, (q, body), p)
-    exact = by_steps(model, p, lambda m: oracle.tree(m, q.astype(complex)).T[:, node])
+    exact = by_steps(model, p, lambda m: oracle.tree(m, q.astype(complex)).T[..., node, :, :])
     assert oracle.relative(got, exact) < EXACT
     several = jc.parameter_derivatives(jc.body_poses, model, (q,), p)
     np.testing.assert_allclose(several[:, body], got, atol=1e-12 * np.abs(got).max())

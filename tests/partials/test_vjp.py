@@ -78,3 +78,10 @@ def test_mistakes_are_named(what):
     function, arguments, weights, message = MISTAKES[what]
     with pytest.raises(jc.Error, match=message):
         jc.vjp(function, jc.models.chain(3), arguments, weights)
+
+
+@pytest.mark.parametrize("function", [jc.kinetic_energy, jc.inverse_dynamics])
+def test_what_is_no_model_is_named(function):
+    arguments = (np.ones(3),) * (2 if function is jc.kinetic_energy else 3)
+    with pytest.raises(jc.Error, match=r"model must be a jounce\.Model"):
+        jc.vjp(function, np.ones(3), arguments, 1.0)

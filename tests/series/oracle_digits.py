@@ -64,7 +64,15 @@ class Series:
     def __matmul__(self, other: Series | np.ndarray) -> Series:
         if isinstance(other, np.ndarray):
             return Series(lambda k: self[k] @ other)
-        return Series(lambda k: sum(self[j] @ other[k - j] for j in range(k + 1)))
+        return Series(lambda k: self._convolved(other, k))
+
+    def _convolved(self, other: Series, k: int) -> np.ndarray:
+        """The sum of self[j] @ other[k - j], as one product."""
+        right = [other[k - j] for j in range(k + 1)]
+        left = [self[j] for j in range(k + 1)]
+        if k == 0:
+            return left[0] @ right[0]
+        return np.concatenate(left, axis=1) @ np.concatenate(right)
 
     def __rmatmul__(self, other: np.ndarray) -> Series:
         return Series(lambda k: other @ self[k])

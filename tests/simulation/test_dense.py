@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -167,6 +168,51 @@ def test_fixed_steps_lose_nothing_between_them(method, control, all_joints):
         got = jc.simulate(all_joints, q, v, TIMES, control, method, dt=dt)
         errors.append(apart(all_joints, got.at(INNER), exact))
     assert np.log2(errors[0] / errors[1]) / 3 > 3.7, errors
+
+
+MEMORY = {
+    "rows": (np.zeros((4, 7)), 0),
+    "nothing": (None, 0),
+    "function": (lambda t, q, v: -0.1 * v, 7),
+}
+
+
+@pytest.mark.parametrize("lead", [(), (3,)], ids=str)
+@pytest.mark.parametrize("name", MEMORY)
+def test_fixed_steps_are_kept_once(name, lead):
+    """Bytes: the start and length of each step and the state there, with a function its force."""
+    control, more = MEMORY[name]
+    arm, t = jc.models.chain(7), np.linspace(0.0, 0.5, 4)
+    q, v = moving(arm, *lead)
+    steps, states = 1200 if more else 6000, int(np.prod(lead))
+
+    def run():
+        return jc.simulate(arm, q, 0.1 * v, t, control, "rkmk2", dt=0.5 / steps)
+
+    run()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        got = run()
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    numbers = got.dense.t.size * (arm.nq + arm.nv + 2 + more)
+    assert got.dense.t.size == states * steps
+    assert 8 * numbers <= taken < 8 * numbers + 60_000
+
+
+@pytest.mark.parametrize("control", [None, np.ones((6, 8)), lambda t, q, v: 0.1 * np.cos(q)])
+def test_each_fixed_step_leads_to_the_next_and_the_last_to_the_end(control):
+    """Also from interval to interval and of each state of a batch."""
+    arm, t = jc.models.chain(8), np.linspace(0.0, 0.6, 7)
+    q, v = moving(arm, 3)
+    got = jc.simulate(arm, q, v, t, control, "rkmk4", dt=0.02)
+    assert not np.abs(got.at(t).q - got.q).max() > 1e-13
+    ends = 0.02 * np.arange(1, 30)
+    before, after = (got.at(ends * (1 + x * 1e-12)) for x in (-1, 1))
+    assert np.abs(before.q - after.q).max() < 1e-9
+    assert np.abs(before.v - after.v).max() < 1e-7
 
 
 @pytest.mark.parametrize("method", ["dop853", "taylor"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -51,6 +52,50 @@ def test_a_ball_bounces_where_it_should(method):
     v = 0.8**3 * G * first
     assert abs(got.q[-1, 0] - (v * (2.0 - last) - 0.5 * G * (2.0 - last) ** 2)) < 1e-8
     np.testing.assert_array_equal(got.t, t)
+
+
+IMPACTS = {
+    "dop853": {},
+    "dopri5": {},
+    "taylor": {},
+    "taylor without series": {"method": "taylor"},
+    "rkmk4": {"dt": 0.01},
+}
+
+
+@pytest.mark.parametrize("lead", [(), (2,)], ids=str)
+@pytest.mark.parametrize("t", [0.25, 0.3, 1 / 3, 0.5, 0.7, 0.9, 1.1, 1.7])
+@pytest.mark.parametrize("case", IMPACTS)
+def test_a_time_at_an_impact_stores_the_state_after_it(case, t, lead):
+    """Whichever side of the stored time rounding puts the impact on; `at` is the same."""
+    options = {"method": case, **IMPACTS[case]}
+    limit = jc.joint_limits(ball(), restitution=0.8)
+    if case != "taylor":
+        limit = [dataclasses.replace(x, series=None) for x in limit]
+    times = np.array([0.0, 0.4 * t, t, 1.5 * t])
+    q = np.full((*lead, 1), G * t**2 / 2)
+    if lead:
+        q[1] *= 1.1
+    got = jc.simulate(ball(), q, [0.0], times, events=limit, rtol=1e-12, atol=1e-13, **options)
+    assert got.events[0].t == t
+    first = got.v[(0,) * len(lead)][:, 0]
+    np.testing.assert_allclose(first[2], 0.8 * G * t, rtol=1e-9)
+    np.testing.assert_allclose(got.at(times).v, got.v, atol=1e-9)
+    if lead:
+        np.testing.assert_allclose(got.v[1, 2], -G * t, rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", IMPACTS)
+def test_a_state_is_known_at_a_stored_time_that_ends_it(case):
+    options = {"method": case, **IMPACTS[case]}
+    stop = jc.joint_limits(ball(), terminal=True)
+    if case != "taylor":
+        stop = [dataclasses.replace(x, series=None) for x in stop]
+    times, q = np.linspace(0.0, 1.0, 5), np.array([[G / 8], [G]])
+    got = jc.simulate(ball(), q, [0.0], times, events=stop, **options)
+    assert got.ended.tolist() == [0.5, np.inf]
+    np.testing.assert_array_equal(np.isnan(got.v[0, :, 0]), times > 0.5)
+    np.testing.assert_allclose(got.v[0, 2], -G / 2, rtol=1e-9)
 
 
 def test_a_terminal_event_ends_the_motion():

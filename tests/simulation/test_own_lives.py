@@ -67,6 +67,7 @@ LOST = {
     "rows": (huge_rows(), "dop853", {}),
     "rows of taylor": (huge_rows(), "taylor", {}),
     "fixed steps": (huge_rows(), "rkmk4", {"dt": 0.005}),
+    "fixed steps by a function": (runaway, "rkmk4", {"dt": 0.005}),
     "events": (huge_rows(), "dop853", {"events": jc.Event(lambda t, q, v: q[0] - 100)}),
 }
 
@@ -126,6 +127,38 @@ def test_fixed_steps_before_a_failure_are_kept_and_none_is_invented():
     assert np.isnan(got.at([9 * h + 0.01]).v[0]).all()
     np.testing.assert_allclose(there.q[1], steps.q[1], rtol=1e-9, atol=1e-9)
     assert np.isfinite(got.check().power[1])
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("method", ["rkmk4", "dop853"])
+def test_the_steps_of_others_do_not_change_where_a_function_loses_a_state(method, dense):
+    """It is asked for all states at once, and those that are lost wait where they began."""
+    asked = []
+
+    def pull(t, q, v):
+        asked.append((np.shape(t), np.isfinite(q).all() and np.isfinite(v).all()))
+        return np.where(q[..., 1:] > 0.5, 20.0 * v**3, 0.0)
+
+    q = np.array([[[0.1, 0.0], [0.0, 1.0]], [[0.2, 0.3], [0.0, 1.0]]])
+    v = np.array([[[0.0, 0.1], [1.0, 1.1]], [[0.1, 0.2], [1.0, 1.2]]])
+    options = {"method": method, "dt": 0.005, "dense": dense}
+    got = jc.simulate(ARM, q, v, TIMES, pull, on_failure="mark", **options)
+    assert [x.state for x in got.failures] == [(0, 1), (1, 1)]
+    assert set(asked) == {((2, 2), True)}  # never with numbers that are not finite
+    for at in ((0, 0), (1, 0)):
+        alone = jc.simulate(ARM, q[at], v[at], TIMES, pull, **options)
+        np.testing.assert_allclose(got.q[at], alone.q, atol=1e-14)
+        np.testing.assert_allclose(got.v[at], alone.v, atol=1e-13)
+    for lost in got.failures:
+        one = jc.simulate(ARM, q[lost.state], v[lost.state], TIMES, pull, on_failure="mark",
+                          **options)  # fmt: skip
+        assert one.failures[0].t == lost.t == got.ended[lost.state]
+        assert (np.isnan(got.q[lost.state][:, 0]) == (lost.t < TIMES)).all()
+        if dense:
+            assert np.isnan(got.at([lost.t + 0.01]).v[lost.state]).all()
+    with pytest.raises(jc.DivergenceError, match="state 1 leads to numbers") as caught:
+        jc.simulate(ARM, q, v, TIMES, pull, **options)
+    np.testing.assert_array_equal(caught.value.motion.q, got.q)
 
 
 def test_what_happens_to_lost_states_is_chosen():

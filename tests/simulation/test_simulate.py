@@ -330,3 +330,17 @@ def test_events_are_saved_and_broken_files_are_told(tmp_path):
     for name in ("cut", "empty", "array", "short"):
         with pytest.raises(jc.ArgumentError, match="holds no motion"):
             jc.SimulatedMotion.load(tmp_path / f"{name}.npz", model)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "taylor"])
+@pytest.mark.parametrize("lead", [(), (3,)])
+def test_one_time_is_the_start_whatever_acts(method, lead):
+    """There is no interval, so rows of forces and references have nothing to say."""
+    arm = jc.models.chain(2)
+    q, v = moving(arm, *lead)
+    servo = jc.Control(kp=1.0, kd=1.0, q_ref=np.zeros((1, 2)))
+    for control in (np.ones((1, 2)), np.ones((0, 2)), servo):
+        got = jc.simulate(arm, q, v, [0.5], control, method)
+        np.testing.assert_array_equal(got.q[..., 0, :], q)
+        np.testing.assert_array_equal(got.v[..., 0, :], v)
+        assert got.at([0.5]).q.shape == got.q.shape

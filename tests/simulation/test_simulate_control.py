@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 
 import numpy as np
@@ -176,6 +177,38 @@ def test_an_interruption_between_events_keeps_the_steps(method, batch, monkeypat
     np.testing.assert_allclose(got.q[(*first, -1)], exact.q[-1], rtol=0, atol=1e-6)
     if batch:
         assert np.isnan(got.q[1]).all()
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("series", [True, False])
+def test_an_interruption_with_events_keeps_the_steps(series, batch, monkeypatch):
+    """Of Taylor steps, whether events have series or not: far beyond the last time stored."""
+    arm, calls = jc.models.chain(2), []
+    q = 0.3 + 0.1 * np.arange(2.0) + np.zeros((*batch, 2))
+    limit = jc.coordinate_event(arm, arm.joint_names[0], 0.1)
+
+    def counted(*at):
+        calls.append(None)
+        if len(calls) == 400 and series:
+            raise KeyboardInterrupt
+        return limit.series(*at)
+
+    passing = dataclasses.replace(limit, series=counted if series else None)
+    if not series:
+        interrupted_after(monkeypatch, compiled, 3)
+        monkeypatch.setattr(compiled, "EFFORT", 100)
+    t = np.array([0.0, 0.01, 1000.0])
+    got = jc.simulate(arm, q, np.zeros(2), t, None, "taylor", events=[passing])
+    assert got.interrupted
+    assert len(got.t) == 3
+    assert 0.02 < got.t[-1] < 900.0
+    first = (0,) * len(batch)
+    assert np.isfinite(got.q[first]).all()
+    assert all(event.t <= got.t[-1] for event in got.events)
+    inner = np.linspace(0.0, min(got.t[-1], 1.0), 9)
+    alone = jc.simulate(arm, q[first], np.zeros(2), [0.0, inner[-1]], None, "taylor")
+    np.testing.assert_allclose(got.at(inner).q[first], alone.at(inner).q, atol=1e-6)
+    np.testing.assert_allclose(got.at(got.t).q[first], got.q[first], atol=1e-12)
 
 
 def test_an_interruption_keeps_what_ended_before():

@@ -243,7 +243,7 @@ class _Call(NamedTuple):
         return error if text == str(error) else type(error)(text)
 
     def _place(self, state: int) -> str:
-        if not self.lead:
+        if not self.lead or state >= math.prod(self.lead):  # of none, what they share
             return ""
         return f" in state [{', '.join(map(str, np.unravel_index(state, self.lead)))}] of the batch"
 

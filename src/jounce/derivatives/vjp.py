@@ -21,6 +21,7 @@ from jounce.dynamics import (
 )
 from jounce.errors import ArgumentError
 from jounce.model import Model
+from jounce.model.model import require_model
 
 __all__ = [
     "ForwardDynamicsVjp",
@@ -169,6 +170,7 @@ def vjp(
         own = [x[name] for name in plan.names if name != "f_ext"]
         return compiled(model, *own, weights, x.get("f_ext"), out=out, threads=threads)
     assert in_python is not None
+    require_model(model)
     return in_python(model, x, weights, out, threads)
 
 

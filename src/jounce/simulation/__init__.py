@@ -10,10 +10,10 @@ from jounce.simulation.control import Control
 from jounce.simulation.events import Event, EventRecord, joint_limits
 from jounce.simulation.linearization import LinearizedStep, SecondOrderStep, linearize_step
 from jounce.simulation.motion import MotionCheck, SimulatedMotion, StateFailure
+from jounce.simulation.series_events import coordinate_event, height_event
 from jounce.simulation.simulate import simulate
 from jounce.simulation.step_manifold import ConstrainedSecondOrderStep, ConstrainedStep
 from jounce.simulation.stepping import MarkedRollout, Rollout, Step, rollout, step
-from jounce.simulation.taylor_events import coordinate_event, height_event
 
 __all__ = [
     "ConstrainedSecondOrderStep",

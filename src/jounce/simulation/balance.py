@@ -22,6 +22,7 @@ from jounce.model.rates import group_blocks
 from jounce.simulation.arguments import asked
 from jounce.simulation.control import Control
 from jounce.simulation.dense import NESTED, Dense, StepLog, fitting
+from jounce.simulation.rows import Rows, Side, interval, share
 from jounce.simulation.servo import servo_forces
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _joined(motion: SimulatedMotion, acting: _Acting) -> Dense:
     )
     state, k = np.nonzero(some)
     h, log = np.diff(t)[k], StepLog(model)
-    log.add(state, t[k], h, *begin[:2], fitting(model, h, begin, end))  # type: ignore[arg-type]
+    log.add(state, t[k], h, *begin[:2], fitting(model, h, begin, end))
     last = steps - np.argmax(known[:, ::-1], axis=1)
     found = log.dense(NESTED, t[last], None)
     assert found is not None
@@ -174,7 +175,7 @@ class _Acting(NamedTuple):
             )
         return cls(motion, None, rows, passive, given)
 
-    def forces(self, t: Array, q: Array, v: Array, side: str = "right") -> Array:
+    def forces(self, t: Array, q: Array, v: Array, side: Side = "right") -> Array:
         """Forces (..., K, nv) at times (K,), on that side of a jump.
 
         Those of states that have ended mean nothing.
@@ -187,12 +188,7 @@ class _Acting(NamedTuple):
                 given = given[..., 0, :]
             tau = np.array(np.broadcast_to(given, v.shape))
         elif self.rows is not None:
-            last = len(times) - 2
-            k = np.clip(np.searchsorted(times, t, side=side) - 1, 0, last)  # type: ignore[call-overload]
-            tau = tau + self.rows[..., k, :]
-            if self.rows.shape[-2] == len(times):
-                share = ((t - times[k]) / (times[k + 1] - times[k]))[:, None]
-                tau = tau + share * (self.rows[..., k + 1, :] - self.rows[..., k, :])
+            tau = tau + Rows(times, self.rows).at(t, interval(times, t, side))
         if self.passive:
             tau = tau + passive_forces(self.motion.model, q, v)
         return tau
@@ -210,9 +206,8 @@ def cubic(model: Model, t: Array, q: Array, v: Array, times: Array) -> tuple[Arr
     """
     lost = np.asarray(np.isnan(q).any(axis=-1))
     q, v = finite_states(model, q, v)
-    k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
-    h = (t[k + 1] - t[k])[:, None]
-    x = (times - t[k])[:, None] / h
+    k = interval(t, times)
+    h, x = (t[k + 1] - t[k])[:, None], share(t, k, times)
     q0, q1 = q[..., k, :], q[..., k + 1, :]
     v0, v1 = v[..., k, :], v[..., k + 1, :]
     change = difference(model, q0, q1)

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from jounce.model import Model
 from jounce.simulation.arguments import ANY, merged_axes
 from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, StepLog
 from jounce.simulation.progress import Report, silent
+from jounce.simulation.rows import Rows, interval, padded
 from jounce.simulation.servo import reference_between
 
 __all__ = [
@@ -33,7 +35,6 @@ __all__ = [
     "fixed_steps",
     "follow",
     "least",
-    "padded",
     "require_end",
     "taylor",
 ]
@@ -114,38 +115,30 @@ class Start(NamedTuple):
     @property
     def hold(self) -> int:
         """1: rows are linear between times."""
-        return int(self.rows is not None and self.rows.shape[-2] == len(self.t))
+        return int(self.rows is not None and Rows(self.t, self.rows).linear)
 
     def acting(self, states: Integers, t: Array, h: Array) -> dict[str, Any]:
         """What acts on some states (m,) of the batch in steps from t (m,), for kernels of a step.
 
         Forces (m, 2, nv) and references (m, 2, nq) at the ends of the steps, servos (m, 8, nv).
         """
-        times, at = self.t, np.unravel_index(states, self._some_lead)
-        k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
-        span = times[k + 1] - times[k]
-        ends = [((x - times[k]) / span)[:, None] for x in (t, t + h)]
+        lead = self.lead or (1,)
+        of, k, ends = np.unravel_index(states, lead), interval(self.t, t), (t, t + h)
+
+        def of_all(x: Array) -> Array:
+            return np.broadcast_to(x, (*lead, *x.shape[-2:]))
+
         found: dict[str, Any] = {"tau": np.zeros((len(t), 2, self.model.nv))}
         if self.rows is not None:
-            now, then = (self._rows(self.rows, at, k + x) for x in (0, self.hold))
-            found["tau"] = np.stack([now + x * (then - now) for x in ends], axis=1)
+            rows = Rows(self.t, of_all(self.rows))
+            found["tau"] = np.stack([rows.at(x, k, of) for x in ends], axis=1)
         if self.q_ref is not None:
-            now, then = (self._rows(self.q_ref, at, k + x) for x in (0, 1))
-            both = [reference_between(self.model, now, then, x) for x in ends]
+            rows = Rows(self.t, of_all(self.q_ref))
+            both = [reference_between(self.model, rows, x, k, of) for x in ends]
             found["q_ref"] = np.stack(both, axis=1)
         if self.servo is not None:
-            found["servo"] = np.broadcast_to(self.servo, (*self._some_lead, 8, self.model.nv))[at]
+            found["servo"] = of_all(self.servo)[of]
         return found
-
-    @property
-    def _some_lead(self) -> tuple[int, ...]:
-        """At least one leading axis."""
-        return self.lead or (1,)
-
-    def _rows(self, rows: Array, at: tuple[Any, ...], k: Integers) -> Array:
-        """Row k of each state; those of intervals have one less than there are times."""
-        own: Array = np.broadcast_to(rows, (*self._some_lead, *rows.shape[-2:]))[(*at, k)]
-        return own
 
     def first(self) -> tuple[Array, Array]:
         """Coordinates and rates at the start, (..., 1, n)."""
@@ -225,61 +218,109 @@ def follow(
         ArgumentError: states or forces of the wrong shape, or not finite.
         SingularError: a joint moves no inertia.
     """
-    model, q, v, t = start[:4]
-    rows = None if start.rows is None else padded(start.rows, len(t))
-    count = math.prod(start.lead)
-    steps = max(1, EFFORT // max(1, count * model.nv))
-    steps = min(steps, ROOM) if keep else steps
-    room = np.zeros(max(2, steps) if keep else 1)
-    portions: list[tuple[Array, ...]] = []
-    plan = np.array((*allowed, t[-1], steps, start.passive, rows is not None and start.corners))
-    progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0, 0.0))
-    options: dict[str, Any] = {"threads": start.threads}
-    if kernel.terms:
-        options["prescribed"] = start.prescribed
-    done, low, taken, stuck = None, 1, 0, None
-
-    def dense() -> Dense | None:
-        end = np.full(count, t[-1]) if stuck is None else np.minimum(stuck, t[-1])
-        return _dense(kernel, start, portions, end)
-
+    way = _Way(kernel, start, allowed, keep=keep)
     with suppress(KeyboardInterrupt):
-        while low < len(t):
-            window = slice(low - 1, low - 1 + WINDOW)
-            some, refs = (
-                None if x is None else np.ascontiguousarray(x[..., window, :])
-                for x in (rows, start.q_ref)
-            )
-            some_q, some_v, q, v, progress, *kept = kernel.portion(
-                model, q, v, progress, plan, t[window], room, kernel.method, start.hold,
-                tau=some, q_ref=refs, servo=start.servo, **options,
-            )  # fmt: skip
-            taken += steps
-            if keep:
-                portions.append((progress[..., STEPS].copy(), *kept))
-            due = progress[..., DUE]
-            if done is None and window.start + least(due) >= len(t):  # all at once
-                return Journey(some_q, some_v, len(t), dense if keep else None, None)
-            lost = progress[..., STATUS] == STUCK
-            if lost.any():
-                stuck = np.full(count, np.inf) if stuck is None else stuck
-                stuck[lost.ravel()] = progress[..., 0][lost]
-            going = progress[~lost]
-            if len(going):
-                now = float(going[:, 0].min())
-                report(now)
-                require_end(t[0], now, t[-1], taken)
-            low = window.start + least(going[:, DUE])
-            written = due.astype(int) + window.start
-            done = done or _nothing(some_q, some_v, len(t))
-            _keep(done, some_q, some_v, window, written)
-            due[...] = written - (low - 1)
-    done = done or _nothing(*start.first(), len(t))
-    behind = np.arange(len(t)) >= done.due[..., None]
-    done.q[behind], done.v[behind] = np.nan, np.nan
-    going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
-    reached = min(least(going_on), len(t))
-    return Journey(done.q, done.v, reached, dense if keep else None, stuck)
+        while not way.arrived:
+            way.receive(*way.portion())
+            if not way.at_once:
+                way.tell(report)
+    return way.journey()
+
+
+class _Way:
+    """States on their way to the last time."""
+
+    def __init__(
+        self, kernel: Kernel, start: Start, allowed: tuple[float, float], *, keep: bool
+    ) -> None:
+        t, rows = start.t, start.rows
+        self.kernel, self.start, self.keep = kernel, start, keep
+        self.rows = None if rows is None else padded(rows, len(t))
+        self.count = math.prod(start.lead)
+        steps = max(1, EFFORT // max(1, self.count * start.model.nv))
+        self.steps = min(steps, ROOM) if keep else steps
+        """That a state takes in a portion."""
+        ends = rows is not None and start.corners
+        self.plan = np.array((*allowed, t[-1], self.steps, start.passive, ends))
+        self.room = np.zeros(max(2, self.steps) if keep else 1)
+        self.options: dict[str, Any] = {"threads": start.threads}
+        if kernel.terms:
+            self.options["prescribed"] = start.prescribed
+
+        self.q, self.v = start.q, start.v
+        self.progress = np.array((t[0], 0.0, 1.0, 0.0, 0.0, 0.0))
+        self.low, self.taken = 1, 0
+        """The first time that a state on its way has not reached, and the steps until now."""
+        self.done: Followed | None = None
+        self.at_once = False
+        """Whether all times were reached in the first portion."""
+        self.stuck: Array | None = None
+        self.portions: list[tuple[Array, ...]] = []
+
+    @property
+    def arrived(self) -> bool:
+        """Whether no state has a time before it."""
+        return self.low >= len(self.start.t)
+
+    def portion(self) -> tuple[slice, Array, Array]:
+        """Take some steps; return a window of the times, and what was written there."""
+        window = slice(self.low - 1, self.low - 1 + WINDOW)
+        some, refs = (
+            None if x is None else np.ascontiguousarray(x[..., window, :])
+            for x in (self.rows, self.start.q_ref)
+        )
+        start, kernel = self.start, self.kernel
+        q, v, self.q, self.v, self.progress, *kept = kernel.portion(
+            start.model, self.q, self.v, self.progress, self.plan, start.t[window], self.room,
+            kernel.method, start.hold, tau=some, q_ref=refs, servo=start.servo, **self.options,
+        )  # fmt: skip
+        self.taken += self.steps
+        if self.keep:
+            self.portions.append((self.progress[..., STEPS].copy(), *kept))
+        return window, q, v
+
+    def receive(self, window: slice, q: Array, v: Array) -> None:
+        """Store what a portion wrote, and see how far the states are."""
+        due, count = self.progress[..., DUE], len(self.start.t)
+        if self.done is None and window.start + least(due) >= count:
+            self.done, self.at_once, self.low = Followed(q, v, due), True, count
+            return
+        lost = self.lost
+        if lost.any():
+            self.stuck = np.full(self.count, np.inf) if self.stuck is None else self.stuck
+            self.stuck[lost.ravel()] = self.progress[..., 0][lost]
+        self.low = window.start + least(due[~lost])
+        written = due.astype(int) + window.start
+        self.done = self.done or _nothing(q, v, count)
+        _keep(self.done, q, v, window, written)
+        due[...] = written - (self.low - 1)
+
+    @property
+    def lost(self) -> Mask:
+        """Which states go no further."""
+        stuck: Mask = self.progress[..., STATUS] == STUCK
+        return stuck
+
+    def tell(self, report: Report) -> None:
+        """Report the time that all states on their way have reached."""
+        going, t = self.progress[~self.lost], self.start.t
+        if len(going):
+            now = float(going[:, 0].min())
+            report(now)
+            require_end(t[0], now, t[-1], self.taken)
+
+    def journey(self) -> Journey:
+        """How far the states got."""
+        t, stuck, dense = self.start.t, self.stuck, None
+        if self.keep:
+            dense = partial(_dense, self.kernel, self.start, self.portions, stuck)
+        done = self.done or _nothing(*self.start.first(), len(t))
+        if self.at_once:
+            return Journey(done.q, done.v, len(t), dense, None)
+        behind = np.arange(len(t)) >= done.due[..., None]
+        done.q[behind], done.v[behind] = np.nan, np.nan
+        going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
+        return Journey(done.q, done.v, min(least(going_on), len(t)), dense, stuck)
 
 
 def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
@@ -295,16 +336,17 @@ def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
 
 
 def _dense(
-    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], end: Array
+    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], stuck: Array | None
 ) -> Dense | None:
     """The dense output of steps that were kept; their polynomials are computed when asked for."""
-    model = start.model
+    model, last = start.model, start.t[-1]
+    end = np.full(math.prod(start.lead), last) if stuck is None else np.minimum(stuck, last)
     options: dict[str, Any] = {"passive": int(start.passive), "threads": start.threads}
 
-    def make(steps: Dense, states: Integers, _: Coefficients) -> Callable[[Integers], Coefficients]:
+    def make(steps: Dense) -> Callable[[Integers], Coefficients]:
         def made(some: Integers) -> Coefficients:
             t, h = steps.t[some], steps.h[some]
-            given = {**start.acting(states[some], t, h), **options}
+            given = {**start.acting(steps.states(some), t, h), **options}
             at = steps.q[some], steps.v[some], given.pop("tau"), h
             if not kernel.terms:
                 coordinates, rates = _taylor_polynomial(model, *at, kernel.method, **given)
@@ -367,10 +409,3 @@ def _keep(done: Followed, q: Array, v: Array, window: slice, now: Integers) -> N
     np.copyto(done.q[..., window, :], q, where=wrote)
     np.copyto(done.v[..., window, :], v, where=wrote)
     done.due[...] = now
-
-
-def padded(rows: Array, count: int) -> Array:
-    """Return forces with a row for every time; after the last one of an interval none is read."""
-    if rows.shape[-2] == count:
-        return rows
-    return np.concatenate([rows, rows[..., -1:, :]], axis=-2)

@@ -11,18 +11,17 @@ there xi is the polynomial (1) of fifth degree whose value, slope and curvature 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jounce._types import Array, Integers
-from jounce.kinematics import difference
 from jounce.lie import dexp
 from jounce.model import Model
 from jounce.simulation.field import Field
-from jounce.simulation.free_joints import free_joints
+from jounce.simulation.free_joints import displacement, free_joints
 from jounce.simulation.tangents import rotating_rates
 from jounce.simulation.taylor import Polynomials
 
@@ -98,6 +97,10 @@ class Dense:
         found = self._values(places, np.tile(times, len(self.end)), with_path=True)
         q, v, a = (self._shaped(times, x) for x in found)
         return q, v, a
+
+    def states(self, some: Integers) -> Integers:
+        """Whose steps they are."""
+        return np.searchsorted(self.first, some, side="right") - 1
 
     def coefficients(self, some: Integers) -> Coefficients:
         """Those of some steps."""
@@ -201,8 +204,7 @@ def _moving_with(
         v[:, turn], a[:, turn] = w.real, w.imag / TINY
     for joint in flow.free:
         joint.to_body(q, v)
-        joint.to_body(q, a)
-        a[:, joint.linear] -= np.cross(v[:, joint.angular], v[:, joint.linear])
+        joint.acceleration_to_body(q, v, a)
     return v, a
 
 
@@ -210,24 +212,20 @@ def _along_series(path: Polynomials, time: Array) -> tuple[Array, Array, Array]:
     q, v = path.at(time)
     a = path.rates_of_change(time)
     for joint in free_joints(path.model):
-        joint.to_body(q, a)
-        a[:, joint.linear] -= np.cross(v[:, joint.angular], v[:, joint.linear])
+        joint.acceleration_to_body(q, v, a)
     return q, v, a
 
 
 def fitting(
     model: Model,
     h: Array,
-    begin: tuple[Array, Array, Array],
-    end: tuple[Array, Array, Array],
+    begin: Sequence[Array],
+    end: Sequence[Array],
 ) -> Array:
     """(m, 5, nv) coefficients (1) of xi that join states (q, v, a) over times h (m,)."""
     span = h[:, None]
     flow = still(model, len(h))
-    change = difference(model, begin[0], end[0])
-    for joint in flow.free:
-        at = joint.position
-        change[:, joint.linear] = end[0][:, at] - begin[0][:, at]
+    change = displacement(model, flow.free, begin[0], end[0])
     (s0, b0), (s1, b1) = (_in_parent_axes(flow, *x) for x in (begin, end))
     slope, bend = s1.copy(), b1.copy()
     for turn in rotating_rates(model):
@@ -265,23 +263,20 @@ class StepLog:
         self,
         kind: str,
         end: Array,
-        make: Callable[[Dense, Integers, Coefficients], Callable[[Integers], Coefficients]] | None,
+        make: Callable[[Dense], Callable[[Integers], Coefficients]] | None,
         onto: Onto | None = None,
     ) -> Dense | None:
         """All steps, state by state; None if there are none.
 
-        `make`, if the coefficients were not kept, gets the steps without them, the state of each
-        and what else was kept of it, and returns what computes them.
+        `make`, if the coefficients were not kept, gets the steps with what else was kept of them,
+        and returns what computes them.
         """
         if not self.parts:
             return None
-        columns = [np.concatenate(x) for x in zip(*self.parts, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        states, t, h, q, v, *made = (x[order] for x in columns)
-        first = np.searchsorted(states, np.arange(len(end) + 1))
+        columns = (np.concatenate(x) for x in zip(*self.parts, strict=True))
+        states = next(columns)
+        order = np.argsort(states, kind="stable") if (np.diff(states) < 0).any() else slice(None)
+        first = np.searchsorted(states[order], np.arange(len(end) + 1))
+        t, h, q, v, *made = (x[order] for x in columns)
         found = Dense(self.model, kind, first, end, t, h, q, v, tuple(made), onto)
-        if make is None:
-            return found
-        return Dense(
-            self.model, kind, first, end, t, h, q, v, make(found, states, tuple(made)), onto
-        )
+        return found if make is None else replace(found, made=make(found))

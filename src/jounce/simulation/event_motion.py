@@ -13,14 +13,17 @@ from jounce.dynamics import forward_dynamics
 from jounce.errors import DivergenceError
 from jounce.model import Model
 from jounce.simulation.arguments import asked, force_rows
+from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
-from jounce.simulation.event_search import Follow, Passed, Stretch, through_events
+from jounce.simulation.event_passage import Follow, Passed, through_events
+from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
 from jounce.simulation.interrupted import with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
+from jounce.simulation.rows import Rows, interval
 from jounce.simulation.task import Task
 from jounce.simulation.taylor import TAYLOR
 from jounce.simulation.taylor_events import SeriesMotion
@@ -86,6 +89,7 @@ def motion_with_events(
     done: list[Passed] = []
     kind = SERIES if method == TAYLOR else NESTED
     count, span = int(np.prod(lead)), t[-1] - t[0]
+    batch = _Batch(model, t, lead, method)
     for place in np.ndindex(lead):
         own = control if rows is None else rows[place]
         state = q0[place], v0[place]
@@ -101,8 +105,8 @@ def motion_with_events(
         else:
             done.append(_through_modes(modes, follow, t, state, events, place, log))
         if done[-1].reached is not None:
-            return _interrupted(model, t, done, lead, method, _joined(model, kind, t, done, count))
-    return _assembled(model, t, done, lead, method, _joined(model, kind, t, done, count))
+            return batch.interrupted(done, _joined(model, kind, t, done, count))
+    return batch.assembled(done, _joined(model, kind, t, done, count))
 
 
 def _joined(model: Model, kind: str, t: Array, done: list[Passed], count: int) -> Dense | None:
@@ -132,8 +136,8 @@ def _modes(
     task = Task.of(model, state, t, first, passive, 1)
 
     def forces(now: float, q: Array, v: Array) -> Array:
-        k = np.clip(np.searchsorted(t, now, side="right") - 1, 0, max(len(t) - 2, 0))
-        tau: Array = task.forces(np.array([k]))(np.array([now]), q[None], v[None])[0]
+        when = np.array([now])
+        tau: Array = task.forces(interval(t, when))(when, q[None], v[None])[0]
         return tau
 
     base = sought.constraints
@@ -200,12 +204,11 @@ def _follower(
     return follow
 
 
-def _refined(t: Array, rows: Array, grid: Array) -> Array:
+def _refined(t: Array, given: Array, grid: Array) -> Array:
     """Rows of forces for other times."""
-    if len(rows) == len(t):
-        return np.stack([np.interp(grid, t, column) for column in rows.T], axis=-1)
-    held: Array = rows[np.clip(np.searchsorted(t, grid[:-1], side="right") - 1, 0, len(rows) - 1)]
-    return held
+    rows = Rows(t, given)
+    when = grid if rows.linear else grid[:-1]
+    return rows.at(when, interval(t, when))
 
 
 def motion_with_series(
@@ -215,88 +218,65 @@ def motion_with_series(
     done = []
     for k, place in enumerate(np.ndindex(task.lead)):
         own = [x._replace(state=place) for x in found.events if x.state == (k,)]
-        reached = int(found.states.due[k]) if found.interrupted else None
         q, v = found.states.q[k], found.states.v[k]
         why = found.reasons.get(k) or no_further(k, float(found.ended[k]))
         failure = why if found.failed[k] else None
-        done.append(Passed(q, v, own, float(found.ended[k]), reached, failure))
-    if found.interrupted:
-        return _interrupted(task.model, task.t, done, task.lead, method, dense)
-    return _assembled(task.model, task.t, done, task.lead, method, dense)
-
-
-def _assembled(
-    model: Model,
-    t: Array,
-    done: list[Passed],
-    lead: tuple[int, ...],
-    method: str,
-    dense: Dense | None,
-) -> SimulatedMotion:
-    records = tuple(record for passed in done for record in passed.records)
-    if not lead and np.isfinite(done[0].end) and done[0].failure is None:
-        return _ended(model, t, done[0], method, records, dense)
-    q = np.array([x.q for x in done]).reshape(*lead, len(t), model.nq)
-    v = np.array([x.v for x in done]).reshape(*lead, len(t), model.nv)
-    lost, ended = _losses(done, lead)
-    return SimulatedMotion(
-        model, t, q, v, method, events=records, failures=lost, ends=ended, kept=dense
-    )
-
-
-def _losses(done: list[Passed], lead: tuple[int, ...]) -> tuple[tuple[StateFailure, ...], Array]:
-    """The states that were lost, and when each ended; those that have not begun are not."""
-    ended = np.full(int(np.prod(lead)), np.inf)
-    ended[: len(done)] = [x.end for x in done]
-    lost = [
-        StateFailure(place, x.end, x.failure)
-        for place, x in zip(np.ndindex(lead), done, strict=False)
-        if x.failure is not None
-    ]
-    return tuple(lost), ended.reshape(lead)
-
-
-def _interrupted(
-    model: Model,
-    t: Array,
-    done: list[Passed],
-    lead: tuple[int, ...],
-    method: str,
-    dense: Dense | None,
-) -> SimulatedMotion:
-    """What was computed until Ctrl-C: all times that some state has reached, NaN for the others."""
-    n = int(np.prod(lead))
-    q, v = (np.full((n, len(t), size), np.nan) for size in (model.nq, model.nv))
-    last = 1
-    for k, passed in enumerate(done):
-        q[k], v[k] = passed.q, passed.v
-        last = max(last, len(t) if passed.reached is None else passed.reached)
-    records = tuple(record for passed in done for record in passed.records)
-    q, v = (x[:, :last].reshape(*lead, last, x.shape[-1]) for x in (q, v))
-    lost, ended = _losses(done, lead)
-    motion = SimulatedMotion(model, t[:last], q, v, method, True, records, lost, ended, dense)
-    at = done[-1].last
-    if at is None or at[0] <= t[last - 1]:
+        done.append(Passed(q, v, own, float(found.ended[k]), None, failure))
+    motion = _Batch(task.model, task.t, task.lead, method).assembled(done, dense)
+    if not found.interrupted:
         return motion
-    end = [np.full((n, len(x)), np.nan) for x in at[1:]]
-    for x, own in zip(end, at[1:], strict=True):
-        x[len(done) - 1] = own
-    return with_state(motion, at[0], *(x.reshape(*lead, x.shape[-1]) for x in end))
+    going = np.isinf(found.ended)
+    last = min(least(found.states.due[going]), len(task.t))
+    return replace(motion[:last], interrupted=True, events=motion.events)
 
 
-def _ended(
-    model: Model,
-    t: Array,
-    passed: Passed,
-    method: str,
-    records: tuple[EventRecord, ...],
-    dense: Dense | None,
-) -> SimulatedMotion:
-    """One state that a terminal event ended: this is its last time."""
-    before = t < passed.end
-    last = records[-1]
-    times = np.append(t[before], passed.end)
-    q = np.concatenate([passed.q[before], last.q[None]])
-    v = np.concatenate([passed.v[before], last.v[None]])
-    ended = np.array(passed.end)
-    return SimulatedMotion(model, times, q, v, method, events=records, ends=ended, kept=dense)
+class _Batch(NamedTuple):
+    """What the motions of single states become."""
+
+    model: Model
+    t: Array
+    lead: tuple[int, ...]
+    method: str
+
+    def assembled(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+        """The motion of all states; of one that a terminal event ended, this is its last time."""
+        first = done[0] if done and not self.lead else None
+        if first is not None and np.isfinite(first.end) and first.failure is None:
+            return self._ended(first, dense)
+        return self._motion(done, dense)
+
+    def interrupted(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+        """What was computed until Ctrl-C, all times that some state has reached.
+
+        NaN for states that have not, or have not begun.
+        """
+        last = max(1, *(len(self.t) if x.reached is None else x.reached for x in done))
+        motion = self._motion(done, dense)
+        motion = replace(motion[:last], events=motion.events, control_t=None, interrupted=True)
+        at = done[-1].last
+        if at is None or at[0] <= self.t[last - 1]:
+            return motion
+        end = [np.full((*motion.q.shape[:-2], len(x)), np.nan) for x in at[1:]]
+        for x, own in zip(end, at[1:], strict=True):
+            x.reshape(-1, len(own))[len(done) - 1] = own
+        return with_state(motion, at[0], *end)
+
+    def _motion(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+        n = int(np.prod(self.lead))
+        q, v = (np.full((n, len(self.t), x), np.nan) for x in (self.model.nq, self.model.nv))
+        ended, lost = np.full(n, np.inf), []
+        for k, (place, one) in enumerate(zip(np.ndindex(self.lead), done, strict=False)):
+            q[k], v[k], ended[k] = one.q, one.v, one.end
+            if one.failure is not None:
+                lost.append(StateFailure(place, one.end, one.failure))
+        q, v = (x.reshape(*self.lead, *x.shape[1:]) for x in (q, v))
+        records = tuple(record for one in done for record in one.records)
+        ends = records, tuple(lost), ended.reshape(self.lead)
+        return SimulatedMotion(self.model, self.t, q, v, self.method, False, *ends, dense)
+
+    def _ended(self, one: Passed, dense: Dense | None) -> SimulatedMotion:
+        before, last = self.t < one.end, one.records[-1]
+        t = np.append(self.t[before], one.end)
+        q, v = (np.concatenate([x[before], y[None]]) for x, y in ((one.q, last.q), (one.v, last.v)))
+        ends = tuple(one.records), (), np.array(one.end)
+        return SimulatedMotion(self.model, t, q, v, self.method, False, *ends, dense)

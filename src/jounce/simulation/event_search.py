@@ -7,17 +7,25 @@ crossings between samples are found too, unless the function turns oftener than 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from jounce._types import Array
-from jounce.errors import ArgumentError, DivergenceError, SingularError
-from jounce.simulation.dense import Dense, StepLog
-from jounce.simulation.events import SAME_TIME, Event, EventRecord, State, apply_map, endless
+from jounce.errors import ArgumentError
+from jounce.simulation.dense import Dense
+from jounce.simulation.events import SAME_TIME, Event, State
 
-__all__ = ["Follow", "Passed", "Stretch", "through_events"]
+__all__ = [
+    "Crossing",
+    "Samples",
+    "Stretch",
+    "earliest",
+    "event_signs",
+    "event_value",
+    "first_crossing",
+    "sampled",
+]
 
 SAMPLES = 4
 """Parts of each interval of times at whose ends events are looked at,"""
@@ -27,12 +35,7 @@ BESIDE = 2.0**-14
 """Part of the first and last distance of samples at which the slope at the edge is looked at."""
 SEARCHES = 60
 """Trials to find a zero beside which an event has the same sign on both sides."""
-CHUNK = 16
-"""Intervals that are followed at once."""
 MOST_TRIALS = 200
-SHORTEST, SHORT = 40, 20
-"""After a map the first interval is halved so often, to see how the motion leaves; after an event
-without one, to see whether it comes back at once."""
 
 
 class Stretch(NamedTuple):
@@ -59,145 +62,7 @@ class Stretch(NamedTuple):
         return t, q[0], v[0]
 
 
-Follow = Callable[[Array, Array, Array], Stretch]
-"""The motion at times (K,), of which the first is that of q and v."""
-
-
-class Passed(NamedTuple):
-    """What one state did."""
-
-    q: Array
-    """(T, nq) coordinates; NaN after it ended."""
-    v: Array
-    records: list[EventRecord]
-    end: float
-    """When a terminal event or a failure ended it, else infinity."""
-    reached: int | None = None
-    """How many times were reached before Ctrl-C; None if there was none."""
-    failure: str | None = None
-    log: StepLog | None = None
-    """Its steps."""
-    last: State | None = None
-    """Where Ctrl-C found it."""
-
-
-def through_events(
-    follow: Follow,
-    t: Array,
-    q: Array,
-    v: Array,
-    events: list[Event],
-    place: tuple[int, ...],
-    log: StepLog,
-    told: Callable[[list[int]], list[int]] = list,
-) -> Passed:
-    """Follow one state through events, each at its time; all that happen at once are recorded.
-
-    Args:
-        follow: gives the motion without events.
-        t: (T,) times.
-        q: (nq,) coordinates at the first.
-        v: (nv,) rates.
-        events: what to look for.
-        place: which state of the batch it is.
-        log: keeps the steps.
-        told: of events that happened, those that are recorded; it is asked after their maps.
-    """
-    out = Passed(np.full((len(t), len(q)), np.nan), np.full((len(t), len(v)), np.nan), [], np.inf,
-                 None, None, log)  # fmt: skip
-    out.q[0], out.v[0] = q, v
-    now, due, signs = float(t[0]), 1, _signs(events, float(t[0]), q, v)
-    left: dict[int, float] = {}  # events whose maps were used, and their signs before
-    halvings, goes_on = 0, False
-    try:
-        while due < len(t):
-            stretch = follow(np.concatenate([[now], t[due : due + CHUNK]]), q, v)
-            if len(stretch.t) < 2:  # Ctrl-C before the first step
-                raise KeyboardInterrupt
-            samples = _samples(events, stretch, halvings, goes_on)
-            for which, sign in left.items():
-                _require_leaving(events[which], sign, which, samples)
-            found = _first_crossing(events, signs, samples)
-            left, halvings, goes_on = {}, 0, found is None
-            stop = float(samples.t[-1]) if found is None else float(samples.t[found.interval])
-            due = _give(out, t, due, stretch, stop)
-            if found is None:
-                _keep(log, stretch, stop)
-                if stretch.failure is not None:
-                    return out._replace(end=stop, failure=stretch.failure)
-                now, q, v = float(stretch.t[-1]), stretch.q[-1], stretch.v[-1]
-                if stretch.interrupted:
-                    raise KeyboardInterrupt
-                continue
-            ends = [samples.state(k) for k in (found.interval, found.interval + 1)]
-            at, happened = _earliest(stretch, events, found, ends[0], ends[1][0])
-            due = _give(out, t, due, stretch, at[0], strictly=True)
-            _keep(log, stretch, at[0])
-            before, ended = found.signs, any(events[x].terminal for x in happened)
-            now, q, v = at if ended else _after(events, happened, at)
-            out.records.extend(
-                EventRecord(events[x].name, x, place, *at, -int(before[x] or 1))
-                for x in (happened if ended else told(happened))
-            )
-            if ended:
-                return out._replace(end=at[0])
-            left = {x: float(before[x]) for x in happened if events[x].map is not None}
-            halvings = SHORTEST if left else SHORT
-            signs = _signs(events, now, q, v) if left else before
-            for x in happened:
-                stays = bool(left) or _value(events[x], *ends[1]) == 0.0
-                signs[x] = 0.0 if stays else -before[x]
-            while due < len(t) and t[due] <= now:
-                out.q[due], out.v[due] = q, v
-                due += 1
-            if stretch.interrupted:
-                raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        return out._replace(reached=due, last=(now, q, v))
-    except (DivergenceError, SingularError) as error:
-        return out._replace(end=now, failure=str(error))
-    return out
-
-
-def _give(
-    out: Passed, t: Array, due: int, stretch: Stretch, stop: float, *, strictly: bool = False
-) -> int:
-    """Write the states at times up to one; return the next that is due."""
-    for k in range(1, len(stretch.t)):
-        late = stretch.t[k] >= stop if strictly else stretch.t[k] > stop
-        if due >= len(t) or late:
-            break
-        if stretch.t[k] == t[due]:
-            out.q[due], out.v[due] = stretch.q[k], stretch.v[k]
-            due += 1
-    return due
-
-
-def _keep(log: StepLog, stretch: Stretch, stop: float) -> None:
-    """Keep the steps that begin before a time."""
-    dense = stretch.dense
-    some = np.flatnonzero(dense.t < stop)
-    at = (x[some] for x in (dense.t, dense.h, dense.q, dense.v))
-    log.add(np.zeros(len(some), int), *at, *dense.coefficients(some))
-
-
-def _after(events: list[Event], happened: list[int], at: State) -> State:
-    """The state after the maps of events that happened at once."""
-    for which in happened:
-        at = apply_map(events[which], at)
-    return at
-
-
-def _require_leaving(event: Event, before: float, which: int, samples: _Samples) -> None:
-    """Refuse a map after which the motion goes on through zero, as if there had been none."""
-    for sign in np.sign(samples.values[1:, which]):
-        if sign == before:
-            return
-        if sign == -before:
-            raise endless(event, float(samples.t[0]))
-
-
-class _Samples(NamedTuple):
+class Samples(NamedTuple):
     """Events along a stretch."""
 
     t: Array
@@ -206,11 +71,20 @@ class _Samples(NamedTuple):
     values: Array
     """(K, events)."""
 
+    @classmethod
+    def of(cls, events: list[Event], t: Array, q: Array, v: Array) -> Samples:
+        """Ask the events at times (K,)."""
+        values = np.zeros((len(t), len(events)))
+        for k, (own, now) in enumerate(zip(values, t.tolist(), strict=True)):
+            own[:] = [event_value(event, now, q[k], v[k]) for event in events]
+        return cls(t, q, v, values)
+
     def state(self, k: int) -> State:
+        """That of a sample."""
         return float(self.t[k]), self.q[k], self.v[k]
 
 
-def _samples(events: list[Event], stretch: Stretch, halvings: int, goes_on: bool) -> _Samples:
+def sampled(events: list[Event], stretch: Stretch, halvings: int, goes_on: bool) -> Samples:
     """Look at events at times, between them and in each step; just after an event closely, too.
 
     A stretch `goes_on` where another has ended without an event.
@@ -230,16 +104,13 @@ def _samples(events: list[Event], stretch: Stretch, halvings: int, goes_on: bool
     known = np.flatnonzero(np.isin(grid, ends))
     same = np.searchsorted(ends, grid[known])
     q[known], v[known] = stretch.q[same], stretch.v[same]
-    values = [
-        [_value(event, float(t), *x) for event in events] for t, *x in zip(grid, q, v, strict=True)
-    ]
-    found = _Samples(grid, q, v, np.array(values).reshape(len(grid), len(events)))
+    found = Samples.of(events, grid, q, v)
     return _with_hidden_zeros(events, stretch, found, edges=[-1, 0] if goes_on else [-1])
 
 
 def _with_hidden_zeros(
-    events: list[Event], stretch: Stretch, samples: _Samples, edges: list[int]
-) -> _Samples:
+    events: list[Event], stretch: Stretch, samples: Samples, edges: list[int]
+) -> Samples:
     """Add times at which an event has another sign than at the samples on both sides.
 
     Candidates are samples nearer to zero than both neighbors; where the parabola through the three
@@ -266,17 +137,14 @@ def _with_hidden_zeros(
     if not more:
         return samples
     t = np.unique(more)
-    q, v = stretch.at(t)
-    values = [
-        [_value(event, float(x), *y) for event in events] for x, *y in zip(t, q, v, strict=True)
-    ]
-    whole = [np.concatenate(x) for x in zip(samples, (t, q, v, np.array(values)), strict=True)]
+    hidden = Samples.of(events, t, *stretch.at(t))
+    whole = [np.concatenate(x) for x in zip(samples, hidden, strict=True)]
     order = np.argsort(whole[0], kind="stable")
-    return _Samples(*(x[order] for x in whole))
+    return Samples(*(x[order] for x in whole))
 
 
 def _lowest_at_edge(
-    event: Event, stretch: Stretch, samples: _Samples, edge: int, which: int
+    event: Event, stretch: Stretch, samples: Samples, edge: int, which: int
 ) -> float | None:
     """A time of another sign between the first or last sample and that beside it."""
     if len(samples.t) < 2:
@@ -286,7 +154,7 @@ def _lowest_at_edge(
     if value * beside <= 0 or abs(value) > abs(beside):
         return None
     mid = at + BESIDE * (inner - at)
-    now = _value(event, *stretch.state(mid))
+    now = event_value(event, *stretch.state(mid))
     if abs(now) >= abs(value) and now * value > 0:
         return None
     if now * value <= 0:
@@ -306,7 +174,7 @@ def _lowest(
         t = mid + golden * (high - mid) if longer else mid - golden * (mid - low)
         if _same_time(low, high) or t in (low, mid, high):
             return None
-        now = sign * _value(event, *stretch.state(t))
+        now = sign * event_value(event, *stretch.state(t))
         if now <= 0:
             return t
         if now < least:
@@ -317,7 +185,12 @@ def _lowest(
     return None
 
 
-def _value(event: Event, t: float, q: Array, v: Array) -> float:
+def event_value(event: Event, t: float, q: Array, v: Array) -> float:
+    """The number that an event returns.
+
+    Raises:
+        ArgumentError: it returns something else.
+    """
     try:
         value = float(event.function(t, q, v))
     except (TypeError, ValueError) as error:
@@ -327,11 +200,12 @@ def _value(event: Event, t: float, q: Array, v: Array) -> float:
     return value
 
 
-def _signs(events: list[Event], t: float, q: Array, v: Array) -> Array:
-    return np.array([np.sign(_value(event, t, q, v)) for event in events])
+def event_signs(events: list[Event], t: float, q: Array, v: Array) -> Array:
+    """-1, 0 or 1 for each event."""
+    return np.array([np.sign(event_value(event, t, q, v)) for event in events])
 
 
-class _Crossing(NamedTuple):
+class Crossing(NamedTuple):
     """An interval in which events change their signs."""
 
     interval: int
@@ -340,7 +214,7 @@ class _Crossing(NamedTuple):
     """Of all events before."""
 
 
-def _first_crossing(events: list[Event], signs: Array, samples: _Samples) -> _Crossing | None:
+def first_crossing(events: list[Event], signs: Array, samples: Samples) -> Crossing | None:
     """Return the first interval with zeros that are looked for, or None and new signs."""
     before = signs.copy()
     for k in range(1, len(samples.t)):
@@ -349,19 +223,19 @@ def _first_crossing(events: list[Event], signs: Array, samples: _Samples) -> _Cr
         wanted = [events[x].direction in (0, -int(before[x])) for x in range(len(events))]
         some = np.flatnonzero(changed & np.array(wanted, bool)).tolist()
         if some:
-            return _Crossing(k - 1, some, before)
+            return Crossing(k - 1, some, before)
         before = np.where(after == 0, before, after)
     signs[:] = before
     return None
 
 
-def _earliest(
-    stretch: Stretch, events: list[Event], found: _Crossing, left: State, end: float
+def earliest(
+    stretch: Stretch, events: list[Event], found: Crossing, left: State, end: float
 ) -> tuple[State, list[int]]:
     """Return the state at the first of some zeros, and all events that happen then."""
 
     def passed(which: int, state: State) -> bool:
-        return bool(np.sign(_value(events[which], *state)) != found.signs[which])
+        return bool(np.sign(event_value(events[which], *state)) != found.signs[which])
 
     first, *others = found.which
     at = _located(stretch, events[first], left, end)
@@ -383,9 +257,9 @@ def _located(stretch: Stretch, event: Event, left: State, end: float) -> State:
 
     def there(t: float) -> tuple[State, float]:
         state = stretch.state(t)
-        return state, _value(event, *state)
+        return state, event_value(event, *state)
 
-    low, low_value = float(left[0]), _value(event, *left)
+    low, low_value = float(left[0]), event_value(event, *left)
     at, high_value = there(end)
     stayed, probed = 0, False
     for trial in range(MOST_TRIALS):

@@ -21,6 +21,7 @@ __all__ = [
     "EventRecord",
     "EventSeries",
     "apply_map",
+    "at_stored_time",
     "endless",
     "joint_limits",
 ]
@@ -171,6 +172,18 @@ def checked_events(events: object) -> list[Event]:
         if event.direction not in (-1, 0, 1) or not callable(event.function):
             raise ArgumentError(f"event {event.name!r} needs a function and a direction -1, 0 or 1")
     return list(found)
+
+
+def at_stored_time(t: float, times: Array) -> float:
+    """A time, or that of `times` (T,) which is the same within rounding errors.
+
+    So what is stored at the time of an impact is the state after it, by whatever method.
+    """
+    k = int(np.searchsorted(times, t))
+    beside = times[max(k - 1, 0) : k + 1]
+    nearest = float(beside[np.argmin(np.abs(beside - t))])
+    wide = SAME_TIME * np.spacing(max(abs(t), float(np.abs(beside).max())))
+    return nearest if abs(nearest - t) <= wide else t
 
 
 def endless(event: Event, t: float) -> DivergenceError:

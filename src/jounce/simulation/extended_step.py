@@ -85,7 +85,5 @@ def _one_by_one(
         state = t[one], Kept(*(x[one] for x in at)), tau[one], most[one]
         wrenches = None if f_ext is None else f_ext[one]
         steps.append(held_step(manifold.some(np.array([k])), *state, allowed, wrenches))
-    model, paths, ends = manifold.model, [x.path for x in steps], [x.end for x in steps]
-    joined = [np.concatenate(x) for x in zip(*(path[1:] for path in paths), strict=True)]
-    end = Kept(*(np.concatenate(x) for x in zip(*ends, strict=True)))
-    return HeldStep(Polynomials(model, *joined), end)
+    path = Polynomials.joined([x.path for x in steps])
+    return HeldStep(path, Kept.joined([x.end for x in steps]))

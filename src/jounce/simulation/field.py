@@ -9,10 +9,9 @@ import numpy as np
 
 from jounce._types import Array
 from jounce.dynamics import forward_dynamics
-from jounce.kinematics import integrate
 from jounce.lie._trig import cotangent
 from jounce.model import Model
-from jounce.simulation.free_joints import FreeJoint, free_joints
+from jounce.simulation.free_joints import FreeJoint, displaced, free_joints
 from jounce.simulation.tangents import rotating_rates
 
 __all__ = ["Field", "Forces", "Law", "Moving"]
@@ -101,13 +100,7 @@ class Field(NamedTuple):
 
     def displaced(self, q: Array, u: Array) -> Array:
         """Return q exp(u); the positions of free joints are added to."""
-        turn = u.copy()
-        for joint in self.free:
-            turn[..., joint.linear] = 0.0
-        moved = integrate(self.model, q, turn, threads=self.threads)
-        for joint in self.free:
-            moved[..., joint.position] += u[..., joint.linear]
-        return moved
+        return displaced(self.model, self.free, q, u, self.threads)
 
     def pulled_back(self, xi: Array, s: Array) -> Array:
         """Return xi' = dexp_inv(-xi) s of q = q_0 exp(xi)."""

@@ -21,10 +21,11 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
+from jounce.kinematics import difference, integrate
 from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 
-__all__ = ["FreeJoint", "free_joints"]
+__all__ = ["FreeJoint", "displaced", "displacement", "free_joints"]
 
 
 def free_joints(model: Model) -> list[FreeJoint]:
@@ -32,6 +33,27 @@ def free_joints(model: Model) -> list[FreeJoint]:
     nodes = model.coordinates
     free = np.flatnonzero(nodes.kind == ELEMENTARY.index("free"))
     return [FreeJoint(int(nodes.q_index[i]), int(nodes.v_index[i])) for i in free]
+
+
+def displaced(model: Model, free: list[FreeJoint], q: Array, u: Array, threads: int = 1) -> Array:
+    """Return q exp(u); the positions of all free joints are added to."""
+    if not free:
+        return integrate(model, q, u, threads=threads)
+    turn = u.copy()
+    for joint in free:
+        turn[..., joint.linear] = 0.0
+    moved = integrate(model, q, turn, threads=threads)
+    for joint in free:
+        moved[..., joint.position] += u[..., joint.linear]
+    return moved
+
+
+def displacement(model: Model, free: list[FreeJoint], begin: Array, end: Array) -> Array:
+    """Return u of ``end = displaced(model, free, begin, u)``."""
+    u = difference(model, begin, end)
+    for joint in free:
+        u[..., joint.linear] = end[..., joint.position] - begin[..., joint.position]
+    return u
 
 
 class FreeJoint(NamedTuple):
@@ -71,6 +93,11 @@ class FreeJoint(NamedTuple):
         """Equation (1) for the acceleration, in place."""
         moving = a[..., self.linear] + np.cross(v[..., self.angular], v[..., self.linear])
         a[..., self.linear] = _times(self.rotation(q), moving)
+
+    def acceleration_to_body(self, q: Array, v: Array, a: Array) -> None:
+        """The same back, with body-fixed rates v, in place."""
+        self.to_body(q, a)
+        a[..., self.linear] -= np.cross(v[..., self.angular], v[..., self.linear])
 
     def derivatives_to_parent(self, q: Array, v: Array, a: Array, dq: Array, dv: Array) -> None:
         """Make partial derivatives of a by q and v those of s' by q and s, in place.

@@ -24,10 +24,10 @@ def to_last_step(motion: SimulatedMotion) -> SimulatedMotion:
     dense = motion.dense if motion.interrupted else None
     if dense is None:
         return motion
-    reached = _reached(dense, float(motion.t[0]))
+    reached = np.minimum(_reached(dense, float(motion.t[0])), dense.end)
     going = np.isinf(motion.ended.ravel())
     last = float(reached[going].min(initial=np.inf))
-    motion = replace(motion, kept=replace(dense, end=np.minimum(dense.end, reached)))
+    motion = replace(motion, kept=replace(dense, end=reached))
     if not going.any() or last - motion.t[-1] <= ROUNDING * np.spacing(abs(last)):
         return motion
     lead = motion.q.shape[:-2]

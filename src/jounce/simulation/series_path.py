@@ -7,6 +7,7 @@ of the parent. States are kept with what their last addition lost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial
 from typing import NamedTuple
 
@@ -35,6 +36,11 @@ class Kept(NamedTuple):
     s: Array
     q_low: Array
     s_low: Array
+
+    @staticmethod
+    def joined(states: Sequence[Kept]) -> Kept:
+        """Those of several parts, one after the other."""
+        return Kept(*(np.concatenate(x) for x in zip(*states, strict=True)))
 
     def rates(self, model: Model) -> Array:
         """Body-fixed rates."""

@@ -9,11 +9,11 @@ import numpy as np
 from jounce._types import Array, Integers, Mask
 from jounce.dynamics import passive_forces
 from jounce.errors import ArgumentError
-from jounce.kinematics import difference, integrate
 from jounce.model import Model
 from jounce.model.rates import group_blocks
 from jounce.simulation.control import Control, control_inputs
-from jounce.simulation.free_joints import free_joints
+from jounce.simulation.free_joints import displaced, displacement, free_joints
+from jounce.simulation.rows import Places, Rows, interval, share
 
 __all__ = ["pulled_by", "reference_between", "require_gains", "servo_forces"]
 
@@ -32,33 +32,31 @@ def servo_forces(
         ArgumentError: the control does not fit the model or the times.
     """
     inputs = control_inputs(model, control, np.zeros((len(times), model.nv)))
-    rows = np.asarray(inputs.tau)
+    rows = Rows(times, np.asarray(inputs.tau))
 
     def forces(t: Array, q: Array, v: Array) -> Array:
-        k, share = _places(times, np.asarray(t))
-        tau: Array = rows[..., k, :] + share * (rows[..., k + 1, :] - rows[..., k, :])
+        t = np.asarray(t)
+        k = interval(times, t)
+        tau = rows.at(t, k)
         if inputs.servo is not None:
             servo = inputs.servo[..., None, :, :] if in_rows else inputs.servo
             kp, kd, least, most, *stops = np.moveaxis(servo, -2, 0)
             if inputs.q_ref is not None:
-                ends = inputs.q_ref[..., k, :], inputs.q_ref[..., k + 1, :]
-                tau = tau - kp * _away(model, reference_between(model, *ends, share), q)
+                there = reference_between(model, Rows(times, inputs.q_ref), t, k)
+                tau = tau - kp * _away(model, there, q)
             tau = np.clip(tau - kd * v, least, most) + _stops(model, q, v, *stops)
         return tau + passive_forces(model, q, v) if inputs.passive else tau
 
     return forces, inputs.prescribed
 
 
-def reference_between(model: Model, begin: Array, end: Array, share: Array) -> Array:
-    """The reference after a share (..., 1) of the way: turns are even, positions go straight."""
-    u = difference(model, begin, end)
-    for joint in free_joints(model):
-        u[..., joint.linear] = 0.0
-    found = integrate(model, begin, share * u)
-    for joint in free_joints(model):
-        at = joint.position
-        found[..., at] = begin[..., at] + share * (end[..., at] - begin[..., at])
-    return found
+def reference_between(
+    model: Model, rows: Rows, t: Array, k: Integers, of: Places = (...,)
+) -> Array:
+    """References at times in intervals, see `Rows`: turns are even, positions go straight."""
+    (begin, end), part = rows.ends(k, of), share(rows.t, k, t)
+    free = free_joints(model)
+    return displaced(model, free, begin, part * displacement(model, free, begin, end))
 
 
 def require_gains(model: Model, control: Control) -> None:
@@ -94,20 +92,11 @@ def pulled_by(model: Model, servo: Array, q_ref: Array) -> Array:
     return pull
 
 
-def _places(times: Array, t: Array) -> tuple[Integers, Array]:
-    """Intervals in which times are, and the share of them that has passed, (..., 1)."""
-    if len(times) < 2:
-        zero = np.zeros(t.shape, int)
-        return zero - 1, np.zeros((*t.shape, 1))
-    k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
-    return k, ((t - times[k]) / (times[k + 1] - times[k]))[..., None]
-
-
 def _away(model: Model, reference: Array, q: Array) -> Array:
     """What leads from the reference to q, as in `passive_forces`."""
-    u = difference(model, reference, q)
-    for joint in free_joints(model):
-        u[..., joint.linear] = q[..., joint.position] - reference[..., joint.position]
+    free = free_joints(model)
+    u = displacement(model, free, reference, q)
+    for joint in free:
         joint.to_body(q, u)
     return u
 

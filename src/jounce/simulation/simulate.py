@@ -24,12 +24,14 @@ from jounce.simulation.control import Control, ControlInputs, control_inputs
 from jounce.simulation.dense import SERIES, Dense
 from jounce.simulation.event_motion import Sought, motion_with_events, motion_with_series
 from jounce.simulation.events import Event, checked_events
+from jounce.simulation.fixed_steps import by_fixed_steps
 from jounce.simulation.interrupted import to_last_step
 from jounce.simulation.methods import Geometric, Method, find_stepper
 from jounce.simulation.motion import SimulatedMotion, with_failures
 from jounce.simulation.progress import Progress, Report, silent
+from jounce.simulation.rows import Rows, interval
 from jounce.simulation.servo import pulled_by, reference_between, require_gains, servo_forces
-from jounce.simulation.stepwise import by_adaptive_steps, by_fixed_steps
+from jounce.simulation.stepwise import by_adaptive_steps
 from jounce.simulation.task import AnyControl, Task
 from jounce.simulation.taylor import TAYLOR, checked_order, order_of, require_series
 from jounce.simulation.taylor_events import SeriesMotion, follow_series
@@ -93,8 +95,9 @@ def simulate(
         order: of the polynomials of "taylor", 4 to 30; by default that of the tolerances.
         dense: whether to keep the steps of the method, so that ``motion.at(t)`` is as exact between
             the times as the method itself. That takes nq + nv + 2 numbers for each step of a state,
-            with fixed steps twice as many; where Python runs between steps (functions, events,
-            constraints) the polynomials are kept, some 15 numbers per rate and step for "dop853".
+            nv more for fixed steps under a function; where Python runs between adaptive steps
+            (functions, events, constraints) the polynomials are kept, some 15 numbers per rate and
+            step for "dop853".
         on_failure: what happens to a state that cannot be followed to the last time. "raise": once
             the others are done, a DivergenceError whose ``motion`` has all that was computed;
             "mark": it is named in ``motion.failures``, and what follows of it is NaN.
@@ -191,14 +194,11 @@ class Answer(NamedTuple):
         whole = control_inputs(model, self.control, np.zeros((len(self.t), model.nv)))
         if t is self.t or np.array_equal(t, self.t):
             return whole
-        k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, max(len(self.t) - 2, 0))
-        share = ((t - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
-        rows = np.asarray(whole.tau)
-        tau = rows[..., k, :] + share * (rows[..., k + 1, :] - rows[..., k, :])
-        if whole.q_ref is None:
-            return whole._replace(tau=tau)
-        ends = whole.q_ref[..., k, :], whole.q_ref[..., k + 1, :]
-        return whole._replace(tau=tau, q_ref=reference_between(model, *ends, share))
+        k = interval(self.t, t)
+        tau, q_ref = Rows(self.t, np.asarray(whole.tau)).at(t, k), whole.q_ref
+        if q_ref is not None:
+            q_ref = reference_between(model, Rows(self.t, q_ref), t, k)
+        return whole._replace(tau=tau, q_ref=q_ref)
 
     def require_one(self, model: Model) -> None:
         """Refuse controls of several states, which are followed one by one."""
@@ -258,6 +258,9 @@ class _Plan(NamedTuple):
         task = self._task(state, t, control, constraints, report)
         if not self.model.nv:
             return task.motion(self.name, np.repeat(task.q[:, None], len(t), 1), None)
+        if len(t) == 1 and self._adapts:
+            self._tolerances()
+            return task.motion(self.name, task.q[:, None], task.v[:, None])
         if self.method is None:
             found = self._series(task, control, ())
             followed, failed = found.states, np.where(found.failed, found.ended, np.inf)
@@ -276,7 +279,7 @@ class _Plan(NamedTuple):
         return by_fixed_steps(task, self.method, positive("dt", self.dt), keep=self.dense)
 
     def _kept(self, task: Task, found: SeriesMotion) -> Dense | None:
-        end = np.minimum(found.ended, task.t[-1])
+        end = np.minimum(found.ended, found.t)
         return found.log.dense(SERIES, end, None, task.onto_manifold())
 
     @property
@@ -401,4 +404,5 @@ class _Plan(NamedTuple):
         """The motion with events that are polynomials along its steps."""
         task = self._task(state, t, control, constraints, report)
         found = self._series(task, control, events)
-        return motion_with_series(found, task, TAYLOR, self._kept(task, found))
+        motion = motion_with_series(found, task, TAYLOR, self._kept(task, found))
+        return to_last_step(motion)

@@ -14,11 +14,10 @@ from jounce.constraints.linearization import acceleration_derivatives
 from jounce.derivatives import forward_dynamics_derivatives
 from jounce.derivatives.linearization import plus_passive_forces, with_passive_forces
 from jounce.dynamics import forward_dynamics
-from jounce.kinematics import integrate
 from jounce.lie._trig import cotangent
 from jounce.model import Model
 from jounce.model.rates import Inputs, group_blocks
-from jounce.simulation.free_joints import FreeJoint, free_joints
+from jounce.simulation.free_joints import FreeJoint, displaced, free_joints
 
 __all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow", "rotating_rates"]
 
@@ -218,19 +217,7 @@ class TangentFlow(NamedTuple):
         _add(du, 1.0, at.dq, 0)
         for rates, rows in turned:
             du[..., rates, :] = rows
-        return self._coordinates(at.q, u), du
-
-    def _coordinates(self, q: Array, u: Array) -> Array:
-        """Return q exp(u); the positions of free joints are added to."""
-        if not self.free:
-            return integrate(self.model, q, u, threads=self.threads)
-        turn = u.copy()
-        for joint in self.free:
-            turn[..., joint.linear] = 0.0
-        moved = integrate(self.model, q, turn, threads=self.threads)
-        for joint in self.free:
-            moved[..., joint.position] += u[..., joint.linear]
-        return moved
+        return displaced(self.model, self.free, at.q, u, self.threads), du
 
     def _pulled_back(self, at: Carried) -> tuple[Array, Array]:
         """Return xi' = dexp_inv(-xi) s for the move xi that led here, and its derivatives.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike, Integers
+from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -18,8 +18,9 @@ from jounce.simulation.field import Field, Forces, Law, Moving
 from jounce.simulation.manifold import Manifold, manifold_of
 from jounce.simulation.motion import SimulatedMotion, with_failures
 from jounce.simulation.progress import Report, silent
+from jounce.simulation.rows import Rows
 
-__all__ = ["ENORMOUS", "AnyControl", "Task", "blames_control"]
+__all__ = ["ENORMOUS", "AnyControl", "Task", "blames_control", "too_far"]
 
 AnyControl = ArrayLike | Callable[..., ArrayLike] | None
 """No forces, rows of forces, or a function of (t, q, v)."""
@@ -36,8 +37,8 @@ class Task(NamedTuple):
     t: Array
     q: Array
     v: Array
-    rows: Array | None
-    """(n, T or T - 1, nv) forces at or between times."""
+    rows: Rows | None
+    """Forces of n states, if no function gives them."""
     forces: Callable[[Integers], Forces]
     is_function: bool
     passive: bool
@@ -66,10 +67,10 @@ class Task(NamedTuple):
         lead = start.shape[:-1]
         rows = None
         if control is not None and not callable(control):
-            rows = force_rows(model, control, len(t))
-            lead = merged_axes(lead, rows.shape[:-2])
-            shape = rows.shape[-2:]
-            rows = np.broadcast_to(rows, (*lead, *shape)).reshape(math.prod(lead), *shape)
+            given = force_rows(model, control, len(t))
+            lead = merged_axes(lead, given.shape[:-2])
+            shape = given.shape[-2:]
+            rows = Rows(t, np.broadcast_to(given, (*lead, *shape)).reshape(math.prod(lead), *shape))
         n = math.prod(lead)
         q = _spread(np.array(state[0], float), (*lead, model.nq)).reshape(n, model.nq)
         v = _spread(np.array(state[1], float), (*lead, model.nv)).reshape(n, model.nv)
@@ -77,7 +78,7 @@ class Task(NamedTuple):
         manifold = None
         if held is not None:
             manifold = manifold_of(model, held, (q, v), float(t[0]), projects, threads)
-        forces = _forces(model, lead, t, rows, control if callable(control) else None, passive)
+        forces = _forces(model, lead, rows, control if callable(control) else None, passive)
         is_function = callable(control) or passive or manifold is not None
         law = None if manifold is None else manifold.accelerations
         acting = rows, forces, is_function, passive, threads, manifold, law
@@ -91,20 +92,19 @@ class Task(NamedTuple):
         """Rows of forces (m, nv) on some states at times (m,) in intervals (m,)."""
         if self.rows is None:
             return np.zeros((len(t), self.model.nv))
-        first = self.rows[states, interval]
-        if self.rows.shape[1] < len(self.t):
-            return first
-        begin = self.t[interval]
-        share = ((t - begin) / (self.t[interval + 1] - begin))[:, None]
-        between: Array = first + share * (self.rows[states, interval + 1] - first)
-        return between
+        return self.rows.at(t, interval, (states,))
 
-    def onto(self, field: Field, at: Moving) -> Moving:
-        """States brought back to the manifold, if there is one and that is wanted."""
+    def onto(self, field: Field, at: Moving, which: Mask) -> Moving:
+        """Some of the states brought back to the manifold, if there is one and that is wanted."""
         if self.manifold is None or not self.manifold.project:
             return at
-        q, v = self.manifold.onto(at.t[:, 0], at.q, field.rates(at))
-        return field.start(at.t, q, v)
+        places = np.flatnonzero(which)
+        some = Moving(*(x[places] for x in at))
+        q, v = self.manifold.some(places).onto(some.t[:, 0], some.q, field.rates(some))
+        whole = Moving(*(x.copy() for x in at))
+        for x, own in zip(whole, field.start(some.t, q, v), strict=True):
+            x[places] = own
+        return whole
 
     def motion(
         self,
@@ -144,8 +144,7 @@ def _spread(x: Array, shape: tuple[int, ...]) -> Array:
 def _forces(
     model: Model,
     lead: tuple[int, ...],
-    t: Array,
-    rows: Array | None,
+    rows: Rows | None,
     function: Callable[..., ArrayLike] | None,
     passive: bool,
 ) -> Callable[[Integers], Forces]:
@@ -160,23 +159,13 @@ def _forces(
         )
         return tau.reshape(v.shape)
 
-    def held(k: Integers, time: Array) -> Array:
-        assert rows is not None
-        at = np.arange(len(time))
-        first = rows[at, k]
-        if rows.shape[1] < len(t):
-            return first
-        share = ((time - t[k]) / (t[k + 1] - t[k]))[:, None]
-        between: Array = first + share * (rows[at, k + 1] - first)
-        return between
-
     def in_interval(k: Integers) -> Forces:
         def forces(time: Array, q: Array, v: Array) -> Array:
             tau = np.zeros_like(v)
             if function is not None:
                 tau = called(time, q, v)
             elif rows is not None:
-                tau = held(k, time)
+                tau = rows.at(time, k, (np.arange(len(time)),))
             return tau + passive_forces(model, q, v) if passive else tau
 
         return forces
@@ -187,6 +176,20 @@ def _forces(
 def blames_control(error: ArgumentError) -> bool:
     """Whether a control returned what is no force; else numbers became too large."""
     return str(error).startswith("control must return")
+
+
+def too_far(attempt: Callable[[Mask], object], moving: Mask) -> Mask:
+    """Which states lead to numbers too large, by trying each alone; all, if it is none alone."""
+    wild = np.zeros(len(moving), bool)
+    for k in np.flatnonzero(moving):
+        try:
+            with np.errstate(all="ignore"):
+                attempt(np.arange(len(moving)) == k)
+        except ArgumentError as error:
+            if blames_control(error):
+                raise
+            wild[k] = True
+    return wild if wild.any() else moving
 
 
 def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:

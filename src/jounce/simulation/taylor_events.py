@@ -9,22 +9,24 @@ touches zero is told apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import factorial, isfinite
-from numbers import Real
+from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import ArgumentError, DivergenceError, SingularError
-from jounce.kinematics import body_pose
-from jounce.kinematics.inverse import placed_frame
-from jounce.model import Model
-from jounce.model.model import require_model
-from jounce.series import body_pose_series, forward_dynamics_series
+from jounce.series import forward_dynamics_series
 from jounce.simulation.compiled import Followed, require_end
 from jounce.simulation.dense import StepLog
-from jounce.simulation.events import SAME_TIME, Event, EventRecord, apply_map, endless
+from jounce.simulation.events import (
+    SAME_TIME,
+    Event,
+    EventRecord,
+    apply_map,
+    at_stored_time,
+    endless,
+)
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.polynomials import roots_in_unit_interval
@@ -41,110 +43,7 @@ from jounce.simulation.taylor import (
     require_series,
 )
 
-__all__ = ["SeriesMotion", "coordinate_event", "follow_series", "height_event"]
-
-
-def _finite(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        raise ArgumentError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
-
-
-def coordinate_event(
-    model: Model, joint: str, value: float, *, terminal: bool = False, direction: int = 0
-) -> Event:
-    """Return the event that the coordinate of a 1-DoF joint reaches a value.
-
-    Its series is known, so ``simulate(method="taylor")`` misses no crossing.
-
-    Args:
-        model: the robot.
-        joint: by its name.
-        value: rad or m.
-        terminal: whether the motion ends there.
-        direction: 1: rising zeros only, -1: falling ones, 0: all.
-
-    Returns:
-        An `Event` for the argument `events` of `simulate`.
-
-    Raises:
-        ArgumentError: the joint has several coordinates; a value that is no finite number.
-        UnknownNameError: there is no such joint.
-
-    Examples:
-        >>> pendulum = jc.models.chain(1)
-        >>> lowest = jc.coordinate_event(pendulum, "joint0", 0.0)
-        >>> t = np.linspace(0, 1, 11)
-        >>> len(jc.simulate(pendulum, [0.5], [0.0], t, events=[lowest]).events)
-        2
-    """
-    require_model(model)
-    value = _finite("value", value)
-    at, rate = model.q_slice(joint), model.v_slice(joint)
-    if at.stop - at.start != 1:
-        raise ArgumentError(f"joint {joint!r} has {at.stop - at.start} coordinates, not one")
-
-    def series(q: Array, motion: Array, tau: Array) -> Array:
-        return np.concatenate([q[at] - value, motion[:, rate.start]])
-
-    name = f"{joint} at {value:g}"
-    return Event(
-        lambda t, q, v: float(q[at.start] - value), terminal, direction, None, name, series
-    )
-
-
-def height_event(
-    model: Model,
-    frame: str | int,
-    value: float,
-    *,
-    axis: int = 2,
-    terminal: bool = False,
-    direction: int = 0,
-) -> Event:
-    """Return the event that the origin of a frame reaches a position along an axis of the world.
-
-    Its series is known, so ``simulate(method="taylor")`` misses no crossing.
-
-    Args:
-        model: the robot.
-        frame: a frame or body.
-        value: m.
-        axis: 0, 1 or 2 for x, y or z.
-        terminal: whether the motion ends there.
-        direction: 1: rising zeros only, -1: falling ones, 0: all.
-
-    Returns:
-        An `Event` for the argument `events` of `simulate`.
-
-    Raises:
-        UnknownNameError: there is no such frame.
-        ArgumentError: a value that is no finite number, an axis that is none of the three.
-
-    Examples:
-        >>> arm = jc.models.panda_like()
-        >>> half = jc.height_event(arm, "tool", 0.3, direction=-1)
-        >>> home, t = arm.poses["home"], np.linspace(0, 1, 11)
-        >>> fall = jc.simulate(arm, home, np.zeros(7), t, events=[half])
-        >>> bool(np.isclose(jc.body_pose(arm, fall.events[0].q, "tool")[2, 3], 0.3))
-        True
-    """
-    require_model(model)
-    value = _finite("value", value)
-    if isinstance(axis, bool) or not isinstance(axis, int) or axis not in (0, 1, 2):
-        raise ArgumentError(f"axis must be 0, 1 or 2, got {axis!r}")
-    placed_frame(model, frame)
-
-    def function(t: float, q: Array, v: Array) -> float:
-        return float(body_pose(model, q, frame)[axis, 3]) - value
-
-    def series(q: Array, motion: Array, tau: Array) -> Array:
-        height = body_pose_series(model, q, motion, frame)[:, axis, 3].copy()
-        height[0] -= value
-        return height
-
-    name = f"{frame} at {'xyz'[axis]} = {value:g}"
-    return Event(function, terminal, direction, None, name, series)
+__all__ = ["SeriesMotion", "follow_series"]
 
 
 class SeriesMotion(NamedTuple):
@@ -153,6 +52,8 @@ class SeriesMotion(NamedTuple):
     states: Followed
     events: list[EventRecord]
     """In the order of their steps; each names its state by one number."""
+    t: Array
+    """(n,) how far each state got."""
     ended: Array
     """(n,) when an event or a failure ended a state, else infinity."""
     failed: Mask
@@ -258,9 +159,12 @@ def follow_series(
             rounds += 1
             report(reached)
             require_end(start.t[0], reached, start.t[-1], rounds)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # maybe within a step, of which nothing counts
         interrupted = True
-    return SeriesMotion(done, found, walk.ended, walk.failed, interrupted, log, walk.reasons)
+        done = done._replace(due=np.searchsorted(start.t, walk.t, side="right"))
+        found = [x for x in found if x.t <= walk.t[x.state[0]]]
+    ended = walk.ended, walk.failed, interrupted
+    return SeriesMotion(done, found, walk.t, *ended, log, walk.reasons)
 
 
 def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) -> _Walk:
@@ -279,7 +183,7 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     end = np.where(path.h >= left, t + left, t + path.h)
     signs, met = walk.signs.copy(), {}
     for k in np.flatnonzero(left > 0).tolist() if task.events else ():
-        first = _look(task.events, path, k, (t, v, tau), signs[k], found)
+        first = _look(task, path, k, (t, v, tau), signs[k], found)
         if first is not None:
             met[k], end[k] = first, first.t
     if after is None or met:
@@ -290,10 +194,11 @@ def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) ->
     if task.log is not None and (went := np.flatnonzero(end > t)).size:
         parts = t, np.maximum(path.h, end - t), at.q, v, path.coordinates, path.rates
         task.log.add(went, *(np.asarray(x, float)[went] for x in parts))
-    _give(task, path, t, end, after, done)
     stalled = np.where(end - t <= 16 * np.spacing(np.abs(t)), walk.stalled + 1, 0)
     walk = walk._replace(t=end, at=after, signs=signs, stalled=stalled)
-    return _met(task, met, walk) if met else walk
+    walk = _met(task, met, walk) if met else walk
+    _give(task, path, t, end, walk.at, done)
+    return walk
 
 
 def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) -> Array:
@@ -303,13 +208,8 @@ def _forces(task: _Task, t: Array, state: tuple[Array, Array], due: Integers) ->
         return force_series(task.control, t, *state, task.order)
     tau = np.zeros((len(t), task.order, start.model.nv))
     if start.rows is not None:
-        every, last = np.arange(len(t)), len(start.t) - 1
-        k = np.minimum(due, last) - 1
-        tau[:, 0] = start.rows[every, k]
-        if start.rows.shape[1] > last:
-            span = (start.t[k + 1] - start.t[k])[:, None]
-            tau[:, 1] = (start.rows[every, k + 1] - start.rows[every, k]) / span
-            tau[:, 0] += (t - start.t[k])[:, None] * tau[:, 1]
+        every, k = (np.arange(len(t)),), np.minimum(due, len(start.t) - 1) - 1
+        tau[:, 0], tau[:, 1] = start.rows.at(t, k, every), start.rows.slope(k, every)
     return tau
 
 
@@ -324,15 +224,8 @@ def _path(
         return _paths(task, slice(None), t, at, v, tau, most)
     except ArgumentError:
         found = [_path_of_one(task, slice(k, k + 1), t, at, v, tau, most) for k in range(len(t))]
-    paths, ends = zip(*found, strict=True)
-    joined = [
-        None if x[0] is None else np.concatenate(x)
-        for x in zip(*(p[1:] for p in paths), strict=True)
-    ]
-    path = Polynomials(task.start.model, *joined)  # type: ignore[arg-type]
-    if task.manifold is None:
-        return path, None
-    return path, Kept(*(np.concatenate(x) for x in zip(*ends, strict=True)))
+    path, ends = Polynomials.joined([x for x, _ in found]), [x for _, x in found if x is not None]
+    return path, None if task.manifold is None else Kept.joined(ends)
 
 
 def _paths(
@@ -368,7 +261,7 @@ def _end(task: _Task, path: Polynomials, t: Array, at: Kept, tau: Array, h: Arra
 
 
 def _look(
-    events: Sequence[Event],
+    task: _Task,
     path: Polynomials,
     k: int,
     at: tuple[Array, Array, Array],
@@ -376,7 +269,7 @@ def _look(
     found: list[EventRecord],
 ) -> _Met | None:
     """Find the events of state k in its step up to those that end it, which are returned."""
-    t, v, tau = (x[k] for x in at)
+    events, (t, v, tau) = task.events, (x[k] for x in at)
     q, h = path.q[k], float(path.h[k])
     if path.motion is None:
         motion = np.concatenate([v[None], forward_dynamics_series(path.model, q, v, tau)])
@@ -390,7 +283,7 @@ def _look(
         for x, direction in zip(roots.x, roots.direction, strict=True):
             if event.direction and direction not in (0, event.direction):
                 continue
-            when = float(t + x * h)
+            when = max(float(t), at_stored_time(float(t + x * h), task.start.t))
             state = path.at(np.full(len(path.q), x * h))
             here.append(
                 EventRecord(event.name, which, (k,), when, state[0][k], state[1][k], direction)

@@ -14,9 +14,10 @@ from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.simulation.arguments import ANY
-from jounce.simulation.compiled import EFFORT, fixed_steps, padded
+from jounce.simulation.compiled import EFFORT, fixed_steps
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
+from jounce.simulation.rows import padded
 from jounce.simulation.series_path import kept
 from jounce.simulation.taylor import constant_step
 
