@@ -96,7 +96,7 @@ def test_the_package_raises_its_own_exceptions():
 
 
 def test_the_walk_would_find_a_builtin():
-    for code, name in (("raise ValueError('x')", "ValueError"), ("e = KeyError()\nraise e", "KeyError")):
+    for code, name in (("raise ValueError()", "ValueError"), ("e = KeyError()\nraise e", "KeyError")):
         assert [n for n, _ in raised(list(ast.walk(ast.parse(code))))] == [name]
 
 
