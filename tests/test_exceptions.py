@@ -96,8 +96,8 @@ def test_the_package_raises_its_own_exceptions():
 
 
 def test_the_walk_would_find_a_builtin():
-    for code, name in (("raise ValueError('x')", "ValueError"), ("e = KeyError()\nraise e", "KeyError")):
-        assert [n for n, _ in raised(list(ast.walk(ast.parse(code))))] == [name]
+    for code in ("raise ValueError('x')", "e = ValueError('x')\nraise e"):
+        assert [n for n, _ in raised(list(ast.walk(ast.parse(code))))] == ["ValueError"]
 
 
 MODEL = jc.models.chain(3)

@@ -150,7 +150,7 @@ def inverse_dynamics_of(t, v, a, f_ext=None):
         X = np.swapaxes(lie.Ad(lie.inverse(t.T[..., bodies, :, :])), -1, -2)
         f = f + 0 * X[..., 0, 0, 0, None, None]
         f[..., bodies, :] -= times(X, f_ext)
-    total = np.einsum("nk,...na->...ak", t.path, f)
+    total = np.swapaxes(f, -1, -2) @ t.path
     return (t.S * total).sum(-2) + model.armature * a
 
 
