@@ -50,14 +50,16 @@ def scalars(model, at, q):
 
 @pytest.mark.parametrize("name", ["gravity_forces", "forward_dynamics", "step"])
 def test_second_derivatives_pass_through_control_flow(arm, name):
+    """JAX's Hessian is forward over reverse, as the second way is: of one function it does."""
     at = state(arm)
+    kinds = [kind for kind in SECOND if kind != "hessian" or name == "gravity_forces"]
     f = scalars(arm, at, lambda v: at.q + v)[name]
 
     def everything(v):
         ways = {
-            (flow, kind): second(lambda x, through=through: through(f, x))(v)
+            (flow, kind): SECOND[kind](lambda x, through=through: through(f, x))(v)
             for flow, through in FLOW.items()
-            for kind, second in SECOND.items()
+            for kind in kinds
         }
         return jax.jacfwd(jax.jacfwd(f))(v), ways
 
