@@ -28,7 +28,7 @@ from jounce.dynamics import mass_matrix
 from jounce.errors import ArgumentError
 from jounce.series import inverse_dynamics_series
 
-__all__ = ["Orders"]
+__all__ = ["Orders", "pace_of", "place_of", "rank_gained"]
 
 _CHANGED = 1e-6
 """What is no rounding error of a matrix that vanishes while the rank stays, of its terms."""
@@ -169,8 +169,8 @@ class Orders:
         *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
         raise ArgumentError(
             f"the prescribed accelerations contradict {c._item_of_row(int(row)).label}"
-            f"{_place(tuple(state))}: with those of the other rates the nearest of order {self.k} "
-            f"are off by {wrong[(*state, row)]:.3g} rad/s^{self.k + 2} or m/s^{self.k + 2}"
+            f"{place_of(tuple(state))}: with those of the other rates the nearest of order "
+            f"{self.k} are off by {wrong[(*state, row)]:.3g} rad/s^{self.k + 2} or m/s^{self.k + 2}"
         )
 
     def _rates(self, order: int) -> Array:
@@ -203,24 +203,25 @@ class Orders:
         orders -= 1  # the last one multiplies rates only
         scale = np.array([1.0 / factorial(i) for i in range(orders)])[:, None, None]
         flat = (self.J[..., :orders, :, :] * scale).reshape(prod(lead), orders, m, n)
-        pace = _pace(self.motion[..., :orders, :]).ravel()
+        pace = pace_of(self.motion[..., :orders, :]).ravel()
         most = self.c._usual_rank() if self.free.all() else min(m, n)
         each = zip(np.ndindex(*lead), flat, self.rank.ravel(), pace, strict=True)
         for at, J, rank, r in each:
-            more = _rank_gained(J[..., self.free], int(rank), r) if rank < most else 0
+            more = rank_gained(J[..., self.free], int(rank), r) if rank < most else 0
             if more:
                 raise ArgumentError(
-                    f"the rank of the rows changes along this motion{_place(at)}: of {m} rows "
+                    f"the rank of the rows changes along this motion{place_of(at)}: of {m} rows "
                     f"{int(rank)} are independent at its start and {int(rank) + more} right after "
                     "it, so that their forces have no derivatives"
                 )
 
 
-def _place(state: tuple[Any, ...]) -> str:
+def place_of(state: tuple[Any, ...]) -> str:
+    """Words for a state of a batch."""
     return f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
 
 
-def _pace(motion: Array) -> Array:
+def pace_of(motion: Array) -> Array:
     """The smallest r, (...), with sums of |rates| of coefficient k below r^(k + 1).
 
     Products J' = J V of J and such rates have coefficients |J_k| <= |J_0| r^k.
@@ -231,7 +232,7 @@ def _pace(motion: Array) -> Array:
     return pace
 
 
-def _rank_gained(J: Array, rank: int, pace: float) -> int:
+def rank_gained(J: Array, rank: int, pace: float) -> int:
     """By how much the rank of a series of matrices, (orders, m, n), grows after its start.
 
     In the bases of the first one the rank stays if and only if the complement of its regular part,
