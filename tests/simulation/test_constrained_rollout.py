@@ -226,7 +226,7 @@ BAD = {
     "momentum": ({"method": "momentum"}, "knows no constraints"),
     "prescribed": ({"control": jc.Control(prescribed=np.ones(3, bool))}, "do not go together"),
     "another shape": ({"q0": np.zeros(4)}, r"q0 must have shape \(..., 3\)"),
-    "a violated target": ({"q0": np.ones(3)}, r"q0 violates Distance\(.*\) in state \[0\]"),
+    "a violated target": ({"q0": np.ones(3)}, r"q0 violates Distance\('slider2'\) by"),
     "axes": ({"q0": np.zeros((2, 3)), "v0": np.zeros((3, 3))}, "do not broadcast"),
 }
 

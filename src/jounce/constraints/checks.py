@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "defined",
+    "rank_lost",
     "rates_wanted",
     "require_motion",
     "require_motion_series",
@@ -45,6 +46,16 @@ def explain(c: Constraints, q: ArrayLike, error: ArgumentError) -> None:
     if "not finite" in str(error):
         for item in c.items:
             require_defined(c.model, item, reals("q", q, (c.model.nq,)))
+
+
+def rank_lost(c: Constraints, q: Array) -> str:
+    """Words for a state (nq,) where rows lose their rank, none elsewhere."""
+    if not np.isfinite(q).all() or c.regular(q):
+        return ""
+    return (
+        f"of {c.size} rows {c.rank(q)} are independent where it begins and {c._usual_rank()} "
+        "nearby (see Constraints.regular), so that no step, however short, is sure to lead back"
+    )
 
 
 def rates_wanted(c: Constraints, derivative: int = 0) -> Array:

@@ -156,6 +156,17 @@ class Constraints:
         """Show the constraints."""
         return f"Constraints({self.model.name!r}, {list(self.items)!r})"
 
+    def __eq__(self, other: object) -> bool:
+        """Whether model, constraints, gains and tolerance are the same."""
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        own, others = self.__reduce__()[1], other.__reduce__()[1]
+        return self is other or (own[1:] == others[1:] and own[0] == others[0])
+
+    def __hash__(self) -> int:
+        """Equal sets have equal hashes."""
+        return hash((self.items, self.stabilization, self.tolerance))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by what defines the set."""
         return _restored, (self.model, self.items, self.stabilization, self.tolerance)

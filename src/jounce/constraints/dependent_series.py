@@ -13,13 +13,9 @@ from math import comb
 import numpy as np
 
 from jounce._types import Array
+from jounce.constraints.actuation import combinations, factorials, inverse_saddle
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.derivatives import row_derivatives, row_system
-from jounce.constraints.inverse_series import (
-    combinations,
-    factorials,
-    inverse_saddle,
-)
 from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents
 from jounce.derivatives import inverse_dynamics_series_derivatives
 from jounce.dynamics import mass_matrix

@@ -400,10 +400,13 @@ def _motion(value: ArrayLike | None, rows: int) -> Any:
     array = reals("motion", value)
     if rows == 1 and array.ndim == 1:
         array = array[:, None]
-    if array.ndim != 2 or array.shape[1] != rows or not np.isfinite(array).all():
+    if array.ndim != 2 or array.shape[1] != rows:
         raise ArgumentError(
             f"motion must be finite numbers of shape (k, {rows}), got shape {np.shape(value)}"
         )
+    if not np.isfinite(array).all():
+        at = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        raise ArgumentError(f"motion must be finite, got {array[at]} at [{at[0]}, {at[1]}]")
     return _nested(array.tolist())
 
 

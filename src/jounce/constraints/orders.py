@@ -28,10 +28,12 @@ from jounce.dynamics import mass_matrix
 from jounce.errors import ArgumentError
 from jounce.series import inverse_dynamics_series
 
-__all__ = ["Orders"]
+__all__ = ["Orders", "pace_of", "place_of", "rank_gained"]
 
 _CHANGED = 1e-6
 """What is no rounding error of a matrix that vanishes while the rank stays, of its terms."""
+_ROUNDING = 1e-12
+"""What rounding leaves of coefficients of J that vanish, of those that fast bodies may have."""
 
 
 class Orders:
@@ -167,8 +169,8 @@ class Orders:
         *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
         raise ArgumentError(
             f"the prescribed accelerations contradict {c._item_of_row(int(row)).label}"
-            f"{_place(tuple(state))}: with those of the other rates the nearest of order {self.k} "
-            f"are off by {wrong[(*state, row)]:.3g} rad/s^{self.k + 2} or m/s^{self.k + 2}"
+            f"{place_of(tuple(state))}: with those of the other rates the nearest of order "
+            f"{self.k} are off by {wrong[(*state, row)]:.3g} rad/s^{self.k + 2} or m/s^{self.k + 2}"
         )
 
     def _rates(self, order: int) -> Array:
@@ -192,6 +194,8 @@ class Orders:
     def require_constant_rank(self) -> None:
         """Refuse motions along which the rank changes: forces have no derivatives there.
 
+        A rank that all coordinates nearby have cannot change.
+
         Raises:
             ArgumentError: both ranks are told, and the state of a batch.
         """
@@ -199,38 +203,57 @@ class Orders:
         orders -= 1  # the last one multiplies rates only
         scale = np.array([1.0 / factorial(i) for i in range(orders)])[:, None, None]
         flat = (self.J[..., :orders, :, :] * scale).reshape(prod(lead), orders, m, n)
-        for at, J, rank in zip(np.ndindex(*lead), flat, self.rank.ravel(), strict=True):
-            more = _rank_gained(J[..., self.free], int(rank))
+        pace = pace_of(self.motion[..., :orders, :]).ravel()
+        most = self.c._usual_rank() if self.free.all() else min(m, n)
+        each = zip(np.ndindex(*lead), flat, self.rank.ravel(), pace, strict=True)
+        for at, J, rank, r in each:
+            more = rank_gained(J[..., self.free], int(rank), r) if rank < most else 0
             if more:
                 raise ArgumentError(
-                    f"the rank of the rows changes along this motion{_place(at)}: of {m} rows "
+                    f"the rank of the rows changes along this motion{place_of(at)}: of {m} rows "
                     f"{int(rank)} are independent at its start and {int(rank) + more} right after "
                     "it, so that their forces have no derivatives"
                 )
 
 
-def _place(state: tuple[Any, ...]) -> str:
+def place_of(state: tuple[Any, ...]) -> str:
+    """Words for a state of a batch."""
     return f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
 
 
-def _rank_gained(J: Array, rank: int) -> int:
+def pace_of(motion: Array) -> Array:
+    """The smallest r, (...), with sums of |rates| of coefficient k below r^(k + 1).
+
+    Products J' = J V of J and such rates have coefficients |J_k| <= |J_0| r^k.
+    """
+    k = np.arange(motion.shape[-2])
+    sums = np.abs(motion).sum(-1) / np.array([float(factorial(i)) for i in k])
+    pace: Array = (sums ** (1.0 / (k + 1.0))).max(-1, initial=0.0)
+    return pace
+
+
+def rank_gained(J: Array, rank: int, pace: float) -> int:
     """By how much the rank of a series of matrices, (orders, m, n), grows after its start.
 
     In the bases of the first one the rank stays if and only if the complement of its regular part,
-    S = D - C A^-1 B, stays zero.
+    S = D - C A^-1 B, stays zero. Rows between bodies that move together are constant, and nothing
+    but rounding of what cancels: `pace` says how large that is.
     """
     if len(J) < 2 or rank == min(J.shape[1:]):
         return 0
-    U, _, V = np.linalg.svd(J[0])
+    U, lengths, V = np.linalg.svd(J[0])
     turned = U.T @ J @ V.T
     A, B = turned[:, :rank, :rank], turned[:, :rank, rank:]
     C, D = turned[:, rank:, :rank], turned[:, rank:, rank:]
     inverse, X = np.linalg.inv(A[0]), np.zeros_like(B)
+    condition = lengths[0] / lengths[rank - 1] if rank else 1.0
     for k in range(1, len(J)):
         X[k] = inverse @ (B[k] - (A[1 : k + 1] @ X[:k][::-1]).sum(0))
         terms = C[1:k] @ X[1:k][::-1]
         size = max(np.abs(J[k]).max(), np.abs(terms).max(initial=0.0))
         S = D[k] - terms.sum(0)
-        if np.abs(S).max() > _CHANGED * size:
-            return int(np.linalg.matrix_rank(S, tol=_CHANGED * size))
+        least = _ROUNDING * condition * max(1.0, lengths[0]) * pace**k
+        tolerance = max(_CHANGED * size, least)
+        if np.abs(S).max() > tolerance:
+            return int(np.linalg.matrix_rank(S, tol=tolerance))
     return 0

@@ -93,6 +93,15 @@ class Trial(NamedTuple):
     error: Array
     """(n,)."""
 
+    def only(self, good: Mask) -> Trial:
+        """The same where the other states stay, which may have gone to numbers too large."""
+        if good.all():
+            return self
+        kept = good[:, None]
+        slopes = [(np.where(kept, s, 0.0), np.where(kept, a, 0.0)) for s, a in self.slopes]
+        end = Moving(*(np.where(kept, x, y) for x, y in zip(self.end, self.start, strict=True)))
+        return self._replace(end=end, slopes=slopes)
+
 
 def scales(field: Field, at: Moving, rtol: float, atol: float) -> Array:
     """Allowed errors of (xi, s): relative to coordinates and rates, absolute for rotations."""

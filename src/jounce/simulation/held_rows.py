@@ -60,7 +60,7 @@ def rollout_manifold(
             f"the leading axes {q.shape[:-1]} of q0 and {v.shape[:-1]} of v0 do not broadcast"
         ) from None
     spread = [np.broadcast_to(x, (*lead, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v)]
-    manifold = manifold_of(model, constraints, (spread[0], spread[1]), 0.0, project, threads)
+    manifold = manifold_of(model, constraints, (spread[0], spread[1]), 0.0, project, threads, lead)
     assert manifold is not None
     own = q.reshape(-1, model.nq)
     if len(own) and (own == own[0]).all():

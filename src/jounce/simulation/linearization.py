@@ -14,6 +14,7 @@ from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_dynamics
 from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import constraints_on
+from jounce.constraints.linearization import tangent_basis
 from jounce.derivatives.linearization import plus_passive_forces
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
@@ -333,6 +334,7 @@ def _constrained(
     require_state(c, state[0], state[1], threads=threads)
     if weights is not None and passive:
         check_springs(c.model)
+    Z = tangent_basis(c, states.q, states.v, threads)
     groups = []
     for some, held in held_alike(c, states.q, states.dt[:, 0]):
         own, one = None if weights is None else weights[some], states.portion(some)
@@ -340,7 +342,7 @@ def _constrained(
     taken = [np.concatenate(x) for x in zip(*groups, strict=True)]
     if project:
         taken = projected_steps(c, states.q, states.dt[:, 0], taken, threads)
-    parts = on_manifold(c, (states.q, states.v), taken, weights, threads)
+    parts = on_manifold(c, (states.q, states.v), Z, taken, weights, threads)
     kind = ConstrainedStep if weights is None else ConstrainedSecondOrderStep
     return kind(*(x.reshape(*lead, *x.shape[1:]) for x in parts))
 

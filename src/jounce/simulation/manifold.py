@@ -53,6 +53,9 @@ class Manifold:
         threads: number of threads for a batch.
     """
 
+    states: Integers | None = None
+    """Which of all they are, if they are some of them."""
+
     def __init__(
         self, constraints: Constraints, q: Array, start: float, project: bool, threads: int
     ) -> None:
@@ -134,16 +137,26 @@ class Manifold:
         """
         if not len(q):
             return q, v
+        held = self.at(self.held, t)
         try:
-            held = self.at(self.held, t)
             if len(held) == 1:
                 q = projected(self.model, q, held[0], TOLERANCE, self.threads)
             else:
                 each = zip(q, held, strict=True)
                 q = np.array([projected(self.model, x, c, TOLERANCE, 1) for x, c in each])
         except ArgumentError as error:
-            raise DivergenceError(f"the motion leaves its constraints: {error}") from None
+            raise DivergenceError(self._lost(held, q) or str(error)) from None
         return q, self.onto_rates(t, q, v)
+
+    def _lost(self, held: list[Constraints], q: Array) -> str:
+        """Words for the first state that cannot be projected."""
+        states = np.arange(len(q)) if self.states is None else self.states
+        for k, x in enumerate(q):
+            try:
+                projected(self.model, x, held[k if len(held) > 1 else 0], TOLERANCE, 1)
+            except ArgumentError as error:
+                return f"the motion of state {states[k]} leaves its constraints: {error}"
+        return ""
 
     def onto_rates(self, t: Array, q: Array, v: Array) -> Array:
         """Project rates: the nearest ones that the constraints allow."""
@@ -156,6 +169,7 @@ class Manifold:
         """The manifold of some of the states."""
         part = object.__new__(Manifold)
         part.__dict__.update(self.__dict__)
+        part.states = states if self.states is None else self.states[states]
         if len(self.held) > 1:
             part.held = [self.held[k] for k in states]
         return part
@@ -168,8 +182,11 @@ def manifold_of(
     start: float,
     project: bool,
     threads: int,
+    lead: tuple[int, ...],
 ) -> Manifold | None:
     """The manifold on which states (n, nq), (n, nv) begin; None without constraints.
+
+    They have the leading axes `lead`, by which errors name them.
 
     Raises:
         ArgumentError: a state that the constraints do not allow, or accelerations that contradict
@@ -180,10 +197,10 @@ def manifold_of(
     c = constraints_on(model, constraints)
     if not c.size:
         return None
-    q, v = state
-    manifold = Manifold(c, q, start, project, threads)
+    manifold = Manifold(c, state[0], start, project, threads)
+    q, v = (x.reshape(*lead, x.shape[-1]) for x in state)
     require_state(c, q, v, ("q0", "v0"), threads)
-    if len(q) and len(c.motion) > 1:
+    if q.size and len(c.motion) > 1:
         a = constrained_dynamics(model, q, v, np.zeros_like(v), c, threads=threads).a
         require_possible(c, q, v, a, threads)
     return manifold

@@ -25,6 +25,7 @@ import numpy as np
 from jounce import _core
 from jounce._types import Array
 from jounce.constraints import Constraints
+from jounce.constraints.checks import rank_lost
 from jounce.constraints.derivatives import row_derivatives, row_system
 from jounce.errors import DivergenceError
 from jounce.kinematics import integrate, integrate_derivatives
@@ -57,14 +58,18 @@ def projected_steps(
     manifold = Manifold(c, start, 0.0, True, threads)
     held, w = manifold.at(manifold.held, dt), manifold.rates(dt)
     changes = np.concatenate([A, B], axis=-1)
-    if len(held) == 1:
-        q, v, changes = _projected(held[0], q, v, w, changes, threads)
-    else:
-        each = [
-            _projected(x, q[k : k + 1], v[k : k + 1], w[k : k + 1], changes[k : k + 1], threads)
-            for k, x in enumerate(held)
-        ]
-        q, v, changes = (np.concatenate(x) for x in zip(*each, strict=True))
+    try:
+        if len(held) == 1:
+            q, v, changes = _projected(held[0], q, v, w, changes, threads)
+        else:
+            each = [
+                _projected(x, q[k : k + 1], v[k : k + 1], w[k : k + 1], changes[k : k + 1], threads)
+                for k, x in enumerate(held)
+            ]
+            q, v, changes = (np.concatenate(x) for x in zip(*each, strict=True))
+    except DivergenceError as error:
+        why = rank_lost(c, start[0])  # the states of a batch have the same rank
+        raise DivergenceError(f"{error}: {why}" if why else str(error)) from None
     size = A.shape[-1]
     return [changes[..., :size].copy(), changes[..., size:].copy(), q, v]
 

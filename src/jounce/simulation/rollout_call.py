@@ -11,6 +11,8 @@ import numpy as np
 from jounce import _core
 from jounce._core.out import require_out
 from jounce._types import Array, ArrayLike
+from jounce.constraints import Constraints
+from jounce.constraints.checks import rank_lost
 from jounce.dynamics import forward_dynamics, hybrid_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
@@ -20,7 +22,7 @@ from jounce.simulation.held_rows import HeldRows, held_rows
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.methods import Geometric, Method, find_stepper
 
-__all__ = ["HOLDS", "RolloutCall", "rollout_call", "time_step"]
+__all__ = ["HOLDS", "RolloutCall", "diverged", "rollout_call", "time_step"]
 
 _rollout = _core.raw("explicit_rollout", "rollout")
 _constrained: Any = _core.raw("constrained_rollout", "rollout")
@@ -55,7 +57,7 @@ def rollout_call(
         return call
     if inputs.prescribed is not None:
         raise ArgumentError("prescribed joints and constraints do not go together in rollout()")
-    return call._replace(held=held_rows(manifold))
+    return call._replace(held=held_rows(manifold), constraints=manifold.constraints)
 
 
 def _require_simple(method: Geometric, inputs: ControlInputs, manifold: Manifold | None) -> None:
@@ -107,6 +109,7 @@ class RolloutCall(NamedTuple):
     control: ControlInputs
     held: Sequence[HeldRows] | None = None
     """Constraints: the same for all states, or one for each of q0."""
+    constraints: Constraints | None = None
 
     def run(self, model: Model, **options: Any) -> tuple[Array, Array, Array]:
         """Call the kernel."""
@@ -216,9 +219,15 @@ class RolloutCall(NamedTuple):
                 rows = np.asarray(last.control.tau)[0]
                 hybrid_dynamics(*state, rows, rows, last.control.prescribed, wrenches)
         where = f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
-        lost = "" if self.held is None else ", or too far from its constraints"
-        raise DivergenceError(
-            f"step {first + k} of the rollout leads to numbers that are not finite{lost}{where}: "
-            "take a shorter dt, a method of higher order, or smaller forces; on_failure='mark' "
-            "lets the other states go on"
-        )
+        raise diverged(first + k, where, self.constraints, ends[0][-1])
+
+
+def diverged(step: int, where: str, c: Constraints | None, q: Array) -> DivergenceError:
+    """The error of a step of a rollout that begins at q, (nq,)."""
+    lost = "" if c is None else ", or too far from its constraints"
+    advice = "" if c is None else rank_lost(c, q)
+    advice = advice or "take a shorter dt, a method of higher order, or smaller forces"
+    return DivergenceError(
+        f"step {step} of the rollout leads to numbers that are not finite{lost}{where}: {advice}; "
+        "on_failure='mark' lets the other states go on"
+    )

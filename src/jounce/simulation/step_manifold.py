@@ -86,13 +86,17 @@ class ConstrainedSecondOrderStep(NamedTuple):
 def on_manifold(
     c: Constraints,
     start: tuple[Array, Array],
+    Z: Array,
     step: list[Array],
     weights: Array | None,
     threads: int,
 ) -> list[Array]:
-    """A, B, q, v of steps (n, ...), and H if there are weights; and what follows from them."""
+    """A, B, q, v of steps (n, ...), and H if there are weights; and what follows from them.
+
+    Z are the tangents at the start, `tangent_basis`.
+    """
     A, B, q, v, *H = step
-    Z, after = tangent_basis(c, *start, threads), tangent_basis(c, q, v, threads)
+    after = tangent_basis(c, q, v, threads)
     if after.shape[-1] != Z.shape[-1]:
         raise ArgumentError(
             f"the constraints leave {Z.shape[-1]} dimensions before the step and "

@@ -110,7 +110,7 @@ def _one_round(
     good = moving & (trial.error <= 1.0)
     kept = good[:, None]
     end = task.onto(field, trial.end._replace(t=np.where(lands, stop, trial.end.t)), good)
-    _give(task, pair, field, trial, end, good, done)
+    _give(task, pair, field, trial.only(good), end, good, done)
     ahead = Moving(*(np.where(kept, new, old) for new, old in zip(end, at, strict=True)))
     if task.manifold is None or not task.manifold.project:  # the acceleration serves again
         after = np.where(kept, trial.slopes[-1][1], slope[1])

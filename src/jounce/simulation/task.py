@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce.constraints.checks import rank_lost
 from jounce.dynamics import forward_dynamics, passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -16,7 +17,7 @@ from jounce.simulation.arguments import asked, floats, force_rows, merged_axes
 from jounce.simulation.dense import Dense, Onto
 from jounce.simulation.field import Field, Forces, Law, Moving
 from jounce.simulation.manifold import Manifold, manifold_of
-from jounce.simulation.motion import SimulatedMotion, with_failures
+from jounce.simulation.motion import SimulatedMotion, no_further, with_failures
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.rows import Rows
 
@@ -77,7 +78,7 @@ class Task(NamedTuple):
         held, projects = constraints
         manifold = None
         if held is not None:
-            manifold = manifold_of(model, held, (q, v), float(t[0]), projects, threads)
+            manifold = manifold_of(model, held, (q, v), float(t[0]), projects, threads, lead)
         forces = _forces(model, lead, rows, control if callable(control) else None, passive)
         is_function = callable(control) or passive or manifold is not None
         law = None if manifold is None else manifold.accelerations
@@ -122,12 +123,23 @@ class Task(NamedTuple):
         `failed` (n,) is when a state went no further, else infinity, and `why` says the reason.
         """
         v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
+        why = why or self._why(q)
         last = len(self.t) if reached is None else reached
         q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
         motion = SimulatedMotion(
             self.model, self.t[:last], q, v, method, reached is not None, kept=dense
         )
         return with_failures(motion, failed, why)
+
+    def _why(self, q: Array) -> Callable[[int, float], str]:
+        """Why adaptive steps of states (n, T, nq) end; where rows lose their rank that is told."""
+
+        def why(state: int, t: float) -> str:
+            begins = q[state, max(0, int(np.searchsorted(self.t, t, "right")) - 1)]
+            lost = "" if self.manifold is None else rank_lost(self.manifold.constraints, begins)
+            return no_further(state, t) + (lost and f"; {lost}")
+
+        return why
 
     def onto_manifold(self) -> Onto | None:
         """What projects states between steps, if that is wanted."""

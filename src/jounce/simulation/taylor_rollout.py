@@ -17,6 +17,7 @@ from jounce.simulation.arguments import ANY
 from jounce.simulation.compiled import EFFORT, fixed_steps
 from jounce.simulation.extended_step import held_step
 from jounce.simulation.manifold import Manifold
+from jounce.simulation.rollout_call import diverged
 from jounce.simulation.rows import padded
 from jounce.simulation.series_path import kept
 from jounce.simulation.taylor import constant_step
@@ -138,7 +139,7 @@ class _Walk:
                 failed[i] = k
             except Error:
                 if not marks:
-                    raise self.diverged(k, int(i)) from None
+                    raise self.diverged(k, int(i), q[i]) from None
                 failed[i] = k
 
     @property
@@ -209,12 +210,8 @@ class _Walk:
     def forces(self) -> list[Array]:
         return [self.tau] if self.wrenches is None else [self.tau, self.wrenches]
 
-    def diverged(self, k: int, state: int) -> DivergenceError:
+    def diverged(self, k: int, state: int, q: Array) -> DivergenceError:
         lead = self.lead
         at = ", ".join(map(str, np.unravel_index(state, lead))) if lead else ""
         where = f" in state [{at}] of the batch" if lead else ""
-        return DivergenceError(
-            f"step {k} of the rollout leads to numbers that are not finite{where}: take a shorter "
-            "dt, a method of higher order, or smaller forces; on_failure='mark' lets the other "
-            "states go on"
-        )
+        return diverged(k, where, None if self.manifold is None else self.manifold.constraints, q)
