@@ -106,7 +106,9 @@ class Start(NamedTuple):
         """
         states: tuple[int, ...] = ()
         with suppress(ValueError):  # rows of different lengths, or axes that do not fit
-            states = np.broadcast_shapes(np.shape(self.q)[:-1], np.shape(self.v)[:-1])
+            q, v = np.shape(self.q), np.shape(self.v)
+            if len(q) > 1 or len(v) > 1:
+                states = np.broadcast_shapes(q[:-1], v[:-1])
         for rows in (self.rows, self.q_ref, self.servo):
             if rows is not None:
                 states = merged_axes(states, rows.shape[:-2])
@@ -265,11 +267,8 @@ class _Way:
     def portion(self) -> tuple[slice, Array, Array]:
         """Take some steps; return a window of the times, and what was written there."""
         window = slice(self.low - 1, self.low - 1 + WINDOW)
-        some, refs = (
-            None if x is None else np.ascontiguousarray(x[..., window, :])
-            for x in (self.rows, self.start.q_ref)
-        )
         start, kernel = self.start, self.kernel
+        some, refs = _within(window, self.rows), _within(window, start.q_ref)
         q, v, self.q, self.v, self.progress, *kept = kernel.portion(
             start.model, self.q, self.v, self.progress, self.plan, start.t[window], self.room,
             kernel.method, start.hold, tau=some, q_ref=refs, servo=start.servo, **self.options,
@@ -321,6 +320,10 @@ class _Way:
         done.q[behind], done.v[behind] = np.nan, np.nan
         going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
         return Journey(done.q, done.v, min(least(going_on), len(t)), dense, stuck)
+
+
+def _within(window: slice, rows: Array | None) -> Array | None:
+    return None if rows is None else np.ascontiguousarray(rows[..., window, :])
 
 
 def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
