@@ -193,6 +193,29 @@ def test_failures_are_remembered(file):
         jc.sweep(work.refuses, ROBOT, bad, file=file, block=512)
 
 
+@pytest.mark.parametrize("failing", [slice(0, 1024), slice(1000, 2100)])
+def test_blocks_that_failed_are_nan_in_files(failing, file):
+    bad = Q.copy()
+    bad[failing, -1] = 1e9
+    for _ in range(2):
+        found = jc.sweep(work.refuses, ROBOT, bad, file=file, on_failure="mark", block=128)
+        assert found.failed.tolist() == list(range(STATES))[failing]
+        tau = np.asarray(found.result["tau"][:])
+        assert np.isnan(tau[failing]).all()
+        assert np.isfinite(np.delete(tau, found.failed, axis=0)).all()
+
+
+def test_a_resumed_sweep_forgets_failures_that_did_not_come_back(file):
+    call = {"function": work.refuses_while, "model": ROBOT, "file": file, "block": 128}
+    call["constants"] = {"mark": str(file.with_name("mark"))}
+    with pytest.raises(jc.SweepError, match="state 1000"):
+        jc.sweep(arrays=Q, **call)
+    file.with_name("mark").touch()
+    found = jc.sweep(arrays=Q, **call, on_failure="mark")
+    assert found.failed.tolist() == []
+    assert np.asarray(found.result[:]).tobytes() == Q.tobytes()
+
+
 def test_what_was_done_before_a_failure_is_kept(file):
     bad = Q.copy()
     bad[2500, -1] = 1e9
