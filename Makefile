@@ -70,7 +70,7 @@ browser: $(VENV)/.test-$(ISA)
 TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch.py tests/test_examples_bridges.py
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch*.py tests/test_examples_bridges.py
 	$(BIN)/python -m pytest tests/test_docs.py -k PyTorch
 
 jax: $(VENV)/.test-$(ISA)

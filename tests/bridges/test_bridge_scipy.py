@@ -15,6 +15,7 @@ from scipy.optimize import least_squares
 from scipy.sparse.linalg import cg
 
 from jounce.interop import scipy as jscipy
+from jounce.interop._bridge.tangents import layout
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,45 @@ def test_residuals_have_their_jacobian_and_are_solved(model, by):
     assert found.cost < 1e-18
     x = residuals.start + 0.1
     assert close(residuals.jac(x), differences(residuals, x, 2.0**-10), 1e-8)
+
+
+@pytest.mark.parametrize("length", [0.6, 1.0, 1.7])
+def test_the_jacobian_of_a_motion_is_exact_for_quaternions_of_any_length(model, length):
+    at = state(model)
+    motion = jscipy.RightHandSide(model, passive=True)
+    y = motion.pack(at.q, at.v)
+    for piece in layout(model):
+        if piece.kind == "quaternion":
+            y[piece.q] *= length
+    assert close(motion.jac(0, y), differences(lambda y: motion(0, y), y, 2.0**-12), 1e-8)
+
+
+@pytest.mark.parametrize("target", ["number", "batch", "more"])
+@pytest.mark.parametrize("by", ["q", "v", "a"])
+@pytest.mark.parametrize("single", ["", "q", "v", "a", "qv", "va", "qva"])
+def test_residuals_of_batches_have_their_jacobians(model, by, single, target):
+    """Unknowns with batch axes and without, each beside arguments with them and without."""
+    one, many = state(model), state(model, 4, seed=2)
+    given = {k: getattr(one if k in single else many, k) for k in ("q", "v", "a")}
+    goals = {"number": (), "batch": (4, model.nv), "more": (2, 4, model.nv)}
+    goal = np.random.default_rng(0).standard_normal(goals[target])
+    residuals = jscipy.Residuals(
+        jc.inverse_dynamics, model, given, by, goal, np.arange(1.0, 1 + model.nv)
+    )
+    assert residuals.start.size == model.nv * (1 if by in single else 4)
+    x = residuals.start + 0.1
+    found, expected = residuals.jac(x), differences(residuals, x, 2.0**-10)
+    assert found.shape == expected.shape
+    assert close(found, expected, 1e-8)
+
+
+def test_residuals_of_batches_are_solved(model):
+    at = state(model, 3)
+    goal = jc.body_pose(model, jc.integrate(model, at.q, 0.1 * at.v), "hand")
+    reach = jscipy.Residuals(jc.body_pose, model, {"q": at.q, "body": "hand"}, "q", goal)
+    found = least_squares(reach, reach.start, jac=reach.jac)
+    assert found.cost < 1e-12
+    assert reach.solution(found.x).shape == at.q.shape
 
 
 def test_an_unknown_that_is_no_argument_is_named(model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from jounce.sweeps._executors import crew
@@ -41,6 +42,12 @@ def threads():
     """A pool of three threads."""
     with ThreadPoolExecutor(3) as pool:
         yield pool
+
+
+@pytest.fixture
+def stale_memory(monkeypatch):
+    """Arrays without content hold what looks like a result."""
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 42, dtype))
 
 
 @pytest.fixture(params=["here", "threads", "processes", "dask", "dask_crew"])

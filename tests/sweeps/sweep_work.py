@@ -73,6 +73,21 @@ def refuses(model, q):
     return {"tau": jc.gravity_forces(model, q), "count": np.arange(len(q))}
 
 
+def refuses_while(model, q, mark):
+    """Some states fail until a file is there."""
+    if (q == inputs()[0][1000]).all(axis=1).any() and not os.path.exists(mark):
+        raise ValueError("not yet")
+    return q
+
+
+def draws_few(model, rng, count):
+    """Some of its blocks fail."""
+    drawn = rng.standard_normal((count, 3))
+    if drawn.max() > 2.5:
+        raise ValueError("far out")
+    return drawn
+
+
 class Telling:
     """Leaves a file in every process that unpacks it."""
 

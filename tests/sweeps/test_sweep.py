@@ -124,6 +124,26 @@ def test_states_that_fail_are_marked(executor):
     assert same(again.result["tau"], found.result["tau"])
 
 
+@pytest.mark.parametrize("failing", [slice(16, 64), slice(0, 40), slice(1000, 3001)])
+def test_blocks_all_of_whose_states_fail_are_nan(failing, executor, stale_memory):
+    """Also before the first result, when nobody knows how many columns there will be."""
+    bad = Q.copy()
+    bad[failing, -1] = 1e9
+    found = jc.sweep(work.refuses, ROBOT, bad, executor, on_failure="mark")
+    assert found.failed.tolist() == list(range(STATES))[failing]
+    assert np.isnan(found.result["tau"][failing]).all()
+    assert (found.result["count"][failing] == 0).all()
+    good = np.setdiff1d(np.arange(STATES), found.failed)
+    assert np.isfinite(found.result["tau"][good]).all()
+
+
+def test_blocks_that_draw_states_which_fail_are_nan(stale_memory):
+    found = jc.sweep(work.draws_few, ROBOT, states=STATES, seed=1, on_failure="mark")
+    assert 0 < len(found.failed) < STATES
+    assert np.isnan(found.result[found.failed]).all()
+    assert np.isfinite(np.delete(found.result, found.failed, axis=0)).all()
+
+
 def test_a_sweep_of_which_nothing_is_left_is_an_error():
     with pytest.raises(jc.SweepError, match=r"state 0 .* and 99 others"):
         jc.sweep(work.refuses, ROBOT, np.full((100, ROBOT.nq), 1e9), on_failure="mark")
@@ -275,6 +295,21 @@ def test_wrong_types_are_refused():
         jc.sweep(lambda model, q: np.zeros(5), ROBOT, Q)
     with pytest.raises(ArgumentError, match="from 16 on"):
         jc.sweep(lambda model, q: q[:, : 2 if q[0, 0] == Q[0, 0] else 3], ROBOT, Q)
+
+
+@pytest.mark.parametrize("second", [lambda q: q[:, :2], lambda q: q > 0, lambda q: (q, q)])
+def test_results_of_one_task_have_one_form(second):
+    """Whose blocks are put together before anything is stored."""
+
+    def function(model, q):
+        return q if q[0, 0] == Q[0, 0] else second(q)
+
+    _work.know("forms", _work.Job(function, ROBOT, {}, None, 16, None, False))
+    try:
+        with pytest.raises(ArgumentError, match=r"for the states from 16 on, but result: float64"):
+            _work.compute("forms", None, _work.Piece(0, 48, [Q[:48]]))
+    finally:
+        _work.forget("forms")
 
 
 def test_what_cannot_be_sent_is_said():

@@ -43,7 +43,7 @@ def test_a_dead_worker_of_dask_makes_no_difference(way, request, tmp_path):
     assert found.tobytes() == EXPECTED.tobytes()
 
 
-def test_a_block_that_kills_every_worker_is_named(pool):
+def test_a_block_that_kills_every_worker_is_named(pool, stale_memory):
     constants = {"state": Q[100, -1], "mark": None}
     some = Q[:160]
     found = jc.sweep(
@@ -51,6 +51,7 @@ def test_a_block_that_kills_every_worker_is_named(pool):
     )
     assert found.failed.tolist() == list(range(96, 112))  # its block
     assert found.messages[0].startswith("its worker died")
+    assert np.isnan(found.result[96:112]).all()
     good = np.setdiff1d(np.arange(160), found.failed)
     assert found.result[good].tobytes() == EXPECTED[good].tobytes()
 

@@ -193,6 +193,29 @@ def test_failures_are_remembered(file):
         jc.sweep(work.refuses, ROBOT, bad, file=file, block=512)
 
 
+@pytest.mark.parametrize("failing", [slice(0, 1024), slice(1000, 2100)])
+def test_blocks_that_failed_are_nan_in_files(failing, file):
+    bad = Q.copy()
+    bad[failing, -1] = 1e9
+    for _ in range(2):
+        found = jc.sweep(work.refuses, ROBOT, bad, file=file, on_failure="mark", block=128)
+        assert found.failed.tolist() == list(range(STATES))[failing]
+        tau = np.asarray(found.result["tau"][:])
+        assert np.isnan(tau[failing]).all()
+        assert np.isfinite(np.delete(tau, found.failed, axis=0)).all()
+
+
+def test_a_resumed_sweep_forgets_failures_that_did_not_come_back(file):
+    call = {"function": work.refuses_while, "model": ROBOT, "file": file, "block": 128}
+    call["constants"] = {"mark": str(file.with_name("mark"))}
+    with pytest.raises(jc.SweepError, match="state 1000"):
+        jc.sweep(arrays=Q, **call)
+    file.with_name("mark").touch()
+    found = jc.sweep(arrays=Q, **call, on_failure="mark")
+    assert found.failed.tolist() == []
+    assert np.asarray(found.result[:]).tobytes() == Q.tobytes()
+
+
 def test_what_was_done_before_a_failure_is_kept(file):
     bad = Q.copy()
     bad[2500, -1] = 1e9
@@ -378,19 +401,104 @@ def test_fingerprints_are_the_same_in_every_process(python):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import sweep_work as w\n"
         "from jounce.sweeps._digest import fingerprint as f\n"
-        "print(f(w.ROBOT), f(w.drawn), f(w.inputs()), f({'b', 'a', 'c'}))"
+        "print(f(w.ROBOT), f(w.drawn), f(w.inputs()), f({'b', 'a', 'c'}))\n"
+        "print(f(w.energies), f(w.Telling), f(w.Telling('a').__reduce__))"
     )
     mine = (ROBOT, work.drawn, inputs(), {"b", "a", "c"})
+    mine += (work.energies, work.Telling, work.Telling("a").__reduce__)
     assert python(code, str(HERE)).split() == list(map(fingerprint, mine))
     assert fingerprint(pickle.loads(pickle.dumps(ROBOT))) == fingerprint(ROBOT)
 
 
-def test_a_function_changes_with_what_it_uses():
-    def named(text):
-        space = {"__name__": "somewhere"}
-        exec(text, space)
-        return fingerprint(space["f"])
+def named(text):
+    """The fingerprint of f in a module of this text."""
+    space = {"__name__": "somewhere"}
+    exec(text, space)
+    return fingerprint(space["f"])
 
+
+CONTAINERS = "C = {'g': [1.0, 2.0]}\nL = [C, {3}]\ndef f(x): return x * C['g'][0] + L[1]"
+OBJECTS = """
+import functools, threading
+LOCK = threading.Lock()
+class Base:
+    offset = 1
+    def shifted(self, x): return x + 10
+class Policy(Base):
+    def __init__(self): self.gain = 2
+    @property
+    def half(self): return self.gain / 20
+    @staticmethod
+    def twice(x): return x * 30
+    @classmethod
+    def name(cls): return 'policy'
+    @functools.cached_property
+    def costly(self): return 40
+    def act(self, x):
+        with LOCK: return self.twice(x) * self.half + self.offset
+    def __call__(self, x): return super().shifted(self.act(x)) * 50
+@functools.cache
+def table(n): return n + 60
+POLICY = Policy()
+"""
+FORMS = {
+    "instance": "f = Policy()",
+    "method": "f = Policy().__call__",
+    "partial": "f = functools.partial(Policy())",
+    "class": "f = Policy",
+    "by name": "def f(x): return POLICY(x)",
+    "made inside": "def f(x): return Policy()(x)",
+    "enclosed": "def outer(p):\n    def f(x): return p(x)\n    return f\nf = outer(Policy())",
+}
+CHANGES = {
+    **{"+ 10": "+ 11", "gain = 2": "gain = 3", "/ 20": "/ 21", "* 30": "* 31", "* 50": "* 51"},
+    **{"'policy'": "'other'", "return 40": "return 41", "offset = 1": "offset = 2"},
+}
+
+
+@pytest.mark.parametrize("old", ["1.0", "2.0", "3", "'g'"])
+def test_a_function_changes_with_containers_of_its_module(old):
+    new = "'h'" if old == "'g'" else old + "7"
+    assert named(CONTAINERS) == named("\n" + CONTAINERS)
+    assert named(CONTAINERS) != named(CONTAINERS.replace(old, new))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_callable_object_changes_with_the_code_of_its_class(form):
+    text = OBJECTS + FORMS[form]
+    assert named(text) == named("\n" + text)
+    for old, new in CHANGES.items():
+        assert named(OBJECTS.replace(old, new) + FORMS[form]) != named(text), old
+
+
+def test_a_cached_function_is_compared_by_its_code_not_by_what_it_holds():
+    text = OBJECTS + "def f(x): return table(x)"
+    space = {"__name__": "somewhere"}
+    exec(text, space)
+    before = fingerprint(space["f"])
+    space["f"](3)
+    assert fingerprint(space["f"]) == before == named(text)
+    assert named(text.replace("60", "70")) != before
+
+
+def test_a_file_is_refused_after_the_class_of_a_constant_has_changed(tmp_path, monkeypatch):
+    class Policy:
+        def act(self, q):
+            return q
+
+    def function(model, q, policy):
+        return policy.act(q)
+
+    call = {"function": function, "model": ROBOT, "arrays": Q, "file": tmp_path / "a.npy"}
+    call["constants"] = {"policy": Policy()}
+    jc.sweep(**call)
+    jc.sweep(**call)
+    monkeypatch.setattr(Policy, "act", lambda self, q: 2 * q)
+    with pytest.raises(ArgumentError, match="another sweep: the constants differs"):
+        jc.sweep(**call)
+
+
+def test_a_function_changes_with_what_it_uses():
     base = "C = 1\ndef g(x): return x + 1\ndef f(x): return g(x) + C"
     assert named(base) == named("\n" + base)
     assert named(base) != named(base.replace("x + 1", "x + 2"))

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from jounce.derivatives import (
     jvp,
     passive_forces_derivatives,
 )
+from jounce.derivatives.jvp import plan_of
 from jounce.dynamics import forward_dynamics, inverse_dynamics, passive_forces
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
@@ -146,12 +148,13 @@ class RightHandSide:
             >>> bool(np.allclose(motion.jac(0.0, y), np.transpose(columns), atol=1e-6))
             True
         """
-        model, (q, v) = self.model, self.unpack(y)
+        model, (q, v), given = self.model, self.unpack(y), np.asarray(y, float)
         by = forward_dynamics_derivatives(model, q, v, self._forces(t, q, v))
         tau_q, tau_v = self._forces_derivatives(t, q, v)
         a_q, a_v = by.dq + by.dtau @ tau_q, by.dv + by.dtau @ tau_v
         pieces, nq, nv = layout(model), model.nq, model.nv
-        tangents = to_tangent(np, pieces, q, np.eye(nq)).T  # (nv, nq)
+        # (nv, nq), where y is: a longer quaternion turns less along the same change
+        tangents = to_tangent(np, pieces, np.broadcast_to(given[:nq], (nq, nq)), np.eye(nq)).T
         axes = np.eye(nv)
         rates_q = jvp(coordinate_rates, model, (q, v), (axes, None)).derivative.T
         rates_v = from_tangent(np, pieces, np.broadcast_to(q, (nv, nq)), axes).T
@@ -263,7 +266,9 @@ class Residuals:
     """``weights * (function(model, ...) - target)`` with its Jacobian, for `least_squares`.
 
     The unknown x is one argument of the function. A configuration is moved from where it is given,
-    ``integrate(model, q, x)``, so that x has nv entries and starts at zero.
+    ``integrate(model, q, x)``, so that x has nv entries and starts at zero. Arguments may have
+    batch axes: those of the unknown are unknowns of their own, row after row in x, and an unknown
+    without them is the same for all states.
 
     Args:
         function: of the package: any that `jounce.jvp` takes and that returns one array.
@@ -304,9 +309,10 @@ class Residuals:
         self.arguments = dict(arguments)
         self.target, self.weights = np.asarray(target, float), np.asarray(weights, float)
         value = np.asarray(arguments[by], float)
-        self._moves = by in ("q", "q0", "q1") and value.shape == (model.nq,)
+        self._moves = by in ("q", "q0", "q1") and value.shape[-1:] == (model.nq,)
         self._value = value
-        self.start = np.zeros(model.nv) if self._moves else value.ravel()
+        self._shape = (*value.shape[:-1], model.nv) if self._moves else value.shape
+        self.start = np.zeros(math.prod(self._shape)) if self._moves else value.ravel()
 
     def solution(self, x: ArrayLike) -> Array:
         """The argument that x stands for.
@@ -320,10 +326,8 @@ class Residuals:
             >>> bool(np.allclose(jc.body_pose(arm, q, 3), goal, atol=1e-6))
             True
         """
-        x = np.asarray(x, float)
-        if self._moves:
-            return integrate(self.model, self._value, x)
-        return x.reshape(self._value.shape)
+        moved = np.asarray(x, float).reshape(self._shape)
+        return integrate(self.model, self._value, moved) if self._moves else moved
 
     def __call__(self, x: Array) -> Array:
         """Weighted residuals, in a row."""
@@ -343,11 +347,32 @@ class Residuals:
             >>> bool(np.allclose(hold.jac(hold.start), exact))
             True
         """
-        here = self.solution(x)
-        axes = np.eye(self.start.size)
-        if self._moves:
-            axes = integrate_derivatives(self.model, self._value, x).dv.T
-        directions = axes if self._moves else axes.reshape(-1, *self._value.shape)
-        given = {**self.arguments, self.by: here}
+        ranks = plan_of(self.function).ranks
+        given = {**self.arguments, self.by: self.solution(x)}
+        leads = {k: np.ndim(y) - ranks[k] for k, y in given.items() if k in ranks and y is not None}
+        most = max(leads.values())
+        own = self._shape[: leads.get(self.by, 0)]
+        directions = self._directions(x, own, most)
         found = jvp(self.function, self.model, given, {self.by: directions}).derivative
-        return np.reshape(self.weights * found, (self.start.size, -1)).T
+        count, rows = len(found), found.shape[1 + most :]
+        # As the residuals are: target and weights may have batch axes, too.
+        shape = np.broadcast_shapes(found.shape[1:], self.target.shape, self.weights.shape)
+        found = found.reshape(count, *(1,) * (len(shape) + 1 - found.ndim), *found.shape[1:])
+        lead = shape[: len(shape) - len(rows)]
+        states, unknowns = math.prod(lead), math.prod(own)
+        blocks = np.broadcast_to(self.weights * found, (count, *shape)).reshape(count, states, -1)
+        whose = np.broadcast_to(np.arange(unknowns).reshape(own), lead).ravel()
+        jacobian = np.zeros((states, blocks.shape[-1], unknowns, count))
+        jacobian[np.arange(states), :, whose] = np.moveaxis(blocks, 0, -1)
+        return jacobian.reshape(-1, self.start.size)
+
+    def _directions(self, x: Array, own: tuple[int, ...], most: int) -> Array:
+        """One for each entry of a state's unknown, (entries, `most` batch axes, its axes)."""
+        state = self._shape[len(own) :]
+        count = math.prod(state)
+        if self._moves:
+            moved = np.asarray(x, float).reshape(self._shape)
+            axes = np.moveaxis(integrate_derivatives(self.model, self._value, moved).dv, -1, 0)
+        else:
+            axes = np.eye(count).reshape(count, *(1,) * len(own), *state)
+        return axes.reshape(count, *(1,) * (most - len(own)), *axes.shape[1:])

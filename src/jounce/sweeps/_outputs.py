@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._types import AnyArray
-from jounce.errors import ArgumentTypeError
+from jounce.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Layout", "put_together", "taken_apart"]
+__all__ = ["Layout", "blank", "put_together", "require_alike", "taken_apart"]
 
 
 class Layout(NamedTuple):
@@ -48,6 +48,32 @@ def taken_apart(result: Any, count: int) -> tuple[Layout, list[AnyArray]]:
                 f"each state: for {count} states {name!r} is {what}"
             )
     return layout, arrays
+
+
+def require_alike(
+    start: int, layout: Layout, rows: Sequence[Any], other: Layout, others: Sequence[Any]
+) -> None:
+    """Results of the states from `start` on have the form of those of other states.
+
+    Raises:
+        ArgumentError: they do not.
+    """
+    specs, expected = ([(x.shape[1:], x.dtype) for x in arrays] for arrays in (rows, others))
+    if layout != other or specs != expected:
+        raise ArgumentError(
+            f"the function returns {_described(layout, rows)} for the states from {start} on, "
+            f"but {_described(other, others)} for others"
+        )
+
+
+def _described(layout: Layout, arrays: Sequence[Any]) -> str:
+    pairs = zip(layout.names, arrays, strict=False)
+    return ", ".join(f"{name}: {x.dtype} (..., {str(x.shape[1:])[1:-1]})" for name, x in pairs)
+
+
+def blank(dtype: np.dtype[Any]) -> Any:
+    """What stands for the result of a state that failed: NaN, or zero of whole numbers."""
+    return np.nan if dtype.kind in "fc" else np.zeros((), dtype)[()]
 
 
 def put_together(layout: Layout, arrays: Sequence[Any]) -> Any:

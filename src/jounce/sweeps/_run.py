@@ -132,8 +132,13 @@ class Run:
         if answer.failures and not self.job.marks:
             self._fail(answer.failures)
             return
+        start, stop = self._states(chunk)
+        for state in range(start, stop) if self.store.failures else ():
+            self.store.failures.pop(state, None)  # of a run before this one
         if answer.layout is not None:
-            self.store.write(self._states(chunk)[0], answer.layout, answer.arrays)
+            self.store.write(start, answer.layout, answer.arrays)
+        else:
+            self.store.leave_blank(answer.failures)
         self.store.failures.update(answer.failures)
         self._did(chunk)
         row_bytes = sum(x[:1].nbytes for x in answer.arrays)
@@ -179,6 +184,7 @@ class Run:
         if not self.job.marks:
             self._fail(failures)
             return
+        self.store.leave_blank(failures)
         self.store.failures.update(failures)
         self._did(chunk)
 

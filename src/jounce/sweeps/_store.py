@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import numpy as np
 from jounce._core import memory
 from jounce._types import AnyArray, Mask
 from jounce.errors import ArgumentError, MissingExtraError, TooLargeError
-from jounce.sweeps._outputs import Layout, put_together
+from jounce.sweeps._outputs import Layout, blank, put_together, require_alike
 
 __all__ = ["FileStore", "NpyStore", "Store", "ZarrStore", "store_for"]
 
@@ -67,14 +67,17 @@ class Store:
         """Put the results of some states where they belong."""
         if self.layout is None:
             self.open(layout, rows)
-        specs = [(x.shape[1:], x.dtype) for x in rows]
-        if layout != self.layout or specs != [(x.shape[1:], x.dtype) for x in self.arrays]:
-            raise ArgumentError(
-                f"the function returns {_described(layout, rows)} for the states from {start} on, "
-                f"but {_described(self.layout, self.arrays)} for others"
-            )
+            self.leave_blank(self.failures)
+        assert self.layout is not None
+        require_alike(start, layout, rows, self.layout, self.arrays)
         for array, values in zip(self.arrays, rows, strict=True):
             array[start : start + len(values)] = values
+
+    def leave_blank(self, states: Iterable[int]) -> None:
+        """These failed: their rows are NaN, or will be as soon as there are arrays."""
+        for start, stop in _runs(states):
+            for array in self.arrays:
+                array[start:stop] = blank(array.dtype)
 
     def open(self, layout: Layout, rows: Sequence[AnyArray]) -> None:
         """Make arrays for all states, like those of some."""
@@ -163,6 +166,7 @@ class FileStore(Store, ABC):
                 f"{self.path} holds an array of shape {wrong[0]}, expected {self.states} rows as "
                 f"its record says; {_REMEDY}"
             )
+        self.leave_blank(self.failures)
 
     def read(self) -> dict[str, Any]:
         """The record.
@@ -380,10 +384,12 @@ def store_for(
     return kinds[path.suffix](path, identity or {}, states, block, overwrite)
 
 
-def _described(layout: Layout | None, arrays: Sequence[Any]) -> str:
-    names = layout.names if layout else ()
-    pairs = zip(names, arrays, strict=False)
-    return ", ".join(f"{name}: {x.dtype} (..., {str(x.shape[1:])[1:-1]})" for name, x in pairs)
+def _runs(states: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """States as ranges, as few as possible."""
+    ordered = np.array(sorted(states), np.int64)
+    cuts = np.flatnonzero(np.diff(ordered) > 1) + 1
+    for run in np.split(ordered, cuts) if len(ordered) else ():
+        yield int(run[0]), int(run[-1]) + 1
 
 
 def _unnamed(shape: Any, dtype: Any, size: int) -> AnyArray:

@@ -21,7 +21,7 @@ import numpy as np
 
 from jounce._types import AnyArray
 from jounce.errors import ArgumentTypeError, SweepError
-from jounce.sweeps._outputs import Layout, taken_apart
+from jounce.sweeps._outputs import Layout, blank, require_alike, taken_apart
 
 __all__ = ["Answer", "Job", "Piece", "compute", "forget", "know", "packed"]
 
@@ -180,6 +180,8 @@ def _gathered(piece: Piece, blocks: list[tuple[int, int, list[_Part]]]) -> Seque
     parts = [part for _, _, there in blocks for part in there]
     if len(parts) == 1 and parts[0][:2] == (piece.start, piece.stop):
         return parts[0][3]
+    for start, _, layout, rows in parts[1:]:
+        require_alike(start, layout, rows, *parts[0][2:])
     return list(_filled(piece, parts))
 
 
@@ -189,7 +191,7 @@ def _filled(piece: Piece, parts: list[_Part]) -> Iterator[AnyArray]:
         whole = np.empty((piece.stop - piece.start, *like.shape[1:]), like.dtype)
         covered = sum(len(rows) for rows in column) == len(whole)
         if not covered:
-            whole.fill(np.nan if like.dtype.kind in "fc" else 0)
+            whole.fill(blank(like.dtype))
         for (start, stop, _, _), rows in zip(parts, column, strict=True):
             whole[start - piece.start : stop - piece.start] = rows
         yield whole

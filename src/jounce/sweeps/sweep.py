@@ -202,14 +202,14 @@ def _identity(job: Job, rows: list[AnyArray], count: int) -> dict[str, Any]:
     """What a file is the result of; `threads` plays no part in it."""
     from importlib.metadata import version
 
-    from jounce.sweeps._digest import fingerprint
+    from jounce.sweeps._digest import fingerprint, home_of
 
     constants = {key: value for key, value in job.constants.items() if key != "threads"}
     return {
         "function": fingerprint(job.function),
         "model": fingerprint(job.model),
         "arrays": fingerprint((job.names, rows, job.seed)),
-        "constants": fingerprint(constants),
+        "constants": fingerprint(constants, home_of(job.function)),
         "states": count,
         "block": job.block,
         "version": version("jounce"),

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
-import hashlib
-import pickle
 import weakref
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import jax
 from jounce import _core
 from jounce.errors import MissingExtraError
 from jounce.interop._bridge import entry
+from jounce.interop._bridge.digest import digest
 from jounce.interop._bridge.functions import Operation, c_options
 
 __all__ = ["TARGET", "registered"]
@@ -69,17 +67,8 @@ def registered(own: Operation) -> int:
     return number
 
 
-@functools.lru_cache(maxsize=64)
-def _model_bytes(model: Any) -> bytes:
-    return pickle.dumps(model, protocol=4)
-
-
 def _register(own: Operation) -> int:
-    options = own.options
-    names = [x.name for x in own.inputs]
-    told = repr((own.function, own.kernel, names, options)).encode()
-    digest = hashlib.blake2b(_model_bytes(own.model) + told, digest_size=8).digest()
-    number = int.from_bytes(digest, "little", signed=True)
+    number = int.from_bytes(digest(own)[:8], "little", signed=True)
     if number in _kept:
         return number
     kept: list[Any] = []

@@ -16,13 +16,13 @@ and second order for all functions, in reverse and in forward mode.
 Derivatives by q are those by its components, as in `jounce.interop.jax`: to optimize over
 rotations, differentiate through ``integrate(model, q, dv)`` at dv = 0.
 
-Inside `torch.compile` the functions are one node of the graph each, with reverse mode only. A call
-with the same model and shapes must have been made before, outside of it.
+Inside `torch.compile` the functions are one node of the graph each, with reverse mode only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,13 @@ except ImportError:
     ) from None
 
 from jounce.interop._bridge.functions import Function, dressed, functions
-from jounce.interop.torch._calls import call, check_device, is_plain, numbered
+from jounce.interop.torch._calls import (
+    call,
+    call_in_graph,
+    check_device,
+    is_plain,
+    known_to_graphs,
+)
 
 _NOTE = """For tensors of PyTorch; the rest is as in the function of `jounce` of this name.
 `threads` is the number of threads for a batch, 0 uses all cores. There is no `out`."""
@@ -54,22 +60,53 @@ def _bridged(function: Function) -> Callable[..., Any]:
             return _plainly(function, model, args)
         given, options = function.split(model, args, kwargs)
         arrays = _as_tensors(function.name, given)
-        shapes = {name: tuple(x.shape) for name, x in arrays.items()}
-        own = numbered(function.operation(model, shapes, options, threads))
-        leads = [arrays[x.name].ndim - len(x.shape) for x in own.inputs]
-        most = max(leads)
-        lifted = (
-            arrays[x.name] if lead == most else arrays[x.name][(None,) * (most - lead)]
-            for x, lead in zip(own.inputs, leads, strict=True)
-        )
-        results = call(own, tuple(lifted))
-        if (
-            plain
-        ):  # its operation, which graphs that PyTorch compiles need, is known and keeps the model
+        if torch.compiler.is_compiling():
+            results = _in_graph(function, model, arrays, options, threads)
+        else:
+            shapes = {name: tuple(x.shape) for name, x in arrays.items()}
+            own = function.operation(model, shapes, options, threads)
+            ranks = [len(x.shape) for x in own.inputs]
+            results = call(own, _lifted([arrays[x.name] for x in own.inputs], ranks))
+        if plain:  # its operation keeps the model
             known.add(key)
         return function.result(*results) if function.result else results[0]
 
     return dressed(run, function, __name__, _NOTE, threads=1)
+
+
+def _in_graph(
+    function: Function,
+    model: Any,
+    arrays: dict[str, torch.Tensor],
+    options: dict[str, Any],
+    threads: int,
+) -> tuple[torch.Tensor, ...]:
+    """A call as a node of a graph, whose batch may be of any size."""
+    shapes = tuple((name, _trailing(function, name, x)) for name, x in arrays.items())
+    key, inputs, ranks = known_to_graphs(
+        function, model, shapes, threads, tuple(options), *map(_constant, options.values())
+    )
+    return call_in_graph(key, _lifted([arrays[name] for name in inputs], ranks))
+
+
+def _constant(option: Any) -> Any:
+    """A number that a graph holds, not one that it takes."""
+    return operator.index(option) if isinstance(option, int) else option
+
+
+def _trailing(function: Function, name: str, array: torch.Tensor) -> tuple[int, ...]:
+    """The axes of one state, as numbers also in graphs for any size."""
+    return tuple(map(operator.index, array.shape[max(0, array.ndim - function.ranks[name]) :]))
+
+
+def _lifted(arrays: list[torch.Tensor], ranks: Sequence[int]) -> tuple[torch.Tensor, ...]:
+    """With as many leading axes each."""
+    leads = [x.ndim - rank for x, rank in zip(arrays, ranks, strict=True)]
+    most = max(leads)
+    return tuple(
+        x if lead == most else x[(None,) * (most - lead)]
+        for x, lead in zip(arrays, leads, strict=True)
+    )
 
 
 def _plainly(function: Function, model: Any, args: tuple[Any, ...]) -> Any:

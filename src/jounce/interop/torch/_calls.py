@@ -9,39 +9,72 @@ import torch
 from torch.autograd import forward_ad
 
 from jounce.errors import ArgumentError
+from jounce.interop._bridge.digest import digest
 from jounce.interop._bridge.evaluate import evaluate
-from jounce.interop._bridge.functions import Operation
+from jounce.interop._bridge.functions import Function, Operation
 from jounce.interop._bridge.partials import Partials, Reverse, reverse
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
 
-__all__ = ["call", "check_device", "is_plain", "numbered"]
+__all__ = ["call", "call_in_graph", "check_device", "is_plain", "known_to_graphs"]
 
 Tensors = tuple[torch.Tensor, ...]
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 _DOUBLE = torch.float64
 
-_operations: list[Operation] = []
-"""Graphs that PyTorch compiles hold numbers: positions in this list."""
-_numbers: dict[Operation, int] = {}
+_operations: dict[str, Operation] = {}
+"""By the digests that stand for them in graphs that PyTorch compiles, and keeps in files."""
+_digests: dict[Operation, str] = {}
 
 
-def numbered(own: Operation) -> Operation:
-    """The operation, which has a number then."""
-    if own not in _numbers:
-        _numbers[own] = len(_operations)
-        _operations.append(own)
+def _digest(own: Operation) -> str:
+    """What stands for an operation, which is known by it then."""
+    found = _digests.get(own)
+    if found is None:
+        found = _digests[own] = digest(own).hex()
+        _operations[found] = own
+    return found
+
+
+def _operation(key: str) -> Operation:
+    """What a digest stands for."""
+    own = _operations.get(key)
+    if own is None:
+        raise ArgumentError(
+            "this graph was made in another process and calls a function of jounce that is not "
+            "known here yet: call it once with its model before the graph runs"
+        )
     return own
 
 
 def call(own: Operation, arrays: Tensors) -> Tensors:
     """Results of an operation; all arrays have the same number of leading axes."""
-    number = _numbers[numbered(own)]
-    if torch.compiler.is_compiling():
-        return tuple(_compiled_run(list(arrays), number))
     if _is_undisturbed() and not _needs_gradient(arrays):
-        return tuple(_run(arrays, number))
+        return tuple(_run(arrays, own))
     _refuse_nested_forward_mode(own)
-    results: Tensors = _Call.apply(number, *arrays)
+    results: Tensors = _Call.apply(own, *arrays)
     return results
+
+
+@torch.compiler.assume_constant_result
+def known_to_graphs(
+    function: Function, model: Any, shapes: Shapes, threads: int, names: Any, *options: Any
+) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """Which operation a graph calls: its digest, the names of its inputs and their ranks.
+
+    PyTorch runs this while it traces, where everything else is a record of what to do later.
+    """
+    if any(isinstance(x, (np.ndarray, torch.Tensor)) for x in options):
+        raise ArgumentError(
+            f"{function.name}(): inside torch.compile a mask is a list, whose content the graph "
+            "holds, not an array, whose content may change: mask.tolist()"
+        )
+    own = function.operation(model, dict(shapes), dict(zip(names, options, strict=True)), threads)
+    return _digest(own), tuple(x.name for x in own.inputs), tuple(len(x.shape) for x in own.inputs)
+
+
+def call_in_graph(key: str, arrays: Tensors) -> Tensors:
+    """The results as one node of a graph that PyTorch compiles."""
+    return tuple(_compiled_run(list(arrays), key))
 
 
 def is_plain(args: tuple[Any, ...]) -> bool:
@@ -50,7 +83,7 @@ def is_plain(args: tuple[Any, ...]) -> bool:
         return False
     for x in args:
         if type(x) is torch.Tensor:
-            if x.dtype is not _DOUBLE or x.requires_grad or not x.is_cpu:
+            if x.dtype is not _DOUBLE or x.requires_grad or not x.is_cpu or x.is_neg():
                 return False
         elif type(x) is not str:
             return False
@@ -83,27 +116,32 @@ def _refuse_nested_forward_mode(own: Operation) -> None:
         )
 
 
-def _run(arrays: Tensors | list[torch.Tensor], number: int) -> list[torch.Tensor]:
+def _run(arrays: Tensors | list[torch.Tensor], own: Operation) -> list[torch.Tensor]:
     """Compute, in 64 bits, on the memory of the arrays where they have that."""
     kind = arrays[0].dtype
     if kind is _DOUBLE:  # without calls that do nothing, which cost more than small kernels
-        given = [x.detach().numpy() if x.requires_grad else x.numpy() for x in arrays]
-        return [torch.from_numpy(np.asarray(x)) for x in evaluate(_operations[number], given)]
+        given = [_memory(x.detach() if x.requires_grad else x) for x in arrays]
+        return [torch.from_numpy(np.asarray(x)) for x in evaluate(own, given)]
     given = [x.detach().to(torch.float64).numpy() for x in arrays]
-    results = evaluate(_operations[number], given)
+    results = evaluate(own, given)
     return [torch.from_numpy(np.asarray(result)).to(kind) for result in results]
+
+
+def _memory(array: torch.Tensor) -> Any:
+    """What lies where the tensor is, unless its numbers are the negatives of that."""
+    return (array.resolve_neg() if array.is_neg() else array).numpy()
 
 
 class _Call(torch.autograd.Function):
     """An operation that reverse mode, forward mode and `vmap` know."""
 
     @staticmethod
-    def forward(number: int, *arrays: torch.Tensor) -> Tensors:
-        return tuple(_run(arrays, number))
+    def forward(own: Operation, *arrays: torch.Tensor) -> Tensors:
+        return tuple(_run(arrays, own))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
-        ctx.number = inputs[0]
+        ctx.own = inputs[0]
         ctx.count = len(inputs) - 1
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*inputs[1:], *output)
@@ -112,20 +150,17 @@ class _Call(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
         saved, count = ctx.saved_tensors, ctx.count
-        own = _operations[ctx.number]
-        return (
-            None,
-            *_pulled(own, saved[:count], saved[count:], weights, ctx.needs_input_grad[1:]),
-        )
+        needed = ctx.needs_input_grad[1:]
+        return None, *_pulled(ctx.own, saved[:count], saved[count:], weights, needed)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Tensors:
         saved, count = ctx.saved_tensors, ctx.count
-        return _pushed(_operations[ctx.number], saved[:count], saved[count:], tangents[1:])
+        return _pushed(ctx.own, saved[:count], saved[count:], tangents[1:])
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, number: int, *arrays: torch.Tensor) -> tuple[Tensors, Any]:
-        results = _Call.apply(number, *_to_front(arrays, in_dims[1:], info.batch_size))
+    def vmap(info: Any, in_dims: Any, own: Operation, *arrays: torch.Tensor) -> tuple[Tensors, Any]:
+        results = _Call.apply(own, *_to_front(arrays, in_dims[1:], info.batch_size))
         return results, (0,) * len(results)
 
 
@@ -227,32 +262,32 @@ def _pushed(own: Operation, arrays: Tensors, results: Tensors, tangents: Any) ->
 
 
 @torch.library.custom_op("jounce::run", mutates_args=())
-def _compiled_run(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+def _compiled_run(arrays: list[torch.Tensor], key: str) -> list[torch.Tensor]:
     """An operation as a node of a graph that PyTorch compiles."""
-    _refuse_forward_mode(number)
-    return _run(arrays, number)
+    _refuse_forward_mode(key)
+    return _run(arrays, _operation(key))
 
 
-def _refuse_forward_mode(number: int) -> None:
+def _refuse_forward_mode(key: str) -> None:
     """PyTorch takes the derivative of such a node for zero in forward mode, and says nothing."""
     if forward_ad._current_level >= 0:
         raise ArgumentError(
-            f"{_operations[number].function}() has no forward-mode derivative inside "
+            f"{_operation(key).function}() has no forward-mode derivative inside "
             "torch.compile: use reverse mode, or call it outside"
         )
 
 
 @_compiled_run.register_fake
-def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    _refuse_forward_mode(number)
-    own = _operations[number]
+def _(arrays: list[torch.Tensor], key: str) -> list[torch.Tensor]:
+    _refuse_forward_mode(key)
+    own = _operation(key)
     leads = (x.shape[: x.ndim - len(a.shape)] for x, a in zip(arrays, own.inputs, strict=True))
     lead = torch.broadcast_shapes(*leads)
     return [arrays[0].new_empty((*lead, *y.shape)) for y in own.outputs]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
-    ctx.number = inputs[1]
+    ctx.key = inputs[1]
     ctx.count = len(inputs[0])
     ctx.save_for_backward(*inputs[0], *output)
 
@@ -262,7 +297,7 @@ def _compiled_backward(ctx: Any, weights: list[Any]) -> tuple[Any, None]:
     arrays, results = list(saved[:count]), list(saved[count:])
     given = [torch.zeros_like(y) if w is None else w for y, w in zip(results, weights, strict=True)]
     needed = [x.requires_grad for x in arrays]
-    found = iter(_compiled_pull(arrays, results, given, ctx.number, needed))
+    found = iter(_compiled_pull(arrays, results, given, ctx.key, needed))
     return [next(found) if wanted else None for wanted in needed], None
 
 
@@ -271,7 +306,7 @@ def _compiled_pull(
     arrays: list[torch.Tensor],
     results: list[torch.Tensor],
     weights: list[torch.Tensor],
-    number: int,
+    key: str,
     needed: list[bool],
 ) -> list[torch.Tensor]:
     """Gradients by the inputs that need them, as one node.
@@ -279,9 +314,8 @@ def _compiled_pull(
     Of several nodes PyTorch would move those that no weights enter to the forward graph, and then
     take second derivatives for zero that it refuses otherwise.
     """
-    own = _operations[number]
     with torch.no_grad():
-        found = _pulled(own, tuple(arrays), tuple(results), tuple(weights), needed)
+        found = _pulled(_operation(key), tuple(arrays), tuple(results), tuple(weights), needed)
     return [x.contiguous() for x in found if x is not None]
 
 
@@ -290,7 +324,7 @@ def _(
     arrays: list[torch.Tensor],
     results: list[torch.Tensor],
     weights: list[torch.Tensor],
-    number: int,
+    key: str,
     needed: list[bool],
 ) -> list[torch.Tensor]:
     return [x.new_empty(x.shape) for x, wanted in zip(arrays, needed, strict=True) if wanted]
@@ -301,9 +335,9 @@ _compiled_run.register_autograd(_compiled_backward, setup_context=_keep)
 
 @_compiled_run.register_vmap
 def _(
-    info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int
+    info: Any, in_dims: Any, arrays: list[torch.Tensor], key: str
 ) -> tuple[list[torch.Tensor], list[int]]:
-    results = _compiled_run(_to_front(arrays, in_dims[0], info.batch_size), number)
+    results = _compiled_run(_to_front(arrays, in_dims[0], info.batch_size), key)
     return results, [0] * len(results)
 
 
