@@ -92,6 +92,7 @@ REFUSED = {
         "places: expected an integer from 3",
     ),
     "failures": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], on_failure=Q), "on_failure"),
+    "failures of a motion": (lambda: jc.simulate(MODEL, Q, Q, [0, 1], on_failure=Q), "on_failure"),
     "constants": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], constants=3), "constants"),
     "file": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], file=3), "file must be a path"),
     "arrays": (lambda: jc.sweep(jc.gravity_forces, MODEL, RAGGED), "must be an array of numbers"),

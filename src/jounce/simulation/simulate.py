@@ -14,7 +14,7 @@ from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import hybrid_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
-from jounce.model._checks import check_flag
+from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
@@ -131,8 +131,7 @@ def simulate(
     chosen = None if isinstance(method, str) and method == TAYLOR else find_stepper(method)
     for name, flag in (("passive", passive), ("projection", projection), ("dense", dense)):
         check_flag(name, flag)
-    if on_failure not in ("raise", "mark"):
-        raise ArgumentError(f"on_failure must be 'raise' or 'mark', got {on_failure!r}")
+    check_choice("on_failure", on_failure, ("raise", "mark"))
     times = increasing_times(t)
     held = None if constraints is None else constraints_on(model, constraints)
     acting, law = _answering(model, control, times, held)

@@ -43,6 +43,7 @@ import jax.numpy as jnp
 
 from jounce.interop._bridge.functions import Function, dressed, functions
 from jounce.interop.jax._calls import call
+from jounce.model._checks import check_choice
 
 _NOTE = """For arrays of JAX; the rest is as in the function of `jounce` of this name. `threads` is
 the number of threads for a batch, 0 uses all cores. With ``on_failure="nan"`` results of states
@@ -55,8 +56,7 @@ def _bridged(function: Function) -> Callable[..., Any]:
     def run(
         model: Any, *args: Any, threads: int = 1, on_failure: str = "raise", **kwargs: Any
     ) -> Any:
-        if on_failure not in ("raise", "nan"):
-            raise ArgumentError(f"on_failure must be 'raise' or 'nan', got {on_failure!r}")
+        check_choice("on_failure", on_failure, ("raise", "nan"))
         threads = _number_of_threads(threads)
         given, options = function.split(model, args, kwargs)
         arrays = _as_arrays(function.name, given)
