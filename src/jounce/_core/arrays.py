@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 
 import numpy as np
 
@@ -19,8 +20,9 @@ def refuse_masked(name: str, value: object) -> None:
     Raises:
         ArgumentError: some entries are masked.
     """
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        count = int(np.sum(np.ma.getmaskarray(value)))
+    ma = sys.modules.get("numpy.ma")  # before somebody imports it, nothing is masked
+    if ma is not None and isinstance(value, ma.MaskedArray) and ma.is_masked(value):
+        count = int(np.sum(ma.getmaskarray(value)))
         raise ArgumentError(
             f"{name} must have no masked entries, got {count} of {value.size}; "
             "fill them (numpy.ma.filled) or leave them out"

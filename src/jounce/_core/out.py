@@ -230,6 +230,8 @@ class _Call(NamedTuple):
         """The error of a function that this one calls, as if it were its own."""
 
         def place(match: re.Match[str]) -> str:
+            if 0 in lead:  # what no state has, all share
+                return ""
             here = [int(n) for n in match[1].split(",")][: len(lead)]
             if len(here) == 1:  # of a flat batch, or of what all others share
                 return self._place(start + here[0])
@@ -243,7 +245,7 @@ class _Call(NamedTuple):
         return error if text == str(error) else type(error)(text)
 
     def _place(self, state: int) -> str:
-        if not self.lead or state >= math.prod(self.lead):  # of none, what they share
+        if not self.lead:
             return ""
         return f" in state [{', '.join(map(str, np.unravel_index(state, self.lead)))}] of the batch"
 

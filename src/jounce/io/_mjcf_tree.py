@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax.saxutils import quoteattr
 
 from jounce.errors import MissingFileError, ModelError
 from jounce.io._folder import Folder
@@ -64,6 +63,8 @@ class Tree:
 
     def text(self, edits: Edits, more: str = "") -> str:
         """Write the file again, element k in line k + 1, and `more` at the end of the root."""
+        from xml.sax.saxutils import quoteattr  # which brings the modules of networks along
+
         lines: list[str] = []
         opened: list[tuple[int, str]] = []
         dropped = -1
