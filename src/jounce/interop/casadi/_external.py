@@ -32,7 +32,7 @@ from jounce.interop.casadi._graph import (
     derivatives,
     function_of,
     gradients,
-    refuse_to_save,
+    not_saved,
     second_derivatives,
 )
 from jounce.interop.casadi._plan import PLANS
@@ -58,11 +58,16 @@ def external_of(own: Operation) -> ca.Function:
     found = _made.get(own)
     if found is None:
         found = _made[own] = _External(own, compiler).function
-        found.serialize = found.save = refuse_to_save
+        for name in ("serialize", "save"):
+            setattr(found, name, _refuse)
     return found
 
 
 _made: dict[Operation, ca.Function] = {}
+
+
+def _refuse(*_: Any) -> None:
+    raise not_saved()
 
 
 def find_compiler() -> str:

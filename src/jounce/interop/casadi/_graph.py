@@ -27,7 +27,7 @@ __all__ = [
     "derivatives",
     "function_of",
     "gradients",
-    "refuse_to_save",
+    "not_saved",
     "second_derivatives",
 ]
 
@@ -43,9 +43,9 @@ def function_of(own: Operation) -> ca.Function:
     return found
 
 
-def refuse_to_save(*_: Any) -> Any:
+def not_saved() -> ArgumentError:
     """Say that a function of this process is of no use in a file."""
-    raise ArgumentError(
+    return ArgumentError(
         "functions of jounce cannot be saved or pickled by CasADi, which would write addresses of "
         "this process: save the model (jounce.save) and make the function anew where it is used"
     )
@@ -61,11 +61,13 @@ class _Node(ca.Callback):
         self.direct = plan.direct
         self.construct(name, {})
 
-    def serialize(self, *args: Any) -> str:
+    def serialize(self, opts: Any = None) -> str:
         """Refuse: CasADi writes what it cannot read."""
-        return refuse_to_save(*args)
+        raise not_saved()
 
-    save = serialize
+    def save(self, fname: str, opts: Any = None) -> None:
+        """Refuse, as well."""
+        raise not_saved()
 
     def get_n_in(self) -> int:
         return len(self.plan.shapes)
