@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from bridge_cases import (
@@ -166,15 +168,48 @@ def test_hessians_of_the_dynamics_are_the_contracted_ones(model, name):
 
 def test_jacobians_have_the_zeros_of_the_tree():
     tree = jc.models.tree(7, 2)
-    related = np.zeros((7, 7), bool)
-    for body in range(7):
-        parent = body
-        while parent >= 0:
-            related[body, parent] = related[parent, body] = True
-            parent = tree.parents[parent]
     pattern = jca.function("inverse_dynamics", tree).jacobian().sparsity_out(2)
-    assert np.array_equal(np.array(ca.DM.ones(pattern)) != 0, related)
-    assert not related.all()
+    assert np.array_equal(np.array(ca.DM.ones(pattern)) != 0, related(tree))
+    assert not related(tree).all()
+
+
+def related(tree):
+    """Which joints are on one path from the root."""
+    found = np.eye(tree.nv, dtype=bool)
+    for body in range(tree.nv):
+        parent = tree.parents[body]
+        while parent >= 0:
+            found[body, parent] = found[parent, body] = True
+            parent = tree.parents[parent]
+    return found
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "bias_forces", "gravity_forces"])
+def test_contracted_hessians_have_the_zeros_of_the_tree(name):
+    """A torque depends on pairs of joints on one path from the root."""
+    tree = jc.models.tree(7, 2)
+    function = jca.function(name, tree)
+    x = [ca.MX.sym(f"x{k}", 7) for k in range(function.n_in())]
+    w = np.arange(1.0, 8.0)
+    hessian, _ = ca.hessian(ca.dot(w, function(*x)), x[0])
+    assert np.array_equal(np.array(ca.DM.ones(hessian.sparsity())) != 0, related(tree))
+    given = list(np.random.default_rng(0).standard_normal((len(x), 7)))
+    found = np.array(ca.Function("H", x, [hessian])(*given))
+    motion = [*given, *np.zeros((3 - len(x), 7))]
+    exact = jc.inverse_dynamics_hessian(tree, *motion, w).dqdq
+    assert close(found, exact, 2**12 * EPS)
+
+
+def test_functions_are_not_saved(tmp_path):
+    function = jca.function("gravity_forces", jc.models.chain(2))
+    for save in (
+        function.serialize,
+        lambda: function.save(str(tmp_path / "f.casadi")),
+        lambda: pickle.dumps(function),
+    ):
+        with pytest.raises(jc.ArgumentError, match=r"make the function anew"):
+            save()
+    assert not list(tmp_path.iterdir())
 
 
 def test_first_derivatives_along_a_direction(model):

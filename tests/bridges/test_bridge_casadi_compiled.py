@@ -64,6 +64,24 @@ def test_values_and_derivatives_are_those_of_callbacks(model, name):
         assert close(np.array(one), np.array(other), 64 * EPS)
 
 
+def test_hessians_have_the_zeros_of_the_tree():
+    q = ca.MX.sym("q", 7)
+    compiled, called = (
+        ca.hessian(ca.sum1(function(q)), q)[0].sparsity()
+        for function in both(jc.models.tree(7, 2), "gravity_forces")
+    )
+    assert compiled == called
+    assert called.nnz() < 49
+
+
+def test_functions_are_not_saved(model, tmp_path):
+    """Their library lies in a folder that is gone with this process."""
+    function = jca.function("gravity_forces", model, compiled=True)
+    for save in (function.serialize, lambda: function.save(str(tmp_path / "f.casadi"))):
+        with pytest.raises(jc.ArgumentError, match=r"make the function anew"):
+            save()
+
+
 def test_threads_may_share_one(model):
     at = state(model, 64)
     compiled = jca.function("forward_dynamics", model, compiled=True).map(64, "thread", 2)

@@ -285,6 +285,30 @@ def test_errors_name_the_function_and_the_place(model):
     assert close(marked[::2], jc.gravity_forces(model, q[::2]), 16 * EPS)
 
 
+@pytest.mark.parametrize("name", ["forward_dynamics", "bias_forces", "step"])
+def test_states_that_fail_have_no_part_in_gradients(model, name):
+    """Gradients by inputs that all states share are those of the others."""
+    at = state(model, 3)
+    good = np.array([0, 2])
+    q = np.array(at.q)
+    q[1] = np.nan
+    others = {"forward_dynamics": 1, "bias_forces": 0, "step": 1}[name] * [at.tau[0]]
+    others += [0.01] if name == "step" else []
+
+    def total(v, q):
+        found = as_tuple(getattr(jjax, name)(model, q, v, *others, on_failure="nan"))
+        return sum(jnp.nansum(y**2) for y in found)
+
+    by_both = jax.jit(jax.grad(total, (0, 1)))
+    found, expected = by_both(at.v[0], q), by_both(at.v[0], q[good])
+    assert close(found[0], expected[0], 2**10 * EPS)
+    assert close(found[1][good], expected[1], 2**10 * EPS)
+    assert not found[1][1].any()
+    if name == "bias_forces":
+        second = jax.jit(jax.hessian(total))
+        assert close(second(at.v[0], q), second(at.v[0], q[good]), 2**10 * EPS)
+
+
 def test_threads_are_integers_of_any_kind(model):
     q = state(model, 3).q
     expected = jc.gravity_forces(model, q)

@@ -71,11 +71,11 @@ class _Walk:
 
     def digest(self, value: Any, above: tuple[int, ...], home: str | None) -> str:
         made = hashlib.blake2b(digest_size=16)
-        for data in self.bytes(value, above, home):
+        for data in self.parts(value, above, home):
             made.update(data)
         return made.hexdigest()
 
-    def bytes(self, value: Any, above: tuple[int, ...], home: str | None) -> Iterator[bytes]:
+    def parts(self, value: Any, above: tuple[int, ...], home: str | None) -> Iterator[bytes]:
         """A value as bytes that say its type and content; `above` are the objects that hold it."""
         yield f"<{type(value).__qualname__}>".encode()
         if id(value) in above:
@@ -88,12 +88,12 @@ class _Walk:
             yield from _array(value)
         elif isinstance(value, Mapping):
             for key, item in value.items():
-                yield from self.bytes(key, above, home)
-                yield from self.bytes(item, above, home)
+                yield from self.parts(key, above, home)
+                yield from self.parts(item, above, home)
         elif isinstance(value, (tuple, list)):
             yield str(len(value)).encode()
             for item in value:
-                yield from self.bytes(item, above, home)
+                yield from self.parts(item, above, home)
         elif isinstance(value, (set, frozenset)):
             yield "".join(sorted(_Walk(home).digest(item, above, home) for item in value)).encode()
         elif isinstance(value, (types.FunctionType, type)):
@@ -111,13 +111,13 @@ class _Walk:
             return
         self.seen[id(value)] = len(self.seen)
         if isinstance(value, type):
-            yield from self.bytes(value.__bases__, above, home)
+            yield from self.parts(value.__bases__, above, home)
             members = {k: x for k, x in vars(value).items() if k not in _NOT_CODE}
             yield from self.loosely(members.items(), above, home)
             return
         home = value.__module__
-        yield from self.bytes((value.__code__, value.__defaults__), above, home)
-        yield from self.bytes((value.__kwdefaults__, _enclosed(value)), above, home)
+        yield from self.parts((value.__code__, value.__defaults__), above, home)
+        yield from self.parts((value.__kwdefaults__, _enclosed(value)), above, home)
         yield from self.loosely(_uses(value, self.package), above, home)
 
     def loosely(
@@ -157,7 +157,7 @@ class _Walk:
             parts = made if isinstance(made, str) else list(map(_listed, made))
             if isinstance(parts, list) and isinstance(parts[0], types.FunctionType):
                 parts[0] = f"{parts[0].__module__}.{parts[0].__qualname__}"
-        yield from self.bytes(parts, above, home)
+        yield from self.parts(parts, above, home)
 
 
 def _enclosed(function: types.FunctionType) -> list[Any]:

@@ -91,7 +91,7 @@ def sweep(
         overwrite: begin anew, whatever is in the file; an earlier sweep's files are deleted, those
             beside them are not.
         on_failure: "raise" ends the sweep with the lowest state that fails; "mark" returns a
-            `MarkedSweep`, in which such states are NaN and named.
+            `MarkedSweep`, in which such states are NaN and named, unless all of them fail.
         workers: how many to start, or how many a given executor has where it does not tell.
         block: states for which the function is called at once; by default 16 to 1024. Give 1 where
             a state takes seconds.
@@ -104,7 +104,8 @@ def sweep(
 
     Raises:
         SweepError: a state failed, or its worker died with it again and again; the message says
-            which. What else was computed is in the file, if there is one.
+            which. With ``on_failure="mark"``: all states failed. What else was computed is in the
+            file, if there is one.
         ArgumentError: arrays do not fit together; or the file is damaged, was not made by a sweep,
             or is of another function, model, arrays or constants.
         ArgumentTypeError: the function raises a TypeError, as it does where it does not take what

@@ -27,7 +27,14 @@ import casadi as ca
 from jounce import _core
 from jounce.errors import ArgumentError, MissingExtraError
 from jounce.interop._bridge.functions import Operation
-from jounce.interop.casadi._graph import as_list, derivatives, gradients, second_derivatives
+from jounce.interop.casadi._graph import (
+    as_list,
+    derivatives,
+    function_of,
+    gradients,
+    not_saved,
+    second_derivatives,
+)
 from jounce.interop.casadi._plan import PLANS
 from jounce.interop.casadi._structures import as_c
 
@@ -51,10 +58,16 @@ def external_of(own: Operation) -> ca.Function:
     found = _made.get(own)
     if found is None:
         found = _made[own] = _External(own, compiler).function
+        for name in ("serialize", "save"):
+            setattr(found, name, _refuse)
     return found
 
 
 _made: dict[Operation, ca.Function] = {}
+
+
+def _refuse(*_: Any) -> None:
+    raise not_saved()
 
 
 def find_compiler() -> str:
@@ -119,9 +132,19 @@ class _External:
         generator.add(first)
         generator.add(reverse)
         if "hessian" in nodes:
-            generator.add(reverse.jacobian())
+            generator.add(self._sparse(reverse.jacobian()))
         generator.generate(f"{self.folder}{os.sep}")
         return self.folder / "written.c"
+
+    def _sparse(self, hessian: ca.Function) -> ca.Function:
+        """With the pattern that the same function has in Python; of libraries CasADi knows none."""
+        known = function_of(self.own).reverse(1).jacobian()
+        inputs = hessian.mx_in()
+        results = [
+            ca.project(block, known.sparsity_out(k))
+            for k, block in enumerate(as_list(hessian(*inputs)))
+        ]
+        return ca.Function(hessian.name(), inputs, results, hessian.name_in(), hessian.name_out())
 
     def _twice(self, nodes: dict[str, Any]) -> ca.Function:
         """Reverse mode that knows its Jacobian."""

@@ -17,11 +17,19 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from jounce.errors import ArgumentError
 from jounce.interop._bridge.functions import Argument, Operation
 from jounce.interop.casadi._plan import PLANS, Plan, matrix
 from jounce.interop.casadi._tangents import coordinate_map, tangent_map
 
-__all__ = ["as_list", "derivatives", "function_of", "gradients", "second_derivatives"]
+__all__ = [
+    "as_list",
+    "derivatives",
+    "function_of",
+    "gradients",
+    "not_saved",
+    "second_derivatives",
+]
 
 _kept: dict[Operation, ca.Function] = {}
 """CasADi's graphs do not keep callbacks alive."""
@@ -35,6 +43,14 @@ def function_of(own: Operation) -> ca.Function:
     return found
 
 
+def not_saved() -> ArgumentError:
+    """Say that a function of this process is of no use in a file."""
+    return ArgumentError(
+        "functions of jounce cannot be saved or pickled by CasADi, which would write addresses of "
+        "this process: save the model (jounce.save) and make the function anew where it is used"
+    )
+
+
 class _Node(ca.Callback):
     """What follows a plan in Python."""
 
@@ -44,6 +60,14 @@ class _Node(ca.Callback):
         self.kept: list[Any] = []
         self.direct = plan.direct
         self.construct(name, {})
+
+    def serialize(self, opts: Any = None) -> str:
+        """Refuse: CasADi writes what it cannot read."""
+        raise not_saved()
+
+    def save(self, fname: str, opts: Any = None) -> None:
+        """Refuse, as well."""
+        raise not_saved()
 
     def get_n_in(self) -> int:
         return len(self.plan.shapes)
@@ -99,6 +123,11 @@ class _Value(_Node):
         """Derivatives in tangent spaces."""
         return self.node("jacobian")
 
+    @functools.cached_property
+    def hessian_node(self) -> _Node:
+        """Second derivatives in tangent spaces, contracted with weights."""
+        return self.node("hessian")
+
     def has_jacobian(self) -> bool:
         return True
 
@@ -114,8 +143,7 @@ class _Value(_Node):
         if self.coordinate_patterns is None:
             names = [f"i{k}" for k in range(len(self.own.inputs) + len(self.own.outputs))]
             blocks = [f"o{k}" for k in range(len(self.own.inputs) * len(self.own.outputs))]
-            found = derivatives(self.own, self.jacobian_node, "pattern", names, blocks, {})
-            self.coordinate_patterns = [found.sparsity_out(k) for k in range(found.n_out())]
+            self.coordinate_patterns = _patterns(self.get_jacobian("pattern", names, blocks, {}))
         return self.coordinate_patterns[result * len(self.own.inputs) + argument]
 
     def has_reverse(self, count: int) -> bool:
@@ -135,6 +163,7 @@ class _Pull(_Node):
 
     def __init__(self, value: _Value) -> None:
         self.value = value
+        self.second_patterns: list[ca.Sparsity] | None = None
         super().__init__(f"pull_{value.own.function}", PLANS["pull"](value.own))
 
     def has_jacobian(self) -> bool:
@@ -142,8 +171,19 @@ class _Pull(_Node):
 
     def get_jacobian(self, name: str, inames: Any, onames: Any, opts: Any) -> ca.Function:
         """The contracted Hessian by the inputs, the transposed Jacobian by the weights."""
-        hessian, jacobian = self.value.node("hessian"), self.value.jacobian_node
+        hessian, jacobian = self.value.hessian_node, self.value.jacobian_node
         return second_derivatives(self.value.own, hessian, jacobian, name, inames, onames, opts)
+
+    def has_jac_sparsity(self, result: int, argument: int) -> bool:
+        return True
+
+    def get_jac_sparsity(self, result: int, argument: int, symmetric: bool) -> ca.Sparsity:
+        """Which entries of these can differ from zero."""
+        if self.second_patterns is None:
+            n, count = self.n_in(), self.n_out()
+            names = [f"i{k}" for k in range(n + count)], [f"o{k}" for k in range(n * count)]
+            self.second_patterns = _patterns(self.get_jacobian("pattern", *names, {}))
+        return self.second_patterns[result * self.n_in() + argument]
 
 
 def derivatives(
@@ -204,6 +244,11 @@ def second_derivatives(
             results.append(block)
         results += [first[k * n + i].T for k in range(len(w))]
     return ca.Function(name, [*x, *w, *g], results, inames, onames, opts)
+
+
+def _patterns(function: ca.Function) -> list[ca.Sparsity]:
+    """Of all results."""
+    return [function.sparsity_out(k) for k in range(function.n_out())]
 
 
 def _wide(y: Argument, count: int) -> tuple[int, int]:

@@ -20,8 +20,9 @@ a quaternion of any length for the rotation it stands for. A step along such a g
 unit sphere. To optimize over rotations, let the variable be a tangent vector and differentiate
 through ``integrate(model, q, dv)`` at dv = 0; that derivative is the one of `jounce`.
 
-Arrays of 64 bits need ``jax.config.update("jax_enable_x64", True)``. Those of 32 are converted
-on the way in and out; what is between is computed in 64 bits.
+Arrays of 64 bits need ``jax.config.update("jax_enable_x64", True)``: without it JAX makes 32 bits
+of all that it is given, arrays of NumPy too, and says nothing. Those of 32 are converted on the way
+in and out; what is between is computed in 64 bits.
 
 A model, once used, stays in memory, as do computations that JAX compiled for it.
 """
@@ -47,7 +48,7 @@ from jounce.model._checks import check_choice
 
 _NOTE = """For arrays of JAX; the rest is as in the function of `jounce` of this name. `threads` is
 the number of threads for a batch, 0 uses all cores. With ``on_failure="nan"`` results of states
-that have none are NaN instead of an error. There is no `out`."""
+that have none are NaN instead of an error, and have no part in gradients. There is no `out`."""
 
 
 def _bridged(function: Function) -> Callable[..., Any]:

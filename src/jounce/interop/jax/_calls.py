@@ -29,11 +29,27 @@ def call(own: Operation, arrays: Arrays) -> Arrays:
     return results
 
 
+def _derivatives(own: Operation, arrays: Arrays) -> Arrays:
+    """Results of an operation that is a derivative: zero for marked states that failed.
+
+    So what is summed over states, by an input that they share, is that of the others.
+    """
+    results = call(own, arrays)
+    if not own.options.marks:
+        return results
+    return tuple(jnp.where(jnp.isnan(y), 0, y) for y in results)
+
+
+def _finite(own: Operation, q: Any) -> Any:
+    """A configuration at which tangents are taken, which may be one that failed."""
+    return jnp.where(jnp.isfinite(q), q, 1) if own.options.marks else q
+
+
 @functools.lru_cache(maxsize=4096)
 def _maps(own: Operation, by: tuple[int, ...]) -> Maps | None:
     """Derivatives as linear maps, where the core has gradients that need no partial ones."""
     gradients = reverse(own)
-    return Maps(call, own, gradients, by) if gradients and by else None
+    return Maps(_derivatives, own, gradients, by) if gradients and by else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -78,7 +94,9 @@ def _moved(own: Operation, primals: Arrays, tangents: Sequence[Any]) -> tuple[Ar
     results = call(own, primals)
     pieces = layout(own.model)
     moving = {
-        k: to_tangent(jnp, pieces, primals[k], tangent) if x.is_configuration else tangent
+        k: to_tangent(jnp, pieces, _finite(own, primals[k]), tangent)
+        if x.is_configuration
+        else tangent
         for k, (x, tangent) in enumerate(zip(own.inputs, tangents, strict=True))
         if type(tangent) is not ad.Zero
     }
@@ -88,14 +106,16 @@ def _moved(own: Operation, primals: Arrays, tangents: Sequence[Any]) -> tuple[Ar
         if changes[k] is None:
             changes[k] = jnp.zeros_like(result)
         elif y.is_configuration:
-            changes[k] = from_tangent(jnp, pieces, result, changes[k])
+            changes[k] = from_tangent(jnp, pieces, _finite(own, result), changes[k])
+        if own.options.marks:  # transposed, it drops the weights of states that failed
+            changes[k] = jnp.where(jnp.isnan(result), 0, changes[k])
     return results, changes
 
 
 def _summed(own: Operation, primals: Arrays, moving: dict[int, Any]) -> list[Any]:
     """Changes of the results: partial derivatives times tangents."""
     changes: list[Any] = [None] * len(own.outputs)
-    partials = Partials(jnp, call, own, primals)
+    partials = Partials(jnp, _derivatives, own, primals)
     for at, tangent in moving.items():
         x = own.inputs[at]
         for k, partial in enumerate(partials.by(x)):
