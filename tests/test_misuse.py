@@ -93,6 +93,14 @@ REFUSED = {
     ),
     "failures": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], on_failure=Q), "on_failure"),
     "failures of a motion": (lambda: jc.simulate(MODEL, Q, Q, [0, 1], on_failure=Q), "on_failure"),
+    "progress": (
+        lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], progress=float),
+        r"progress\(done, states\) fails",
+    ),
+    "moved inertia": (
+        lambda: jc.inertia.transform(np.full(10, 1e308), np.diag([1.0, 1, 1, 1]) + np.eye(4, k=1)),
+        "too large",
+    ),
     "constants": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], constants=3), "constants"),
     "file": (lambda: jc.sweep(jc.gravity_forces, MODEL, Q[None], file=3), "file must be a path"),
     "arrays": (lambda: jc.sweep(jc.gravity_forces, MODEL, RAGGED), "must be an array of numbers"),

@@ -199,3 +199,10 @@ def test_coordinates_of_an_empty_batch_that_miss_a_target_are_refused():
     states = np.tile(away, (2, 1, 1)), np.zeros((2, 1, 6))
     with pytest.raises(jc.ArgumentError, match=r"violates Coupling\('joint0', 'joint1'\) by"):
         jc.step(ARM, *states, none, 0.01, constraints=c)
+
+
+def test_series_of_no_motions_have_no_actuation_where_rows_depend_on_each_other():
+    twice = jc.Constraints(ARM, [jc.Point("body5"), jc.Point("body5")])
+    got = jc.constrained_inverse_dynamics_series(ARM, Q, np.zeros((0, 3, 6)), twice, **ALL)
+    assert got.tau.shape == (0, 2, 6)
+    assert got.force.shape == (0, 2, 6)

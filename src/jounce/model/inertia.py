@@ -152,6 +152,7 @@ def matrix(parameters: ArrayLike) -> Array:
     return out
 
 
+@_checks.finite_result
 def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
     """Express the parameters of a body in another frame.
 
@@ -172,9 +173,15 @@ def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
     r, d, m = t[..., :3, :3], t[..., :3, 3], p[..., 0]
     h = np.einsum("...ij,...j->...i", r, p[..., 1:4])
     rotated = r @ rotational(p) @ np.swapaxes(r, -1, -2)
-    hd, hh = lie.hat(d), lie.hat(h)
-    moved = rotated - hd @ hh - hh @ hd - m[..., None, None] * (hd @ hd)
-    return _pack(m, h + m[..., None] * d, moved)
+    far = 2 * h + m[..., None] * d  # second moments grow by d h^T + h d^T + m d d^T
+    moment = _symmetric(np.einsum("...i,...j->...ij", d, far))
+    spread = np.trace(moment, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - moment
+    return _pack(m, h + m[..., None] * d, rotated + spread)
+
+
+def _symmetric(x: Array) -> Array:
+    half: Array = (x + np.swapaxes(x, -1, -2)) / 2
+    return half
 
 
 def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from jounce.errors import ArgumentTypeError
@@ -26,7 +27,7 @@ def shown(progress: bool | Progress | None, title: str, states: int) -> Iterator
         states: all.
     """
     if callable(progress):
-        yield progress
+        yield partial(_told, progress)
         return
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be None, a bool or a function, got {progress!r}")
@@ -37,6 +38,14 @@ def shown(progress: bool | Progress | None, title: str, states: int) -> Iterator
     with rich as bar:
         task = bar.add_task(title, total=states)
         yield lambda now, states: bar.update(task, completed=now)
+
+
+def _told(progress: Progress, done: int, states: int) -> object:
+    """What a function of the user says, if it can be called at all."""
+    try:
+        return progress(done, states)
+    except TypeError as error:
+        raise ArgumentTypeError(f"progress(done, states) fails: {error}") from error
 
 
 def _rich() -> Any:
