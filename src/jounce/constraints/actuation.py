@@ -130,7 +130,8 @@ class ActuationSystem(NamedTuple):
                 right[..., n:] -= comb(k, i) * times(A_i, before[..., :n])
             x[..., k, :] = times(self.inverse, right)
             left = times(A[..., 0, :, :], x[..., k, :n]) - right[..., n:]
-            if self.dependent and (np.abs(left) > _MET * (1.0 + np.abs(right).max(initial=0.0))).any():
+            size = 1.0 + np.abs(right).max(initial=0.0)
+            if self.dependent and (np.abs(left) > _MET * size).any():
                 raise ArgumentError("the rank of the rows changes along this motion")
             if self.loose.any():
                 self._require_reached(k, x[..., k, :], right[..., :n], needed[..., k, :])
