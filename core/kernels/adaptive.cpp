@@ -139,12 +139,12 @@ struct EmbeddedStep {
     const typename EmbeddedStepper<S, double>::Acting acting{
         true, x.given("q_ref"), true, x.options.passive, x.options.prescribed, x.in("servo")};
     EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, {1.0, 1.0}, acting, !x.call.is_batch, work);
+    stepper.start(x.in("q"), x.in("v"));
     S* const rows[] = {work.control.now, work.control.next};
     for (int row = 0; row < 2; ++row) {
       x.load_row("tau", row, rows[row]);
       if (x.given("q_ref")) x.load_row("q_ref", row, rows[row] + x.tree.nv);
     }
-    stepper.start(x.in("q"), x.in("v"));
     S h = x.in("dt")[0];
     int singular = stepper.begin(h);
     stepper.attempt(x.in("dt")[0], singular);

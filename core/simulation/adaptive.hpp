@@ -125,8 +125,9 @@ class AdaptiveMotion {
     const S error = stepper_.attempt(h, singular);
     bool good[kLanes];
     for (int i = 0; i < kLanes; ++i) {
-      good[i] = at_[i].moving && lane(error, i) <= 1.0;
-      if (at_[i].moving && !good[i]) singular = -1;  // the step was too long
+      const bool is_fine = lane(error, i) <= 1.0;
+      good[i] = at_[i].moving && is_fine;
+      if (!is_fine) singular = -1;  // the step was too long, or the lane rests where numbers are too large
     }
     store(good);
     for (int i = 0; i < kLanes; ++i) {

@@ -83,7 +83,6 @@ class EmbeddedStepper {
                 control_row(tree, false, acting.references), acting.linear, acting.prescribed, acting.servo,
                 acting.passive},
         work_(work) {
-    for (int k = 0; k < tree.nv; ++k) work.control.now[k] = S(0.0);
     for (int k = 0; k < kMostSlopes * work.width; ++k) work.slopes[k] = S(0.0);
   }
 
@@ -97,9 +96,14 @@ class EmbeddedStepper {
     if (forces_.linear) load(tape, i, due, share, work_.control.next);
   }
 
+  // Lanes without a state of their own have no forces, and where they are is their reference.
   void start(const S* q, const S* v) {
     for (int k = 0; k < tree_.nq; ++k) work_.q[k] = q[k];
     to_parent_axes(tree_, q, v, work_.s);
+    for (S* row : {work_.control.now, work_.control.next}) {
+      for (int k = 0; k < tree_.nv; ++k) row[k] = S(0.0);
+      for (int k = 0; k < forces_.row.references; ++k) row[tree_.nv + k] = q[k];
+    }
   }
 
   // The slope at the start; steps h that are zero become first ones. Returns a singular node or -1.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -259,3 +261,30 @@ def test_without_rich_nothing_is_shown(monkeypatch):
     monkeypatch.setattr(bars.importlib, "import_module", missing)
     with bars.Progress(0.0, 1.0, console=object()) as report:
         assert report is bars.silent
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_fewer_states_than_fill_a_register_are_servoed_alike(method):
+    """In a process of its own: lanes without a state must not depend on what memory held before."""
+    program = f"""
+import numpy as np, jounce as jc
+model = jc.models.quadruped()
+control = jc.Control(kp=1.0, kd=0.1, q_ref=jc.neutral(model))
+q, v = jc.random_configuration(model, 1, 5), np.zeros((5, model.nv))
+batch = jc.simulate(model, q, v, [0.0, 0.1], control, {method!r})
+for k in range(5):
+    one = jc.simulate(model, q[k], v[k], [0.0, 0.1], control, {method!r})
+    assert np.abs(batch.v[k] - one.v).max() < 1e-6, k
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=3600)
+
+
+def test_a_state_that_is_lost_leaves_the_others_of_its_register_alone():
+    model = jc.models.quadruped()
+    q, v = jc.random_configuration(model, 1, 7), np.zeros((7, model.nv))
+    v[3] = 1e160
+    got = jc.simulate(model, q, v, [0.0, 0.1], on_failure="mark")
+    assert [x.state for x in got.failures] == [(3,)]
+    others = np.delete(np.arange(7), 3)
+    whole = jc.simulate(model, q[others], v[others], [0.0, 0.1])
+    np.testing.assert_allclose(got.v[others], whole.v, atol=1e-8)
