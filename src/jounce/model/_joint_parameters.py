@@ -13,9 +13,9 @@ from jounce.errors import unknown_name
 from jounce.model import inertia
 from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model
+from jounce.model.nodes import NODE
 
 __all__ = [
-    "NODE",
     "RATES",
     "Row",
     "axis_rows",
@@ -27,7 +27,6 @@ __all__ = [
 
 RATES = ("armature", "stiffness", "damping")
 """In the order of a model's tangent, see core/batch/shape.hpp."""
-NODE = 20
 WITH_AXIS = (
     "revolute",
     "continuous",

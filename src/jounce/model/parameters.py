@@ -24,7 +24,6 @@ from jounce.model import inertia
 from jounce.model._checks import name_list
 from jounce.model._inertial import InertialChanges
 from jounce.model._joint_parameters import (
-    NODE,
     RATES,
     Row,
     axis_rows,
@@ -35,7 +34,7 @@ from jounce.model._joint_parameters import (
 )
 from jounce.model.joints import Joint, frames_along
 from jounce.model.model import Model, require_model
-from jounce.model.nodes import Frame
+from jounce.model.nodes import NODE, Frame
 
 __all__ = ["KINDS", "Parameter", "Parameters", "parameters", "require_parameters"]
 
@@ -311,8 +310,7 @@ def _require_same(one: Model, other: Model) -> None:
 
 
 def _empty(model: Model, count: int) -> tuple[Array, Array]:
-    size = NODE * len(model.nodes.kind) + 3 * model.nv + 9
-    return np.zeros((count, size)), np.zeros((count, 10 * model.n_bodies))
+    return np.zeros((count, model.nodes.tangent_size)), np.zeros((count, 10 * model.n_bodies))
 
 
 def _gravity(model: Model) -> Parameters:
