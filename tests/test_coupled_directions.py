@@ -85,8 +85,15 @@ def test_without_mimic_joints_all_is_as_in_the_core(name, directions, all_joints
 @pytest.mark.parametrize("lead", [(), (3,), (9,)])
 @pytest.mark.parametrize(
     "name",
-    "integrate difference interpolate normalize coordinate_rates integrate_derivatives "
-    "difference_derivatives".split(),
+    [
+        "integrate",
+        "difference",
+        "interpolate",
+        "normalize",
+        "coordinate_rates",
+        "integrate_derivatives",
+        "difference_derivatives",
+    ],
 )
 def test_configurations_do_not_depend_on_parameters(name, lead, robot):
     """Zeros, one for each number of the result and each parameter."""

@@ -42,9 +42,7 @@ CALLS = {
     "poses by parameters": by_parameters(jc.body_poses, "q"),
     "series by parameters": by_parameters(jc.inverse_dynamics_series, "q", "motion"),
     "partials by parameters": by_parameters(jc.inverse_dynamics_derivatives, "q", "v", "a"),
-    "Hessians by parameters": by_parameters(
-        jc.inverse_dynamics_hessian, "q", "v", "a", "weights"
-    ),
+    "Hessians by parameters": by_parameters(jc.inverse_dynamics_hessian, "q", "v", "a", "weights"),
     "partials of series by parameters": by_parameters(
         jc.inverse_dynamics_series_derivatives, "q", "motion"
     ),

@@ -21,6 +21,7 @@ __all__ = [
     "axis_rows",
     "has_no_directions",
     "pitch_rows",
+    "placed_body",
     "placement_rows",
     "rate_rows",
 ]
@@ -78,6 +79,14 @@ def placement_rows(model: Model, name: str) -> list[Row]:
         raise unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
     own = lie.Ad(lie.inverse(model.nodes.alignment[node]))
     return [Row(k, 0.0, [(NODE * node, own[:, k])]) for k in range(6)]
+
+
+def placed_body(model: Model, name: str) -> int | None:
+    """The body that moves by the placement of this name, read as above; None is a frame's."""
+    if name in model._joint_index:
+        first = (body.joints[0].name if body.joints else "" for body in model.bodies)
+        return list(first).index(name)
+    return model._body_index.get(name)
 
 
 def pitch_rows(model: Model, name: str) -> list[Row]:
