@@ -315,6 +315,8 @@ def test_mistakes_of_directions_and_models():
         jc.jvp(jc.mass_matrix, model, (q,), (), parameters=(p, np.ones(2)))
     with pytest.raises(jc.ArgumentTypeError, match=r"those of jounce\.parameters"):
         jc.parameter_derivatives(jc.mass_matrix, model, (q,), "mass")
+    with pytest.raises(jc.ArgumentTypeError, match=r"a tuple of two, .* got a list of 2"):
+        jc.jvp(jc.mass_matrix, model, (q,), (), parameters=[p, np.ones(3)])
     with pytest.raises(jc.ArgumentError, match="belong to another model"):
         p + jc.parameters(other, "mass")
     with pytest.raises(jc.ModelError, match="body 'body0' cannot exist: mass"):
@@ -437,3 +439,17 @@ def test_parameters_are_gone_through():
     assert p.items[3] in p
     assert p.items[3] not in p[:2]
     assert "mass" not in p
+
+
+def test_fixed_joints_are_merged():
+    """Their bodies are frames, whose placements move nothing else."""
+    builder, own = jc.ModelBuilder(), {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}
+    builder.add_body("arm", joint="revolute", **own)
+    builder.add_body("hand", "arm", joint="fixed", joint_name="wrist", placement=(0, 0, 1), **own)
+    model = builder.add_body("finger", "hand", joint="revolute", **own).build()
+    with pytest.raises(jc.Error, match=r"'wrist'.*fixed joints are merged"):
+        jc.parameters(model, "placement", ["wrist"])
+    p, q = jc.parameters(model, "placement", ["hand"]), np.ones(2)
+    assert jc.parameter_derivatives(jc.body_pose, model, (q, "hand"), p).any()
+    assert not jc.parameter_derivatives(jc.body_pose, model, (q, "finger"), p).any()
+    assert not jc.parameter_derivatives(jc.mass_matrix, model, (q,), p).any()

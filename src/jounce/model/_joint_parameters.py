@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.errors import unknown_name
+from jounce.errors import UnknownNameError, unknown_name
 from jounce.model import inertia
 from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model
@@ -76,7 +76,8 @@ def placement_rows(model: Model, name: str) -> list[Row]:
     elif name in model.frames:
         return [Row(k, 0.0, []) for k in range(6)]
     else:
-        raise unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
+        unknown = unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
+        raise UnknownNameError(f"{unknown} (fixed joints are merged and have no placement)")
     own = lie.Ad(lie.inverse(model.nodes.alignment[node]))
     return [Row(k, 0.0, [(NODE * node, own[:, k])]) for k in range(6)]
 

@@ -276,6 +276,9 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     ============= ======== =====================================================================
 
     Held fixed are the components of q, v, a, tau and f_ext, and the inertias in their body frames.
+    Fixed joints are merged when a model is built and have no parameters; the names of their bodies
+    are frames, whose placements move nothing else. A name of a joint and of another body is read as
+    that of the joint.
     Joints of a coupled model that follow others have parameters as all have.
     Damping and stiffness act in `passive_forces` alone: derivatives of dynamics by them are zero.
 
