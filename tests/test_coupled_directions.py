@@ -62,12 +62,14 @@ def arguments_for(name, model, seed):
     return {**values, **{key: options[key] for key in own["options"]}}, tangents
 
 
+@pytest.mark.parametrize("directions", [(), (2,)])
 @pytest.mark.parametrize("name", DIRECTIONAL)
-def test_without_mimic_joints_all_is_as_in_the_core(name, all_joints):
+def test_without_mimic_joints_all_is_as_in_the_core(name, directions, all_joints):
     """The way of coupled models where G is the identity, along states and parameters at once."""
     values, tangents = arguments_for(name, all_joints, 0)
     same = CoupledModel(all_joints)
-    direction = np.random.default_rng(1).standard_normal(len(every_parameter(all_joints)))
+    number = len(every_parameter(all_joints))
+    direction = np.random.default_rng(1).standard_normal((*directions, number))
     results = [
         jc.jvp(getattr(jc, name), m, values, tangents, parameters=(every_parameter(m), direction))
         for m in (same, all_joints)
@@ -78,6 +80,34 @@ def test_without_mimic_joints_all_is_as_in_the_core(name, all_joints):
             *(r if isinstance(r, tuple) else (r,) for r in (ours, theirs)), strict=True
         ):
             close(x, y, 2.0**20)
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (9,)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "integrate",
+        "difference",
+        "interpolate",
+        "normalize",
+        "coordinate_rates",
+        "integrate_derivatives",
+        "difference_derivatives",
+    ],
+)
+def test_configurations_do_not_depend_on_parameters(name, lead, robot):
+    """Zeros, one for each number of the result and each parameter."""
+    values, _ = arguments_for(name, robot, 0)
+    values = {key: np.broadcast_to(x, (*lead, *np.shape(x))) for key, x in values.items()}
+    p = jc.parameters(robot, "gravity")
+    by_p = jc.parameter_derivatives(getattr(jc, name), robot, values, p)
+    value, _ = jc.jvp(getattr(jc, name), robot, values, {})
+    found, whole = (x if isinstance(x, tuple) else (x,) for x in (by_p, value))
+    own = _core.signature(f"{name}_jvp")["output_axes"].values()
+    for x, y, axes in zip(found, whole, list(own)[len(whole) :], strict=True):
+        rates = (robot.nv,) if y.shape[-1] == robot.nq and axes[-1] == "nv" else y.shape[-1:]
+        assert x.shape == (*y.shape[:-1], *rates, 3)
+        assert not x.any()
 
 
 def test_forward_dynamics_are_all_there():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_out import BAD, MODEL, arguments, arrays, as_given
+from test_out import BAD, MODEL, arguments, arrays, as_given, given
 
 import jounce as jc
 
@@ -42,6 +42,15 @@ CALLS = {
     "poses by parameters": by_parameters(jc.body_poses, "q"),
     "series by parameters": by_parameters(jc.inverse_dynamics_series, "q", "motion"),
     "partials by parameters": by_parameters(jc.inverse_dynamics_derivatives, "q", "v", "a"),
+    "Hessians by parameters": by_parameters(jc.inverse_dynamics_hessian, "q", "v", "a", "weights"),
+    "partials of series by parameters": by_parameters(
+        jc.inverse_dynamics_series_derivatives, "q", "motion"
+    ),
+    "forward series by parameters": by_parameters(jc.forward_dynamics_series, "q", "v", "motion"),
+    "hybrid series by parameters": by_parameters(
+        jc.hybrid_dynamics_series, "q", "v", "motion", "motion", "prescribed"
+    ),
+    "series of Jacobians by parameters": by_parameters(jc.jacobian_series, "q", "motion", BODY),
     "steps by parameters": by_parameters(jc.step, "q", "v", "tau", "dt"),
     "frames by parameters": by_parameters(jc.jacobian, "q", BODY),
     "of Jacobians by parameters": by_parameters(jc.jacobian_derivatives, "q", BODY),
@@ -128,6 +137,44 @@ def test_out_may_overlap_an_argument(what):
     result = CALLS[what](argument, as_given(expected, out))
     for x, y in zip(arrays(result), arrays(expected), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
+
+
+@every_call
+def test_states_one_by_one_are_as_all_at_once(what, monkeypatch):
+    from jounce._core import out as delivery
+
+    expected = CALLS[what](start(what))
+    monkeypatch.setattr(delivery, "_PORTION", 1)
+    out = places(expected)
+    assert type(CALLS[what](start(what), out)) is type(expected)
+    for x, y in zip(arrays(out), arrays(expected), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-12 * np.abs(y).max(initial=1.0))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "constrained_dynamics_series",
+        "constrained_hybrid_dynamics_series",
+        "constrained_inverse_dynamics_series",
+        "constrained_dynamics_series_derivatives",
+        "constrained_dynamics_hessian",
+        "linearize_step",
+    ],
+)
+def test_calls_with_axes_of_their_own_are_written_state_by_state(name, monkeypatch):
+    """Series have one row more or less, and weights are those of a step or of a result."""
+    from jounce._core import out as delivery
+
+    chosen = given(name)
+    if name == "linearize_step":
+        chosen["weights"] = np.random.default_rng(1).standard_normal((3, 2 * MODEL.nv))
+    expected = getattr(jc, name)(**chosen)
+    monkeypatch.setattr(delivery, "_PORTION", 1)
+    out = places(expected)
+    getattr(jc, name)(**chosen, out=out)
+    for x, y in zip(arrays(out), arrays(expected), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-12 * np.abs(y).max(initial=1.0))
 
 
 def test_a_large_batch_is_written_a_portion_at_a_time(monkeypatch):

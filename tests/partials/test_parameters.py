@@ -315,6 +315,8 @@ def test_mistakes_of_directions_and_models():
         jc.jvp(jc.mass_matrix, model, (q,), (), parameters=(p, np.ones(2)))
     with pytest.raises(jc.ArgumentTypeError, match=r"those of jounce\.parameters"):
         jc.parameter_derivatives(jc.mass_matrix, model, (q,), "mass")
+    with pytest.raises(jc.ArgumentTypeError, match=r"a tuple of two, .* got a list of 2"):
+        jc.jvp(jc.mass_matrix, model, (q,), (), parameters=[p, np.ones(3)])
     with pytest.raises(jc.ArgumentError, match="belong to another model"):
         p + jc.parameters(other, "mass")
     with pytest.raises(jc.ModelError, match="body 'body0' cannot exist: mass"):
@@ -385,3 +387,69 @@ def test_parameters_are_given_once_and_keep_their_values():
         masses.values[0] = 5.0
     assert masses == masses
     assert masses in {masses}
+
+
+def with_names_of_others():
+    """Joints that bear the names of other bodies."""
+    b, own = jc.ModelBuilder(), {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}
+    b.add_body("A", joint="revolute", joint_name="one", axis=(0, 1, 0), **own)
+    at = {"placement": (0.3, 0.1, 0)}
+    b.add_body("B", "A", joint="revolute", joint_name="A", axis=(1, 0, 0), **at, **own)
+    b.add_body("C", "B", joint="helical", joint_name="B", pitch=0.1, placement=(0, 0.2, 0.4), **own)
+    return b.build().with_frame("tool", "C", np.eye(4))
+
+
+@pytest.mark.parametrize("name", ["A", "B", "one", "C", "tool"])
+def test_what_a_name_places_moves_as_its_derivative_says(name):
+    """Also where a joint bears the name of another body; differences as above."""
+    model = with_names_of_others()
+    p, q = jc.parameters(model, "placement", [name]), np.array([0.3, -0.7, 0.4])
+    assert {x.name for x in p} == {name}
+    step = 2.0**-17 * np.random.default_rng(0).uniform(-1, 1, 6)
+    for body in ("A", "B", "C", "tool"):
+        up, down = (jc.body_pose(p.moved(sign * step), q, body) for sign in (1, -1))
+        got = jc.parameter_derivatives(jc.body_pose, model, (q, body), p) @ step
+        np.testing.assert_allclose(got, (up - down) / 2, rtol=0, atol=1e-7 * np.abs(step).max())
+
+
+def test_two_names_of_one_placement():
+    model = with_names_of_others()
+    with pytest.raises(jc.ArgumentError, match="of 'C' is given twice, also as that of 'B'"):
+        jc.parameters(model, "placement", ["B", "C"])
+    with pytest.raises(jc.ArgumentError, match="component 0 of armature of 'A' is given twice"):
+        jc.parameters(model, "armature", ["A", "A"])
+    joint, body = (jc.parameters(model, "placement", [name]) for name in ("B", "C"))
+    step = np.array([0.1, -0.2, 0.3, 0.4, -0.5, 0.6])
+    halves = (body[:3] + joint[3:]).moved(step)  # one twist, not two in turn
+    np.testing.assert_array_equal(halves.nodes.placement, joint.moved(step).nodes.placement)
+
+
+def test_the_free_root_is_one_joint_by_two_names():
+    builder = jc.ModelBuilder()
+    model = builder.add_body("base", joint="free", mass=1, inertia=[1, 1, 1]).build()
+    with pytest.raises(jc.ArgumentError, match="given twice, also as that of"):
+        jc.parameters(model, "armature", ["root_joint", model.joint_names[0]])
+
+
+def test_parameters_are_gone_through():
+    model = jc.models.chain(2)
+    p = jc.parameters(model, "mass") + jc.parameters(model, "gravity")
+    assert tuple(p) == p.items
+    assert len(list(p)) == len(p) == 5
+    assert p.items[3] in p
+    assert p.items[3] not in p[:2]
+    assert "mass" not in p
+
+
+def test_fixed_joints_are_merged():
+    """Their bodies are frames, whose placements move nothing else."""
+    builder, own = jc.ModelBuilder(), {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}
+    builder.add_body("arm", joint="revolute", **own)
+    builder.add_body("hand", "arm", joint="fixed", joint_name="wrist", placement=(0, 0, 1), **own)
+    model = builder.add_body("finger", "hand", joint="revolute", **own).build()
+    with pytest.raises(jc.Error, match=r"'wrist'.*fixed joints are merged"):
+        jc.parameters(model, "placement", ["wrist"])
+    p, q = jc.parameters(model, "placement", ["hand"]), np.ones(2)
+    assert jc.parameter_derivatives(jc.body_pose, model, (q, "hand"), p).any()
+    assert not jc.parameter_derivatives(jc.body_pose, model, (q, "finger"), p).any()
+    assert not jc.parameter_derivatives(jc.mass_matrix, model, (q,), p).any()

@@ -126,6 +126,10 @@ def test_batches_out_and_errors(free_root):
     np.testing.assert_array_equal(got.H, np.swapaxes(got.H, -1, -2))
     empty = jc.linearize_step(model, *(x[:0] for x in state[:3]), DT, weights=weights)
     assert empty.H.shape == (0, *got.H.shape[1:])
+    bad = np.tile(weights, (4, 1))
+    bad[2, 5] = np.nan
+    with pytest.raises(jc.ArgumentError, match=r"weights must be finite, got nan at \[2, 5\]"):
+        jc.linearize_step(model, *state, weights=bad)
     with pytest.raises(jc.ArgumentError, match="weights must be finite numbers of shape"):
         jc.linearize_step(model, *state, weights=weights[:-1])
     with pytest.raises(jc.ArgumentError, match=r"axes \(3,\) of weights do not broadcast"):

@@ -68,7 +68,13 @@ MISTAKES = {
         np.ones((5, 3)),
         r"axes .*do not broadcast",
     ),
-    "not finite": (jc.potential_energy, (np.ones(3),), np.inf, "weights must be finite"),
+    "not finite": (jc.potential_energy, (np.ones(3),), np.inf, "weights must be finite, got inf$"),
+    "not finite in a batch": (
+        jc.potential_energy,
+        (np.ones((3, 3)),),
+        np.array([0.0, 1.0, np.nan]),
+        r"weights must be finite, got nan in state \[2\] of the batch",
+    ),
     "complex": (jc.potential_energy, (np.ones(3),), 1j, "real numbers"),
 }
 

@@ -108,8 +108,11 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
     if model.carries:
         return _as_result(carried_call(_bare_call, name, model, given), result, part)
     if name in _ON_INDEPENDENT:
-        given.pop("d_model", None)  # no number of the model enters
-        return _as_result(_raw(name)(model.independent, **given), result, part)
+        flat = model.independent
+        if given.get("d_model") is not None:  # no number of the model enters, but the axes count
+            directions = np.shape(given["d_model"])[:-1]
+            given["d_model"] = np.zeros((*directions, flat.nodes.tangent_size))
+        return _as_result(_raw(name)(flat, **given), result, part)
     if not knows_coupled(name):
         own = name.removesuffix("_jvp")
         known = sorted({*_ON_INDEPENDENT, *_ON_EXPANDED, *_SOLVED})

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from operator import index
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -62,6 +63,12 @@ class Given:
         self.model = model
         self.threads = threads
         self.arrays = arrays
+
+    def with_arrays(self, others: Mapping[str, Array]) -> Given:
+        """The same call with others of some arrays, of the same shapes."""
+        same = copy(self)
+        same.arrays = {**self.arrays, **others}
+        return same
 
     def leading_axes(self) -> Shape | None:
         """Leading axes of all arrays together.
@@ -259,9 +266,7 @@ def _guarded(call: _Call, out: tuple[Array, ...]) -> Any:
     """Compute into out; if that fails, nothing is left half-done."""
     given = call.given
     with untouched_if_failing(out, given.arrays, given.threads) as before:
-        arrays = {**given.arrays, **before}
-        apart = Given(given.function, given.model, given.threads, **arrays)
-        kind = type(call._replace(given=apart).run(out))
+        kind = type(call._replace(given=given.with_arrays(before)).run(out))
     return _as(kind, out)
 
 

@@ -229,8 +229,12 @@ def plan_of(function: Callable[..., Any]) -> Plan:
 
 def _model_tangent(model: Model, parameters: Any, body: Any) -> Array:
     if not isinstance(parameters, tuple) or len(parameters) != 2:
+        got = type(parameters).__name__
+        if isinstance(parameters, (tuple, list)):
+            got = f"a {got} of {len(parameters)}"
         raise ArgumentTypeError(
-            "parameters must be a pair: those of jounce.parameters, a direction"
+            "parameters must be a tuple of two, those of jounce.parameters and a direction, got "
+            + got
         )
     which, direction = parameters
     return require_parameters(which).model_tangent(model, direction, body)

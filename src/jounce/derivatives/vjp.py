@@ -187,7 +187,9 @@ def _weights(weights: ArrayLike, lead: Shape) -> Array:
     if w.dtype.kind not in "fiub":
         raise ArgumentError(f"weights must be real numbers of shape (...), got {w.dtype}")
     if not np.isfinite(w).all():
-        raise ArgumentError("weights must be finite")
+        at = tuple(np.argwhere(~np.isfinite(w))[0].tolist())
+        place = f" in state {list(at)} of the batch" if at else ""
+        raise ArgumentError(f"weights must be finite, got {w[at]}{place}")
     try:
         np.broadcast_shapes(w.shape, lead)
     except ValueError:

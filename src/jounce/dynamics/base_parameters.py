@@ -22,7 +22,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, Index
-from jounce.errors import ArgumentTypeError
+from jounce.errors import ArgumentTypeError, ModelError
 from jounce.model import Model, inertia
 
 __all__ = ["BaseParameters", "base_parameters"]
@@ -71,13 +71,14 @@ def base_parameters(model: Model) -> BaseParameters:
     cannot be told from.
 
     Args:
-        model: the robot; its gravity counts.
+        model: the robot, without coupled joints; its gravity counts.
 
     Returns:
         A named tuple: columns, matrix.
 
     Raises:
         ArgumentTypeError: it is no model.
+        ModelError: the model has coupled joints.
 
     Examples:
         >>> import jounce as jc
@@ -87,6 +88,12 @@ def base_parameters(model: Model) -> BaseParameters:
     """
     if not isinstance(model, Model):
         raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+    if model.expanded is not model:
+        raise ModelError(
+            "base_parameters() is not there for a model with coupled joints. Those of "
+            "model.expanded are what the torques of all its joints see: the torques of the coupled "
+            "ones, sums of these, may see fewer combinations"
+        )
     unseen = _unseen_changes(model)
     seen = _complement(unseen)
     columns = np.sort(_independent_columns(seen))

@@ -9,25 +9,25 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.errors import unknown_name
+from jounce.errors import UnknownNameError, unknown_name
 from jounce.model import inertia
 from jounce.model.joints import ELEMENTARY, Joint, frames_along
 from jounce.model.model import Model
+from jounce.model.nodes import NODE
 
 __all__ = [
-    "NODE",
     "RATES",
     "Row",
     "axis_rows",
     "has_no_directions",
     "pitch_rows",
+    "placed_body",
     "placement_rows",
     "rate_rows",
 ]
 
 RATES = ("armature", "stiffness", "damping")
 """In the order of a model's tangent, see core/batch/shape.hpp."""
-NODE = 20
 WITH_AXIS = (
     "revolute",
     "continuous",
@@ -76,9 +76,18 @@ def placement_rows(model: Model, name: str) -> list[Row]:
     elif name in model.frames:
         return [Row(k, 0.0, []) for k in range(6)]
     else:
-        raise unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
+        unknown = unknown_name("joint, body or frame", name, [*model.joint_names, *model.frames])
+        raise UnknownNameError(f"{unknown} (fixed joints are merged and have no placement)")
     own = lie.Ad(lie.inverse(model.nodes.alignment[node]))
     return [Row(k, 0.0, [(NODE * node, own[:, k])]) for k in range(6)]
+
+
+def placed_body(model: Model, name: str) -> int | None:
+    """The body that moves by the placement of this name, read as above; None is a frame's."""
+    if name in model._joint_index:
+        first = (body.joints[0].name if body.joints else "" for body in model.bodies)
+        return list(first).index(name)
+    return model._body_index.get(name)
 
 
 def pitch_rows(model: Model, name: str) -> list[Row]:

@@ -27,6 +27,7 @@ from jounce.model.joints import (
 
 __all__ = [
     "IDENTITY",
+    "NODE",
     "Body",
     "Frame",
     "Nodes",
@@ -40,6 +41,9 @@ __all__ = [
 
 
 T = TypeVar("T")
+
+NODE = 20
+"""Numbers of a node in the directions in which a model changes, see core/batch/shape.hpp."""
 
 
 class Body(NamedTuple):
@@ -99,6 +103,11 @@ class Nodes(NamedTuple):
     """(n, 10) inertial parameters."""
     screws: Array
     """(6, nv) joint screws as columns, each in its own node's frame (constant)."""
+
+    @property
+    def tangent_size(self) -> int:
+        """How many numbers a direction has in which a model changes, see core/batch/shape.hpp."""
+        return NODE * len(self.kind) + 3 * self.screws.shape[1] + 9
 
 
 def build_nodes(bodies: Sequence[Body]) -> Nodes:

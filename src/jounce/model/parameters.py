@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -24,18 +23,18 @@ from jounce.model import inertia
 from jounce.model._checks import name_list
 from jounce.model._inertial import InertialChanges
 from jounce.model._joint_parameters import (
-    NODE,
     RATES,
     Row,
     axis_rows,
     has_no_directions,
     pitch_rows,
+    placed_body,
     placement_rows,
     rate_rows,
 )
 from jounce.model.joints import Joint, frames_along
 from jounce.model.model import Model, require_model
-from jounce.model.nodes import Frame
+from jounce.model.nodes import NODE, Frame
 
 __all__ = ["KINDS", "Parameter", "Parameters", "parameters", "require_parameters"]
 
@@ -75,7 +74,8 @@ class Parameter(NamedTuple):
 class Parameters:
     """Parameters of a model, in a row; made by `jounce.parameters`, joined by ``+``.
 
-    ``p[2:5]``, ``p[[0, 3]]`` and ``p[mask]`` are some of them.
+    ``p[2:5]``, ``p[[0, 3]]`` and ``p[mask]`` are some of them. ``for item in p``, ``item in p`` and
+    ``list(p)`` go through the items.
 
     Attributes:
         model: the robot.
@@ -86,13 +86,15 @@ class Parameters:
     Examples:
         >>> arm = jc.models.chain(2)
         >>> p = jc.parameters(arm, "mass", ["body1"]) + jc.parameters(arm, "gravity")
-        >>> len(p.items), p.values[1:]
+        >>> len(p), p.values[1:]
         (4, array([ 0.  ,  0.  , -9.81]))
+        >>> [item.component for item in p if item.kind == "gravity"]
+        [0, 1, 2]
         >>> p[[0, 3]]
         Parameters(2: mass of body1, gravity)
 
     Raises:
-        ArgumentError: one is given twice.
+        ArgumentError: one is given twice, by whatever names.
     """
 
     model: Model
@@ -105,17 +107,28 @@ class Parameters:
 
     def __post_init__(self) -> None:
         """Refuse what is given twice, and keep the values."""
-        twice = [p for p, count in Counter(self.items).items() if count > 1]
-        if twice:
-            kind, name, component = twice[0]
-            raise ArgumentError(
-                f"component {component} of {kind}{f' of {name!r}' if name else ''} is given twice"
-            )
+        owners = {pair: _owner(self.model, *pair) for pair in {item[:2] for item in self.items}}
+        known: dict[tuple[str, str | int, int], str] = {}
+        for kind, name, component in self.items:
+            place = (kind, owners[kind, name], component)
+            if place in known:
+                whose = f" of {name!r}" if name else ""
+                other = f", also as that of {known[place]!r}" if known[place] != name else ""
+                raise ArgumentError(f"component {component} of {kind}{whose} is given twice{other}")
+            known[place] = name
         self.values.setflags(write=False)
 
     def __len__(self) -> int:
         """How many there are."""
         return len(self.items)
+
+    def __iter__(self) -> Iterator[Parameter]:
+        """Each parameter's kind, name and component."""
+        return iter(self.items)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether it is one of the items."""
+        return item in self.items
 
     def __getitem__(self, some: slice | Sequence[int] | Integers | Mask) -> Parameters:
         """Some of them, in the order asked for."""
@@ -263,6 +276,9 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     ============= ======== =====================================================================
 
     Held fixed are the components of q, v, a, tau and f_ext, and the inertias in their body frames.
+    Fixed joints are merged when a model is built and have no parameters; the names of their bodies
+    are frames, whose placements move nothing else. A name of a joint and of another body is read as
+    that of the joint.
     Joints of a coupled model that follow others have parameters as all have.
     Damping and stiffness act in `passive_forces` alone: derivatives of dynamics by them are zero.
 
@@ -310,9 +326,16 @@ def _require_same(one: Model, other: Model) -> None:
         raise ArgumentError("the parameters belong to another model")
 
 
+def _owner(model: Model, kind: str, name: str) -> str | int:
+    """What has the parameter, the same for all names by which it is known."""
+    if kind == "placement":
+        body = placed_body(model, name)
+        return name if body is None else body
+    return model.joint_index(name) if kind in ("axis", "pitch", *RATES) else name
+
+
 def _empty(model: Model, count: int) -> tuple[Array, Array]:
-    size = NODE * len(model.nodes.kind) + 3 * model.nv + 9
-    return np.zeros((count, size)), np.zeros((count, 10 * model.n_bodies))
+    return np.zeros((count, model.nodes.tangent_size)), np.zeros((count, 10 * model.n_bodies))
 
 
 def _gravity(model: Model) -> Parameters:
@@ -359,10 +382,10 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
     else:
         make = {"placement": placement_rows, "axis": axis_rows, "pitch": pitch_rows}[kind]
     if names is None:
-        found = {name: make(model, name) for name in model.joint_names}
+        found = [(name, make(model, name)) for name in model.joint_names]
     else:
-        found = {name: make(model, name) for name in names}
-        without = [name for name, own in found.items() if not own]
+        found = [(name, make(model, name)) for name in names]
+        without = [name for name, own in found if not own]
         if without and kind == "axis":
             _require_directions(model, without[0])
         if without:
@@ -371,7 +394,7 @@ def _of_joints(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
                 f"joint {without[0]!r} has no {kind} of its own; those that have: "
                 f"{', '.join(have) or 'none'}"
             )
-    pairs = [(name, row) for name, own in found.items() for row in own]
+    pairs = [(name, row) for name, own in found for row in own]
     rows, inertial = _empty(model, len(pairs))
     items = []
     for k, (name, row) in enumerate(pairs):
@@ -421,7 +444,8 @@ def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:
         if any(name in new[kind] for kind in _INERTIAL):
             raise ArgumentError(f"the inertia of body {name!r} is given twice, by two kinds")
         rows[model.body_index(name)] = inertia.from_log_cholesky(x)
-    changed = sorted({model.body_index(i.name) for i in p.items if i.name in model._body_index})
+    inertial = zip(p.items, p.are_inertial.tolist(), strict=True)
+    changed = sorted({model.body_index(item.name) for item, own in inertial if own})
     for at, why in inertia.violations(rows[changed]).items():
         raise ModelError(f"body {model.body_names[changed[at]]!r} cannot exist: {why}")
     return rows
@@ -430,16 +454,17 @@ def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:
 def _with_geometry(model: Model, new: dict[str, dict[str, Array]]) -> Model:
     """The model with other placements, axes and pitches."""
     bodies, frames = [], dict(model.frames)
-    twists = {name: lie.exp(x[:6]) for name, x in new["placement"].items()}
-    for body in model.bodies:
-        first = body.joints[0].name if body.joints else ""
-        pose = body.placement
-        for name in {first, body.name} & twists.keys():
-            pose = pose @ twists.pop(name)
+    twists: dict[int, Array] = {}
+    for name, x in new["placement"].items():
+        at = placed_body(model, name)
+        if at is None:
+            frames[name] = Frame(frames[name].body, frames[name].placement @ lie.exp(x[:6]))
+        else:  # a body and its joint may each be named for some of the components
+            twists[at] = twists.get(at, np.zeros(6)) + x[:6]
+    for at, body in enumerate(model.bodies):
+        pose = body.placement @ lie.exp(twists[at]) if at in twists else body.placement
         joints = tuple(_other_joint(joint, new) for joint in body.joints)
         bodies.append(body._replace(placement=pose, joints=joints))
-    for name, twist in twists.items():  # what is left are frames
-        frames[name] = Frame(frames[name].body, frames[name].placement @ twist)
     named = {name: frame for name, frame in frames.items() if name not in model._body_index}
     made_of = (model.name, model.gravity, bodies, named, model.visuals, dict(model.poses))
     return Model(*made_of, model.fixed_inertia, model.constraints)

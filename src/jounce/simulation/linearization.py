@@ -404,11 +404,15 @@ def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
 
 def _weights(model: Model, weights: ArrayLike) -> Array:
     try:
-        array = np.asarray(weights, float)
-        if array.shape[-1:] == (2 * model.nv,) and np.all(np.isfinite(array)):
-            return array
+        array: Array | None = np.asarray(weights, float)
     except (TypeError, ValueError):
-        pass
+        array = None
+    if array is not None and array.shape[-1:] == (2 * model.nv,):
+        bad = np.argwhere(~np.isfinite(array))
+        if not len(bad):
+            return array
+        at = bad[0].tolist()
+        raise ArgumentError(f"weights must be finite, got {array[tuple(at)]} at {at}")
     shown = f"shape {weights.shape}" if isinstance(weights, np.ndarray) else repr(weights)
     raise ArgumentError(
         f"weights must be finite numbers of shape (..., {2 * model.nv}), that is (..., 2 nv) of "
