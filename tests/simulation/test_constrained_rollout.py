@@ -7,7 +7,9 @@ import pytest
 from test_constrained_motion import SYSTEMS, pendulum, welded
 
 import jounce as jc
+from jounce.simulation.fixed_steps import by_fixed_steps
 from jounce.simulation.methods import METHODS
+from jounce.simulation.task import Task
 
 EPS = np.finfo(float).eps
 DT, STEPS = 2e-3, 50
@@ -27,13 +29,14 @@ def assert_close(model, got, expected, allowed):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("projection", [True, False])
 def test_it_takes_the_steps_of_simulate(system, method, projection):
-    """Which takes them in Python, stage by stage."""
+    """Which takes them in Python, stage by stage; also those of methods that choose theirs."""
     model, q, v, c = system
     rows = 0.1 * np.random.default_rng(0).standard_normal((STEPS, model.nv))
     options = {"constraints": c, "projection": projection}
     got = jc.rollout(model, q, v, rows, DT, method=method, **options)
     times = DT * np.arange(STEPS + 1)
-    expected = jc.simulate(model, q, v, times, rows, method, dt=DT, **options)
+    task = Task.of(model, (q, v), times, rows, False, 1, (c, projection))
+    expected = by_fixed_steps(task, METHODS[method], DT, keep=False)
     assert_close(model, got, (expected.q, expected.v), 1e-11)
     held = np.where(c.holonomic, c.at(q).residual(got.q), 0.0)
     if projection:

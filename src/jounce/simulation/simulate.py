@@ -81,8 +81,10 @@ def simulate(
             own steps. With "taylor" it is called for each state alone and returns (m, nv), the
             forces and their time derivatives along the motion.
         method: as in `step`.
-        dt: longest step, s; fixed-step methods need it.
-        rtol: allowed error of a step, relative to coordinates and rates.
+        dt: longest step of methods with fixed steps, s, which need it. Methods that choose their
+            steps refuse it; `rollout` and `step` take fixed ones of "dopri5", "dop853" and "taylor".
+        rtol: allowed error of a step, relative to coordinates and rates, for methods that choose
+            their steps.
         atol: the same, in rad, m, rad/s and m/s.
         passive: whether `passive_forces` act, too; with "taylor" neither dry friction nor springs
             of spherical and free joints, which have no series.
@@ -110,8 +112,9 @@ def simulate(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, times that do not increase, a
-            step or a tolerance that is not positive, an unknown method, a control that returns
-            something else than forces, or a start that the constraints do not allow.
+            step or a tolerance that is not positive, an unknown method, `dt` with a method that
+            chooses its steps or none with another, a control that returns something else than
+            forces, or a start that the constraints do not allow.
         ArgumentTypeError: the control raises a TypeError, as it does where it takes something else.
         DivergenceError: a motion cannot be followed further; state and time are named. Its
             ``motion`` is the result with that state marked, where there is one.
@@ -133,6 +136,11 @@ def simulate(
         check_flag(name, flag)
     check_choice("on_failure", on_failure, ("raise", "mark"))
     times = increasing_times(t)
+    if dt is not None and (chosen is None or chosen.name in EMBEDDED):
+        raise ArgumentError(
+            f"method {method!r} chooses its steps by rtol and atol: dt does not go with it; "
+            "rollout() and step() take fixed steps of this method"
+        )
     held = None if constraints is None else constraints_on(model, constraints)
     acting, law = _answering(model, control, times, held)
     if order is not None:
@@ -283,7 +291,7 @@ class _Plan(NamedTuple):
 
     @property
     def _adapts(self) -> bool:
-        return self.method is None or (self.dt is None and self.name in EMBEDDED)
+        return self.method is None or self.name in EMBEDDED
 
     def _compiles(self, control: AnyControl, constraints: Constraints | None) -> bool:
         """Whether the core can take all steps."""
@@ -305,7 +313,6 @@ class _Plan(NamedTuple):
         """Steps that need no Python."""
         allowed = self._tolerances()
         if self.method is None:
-            self._require_no_step()
             require_series(self.model, self.passive)
             kernel = compiled.taylor(self.order or order_of(*allowed))
         else:
@@ -369,12 +376,7 @@ class _Plan(NamedTuple):
     def _tolerances(self) -> tuple[float, float]:
         return positive("rtol", self.rtol, LEAST_TOLERANCE), positive("atol", self.atol)
 
-    def _require_no_step(self) -> None:
-        if self.dt is not None:
-            raise ArgumentError("method 'taylor' chooses its steps: dt does not go with it")
-
     def _series(self, task: Task, control: AnyControl, events: Sequence[Event]) -> SeriesMotion:
-        self._require_no_step()
         if self.answer is not None:
             raise ArgumentError(
                 "method 'taylor' takes a jounce.Control neither with constraints nor with "
