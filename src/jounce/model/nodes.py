@@ -107,7 +107,7 @@ class Nodes(NamedTuple):
     @property
     def tangent_size(self) -> int:
         """How many numbers a direction has in which a model changes, see core/batch/shape.hpp."""
-        return NODE * len(self.kind) + 3 * self.screws.shape[1] + 9
+        return int(NODE * len(self.kind) + 3 * self.screws.shape[1] + 9)
 
 
 def build_nodes(bodies: Sequence[Body]) -> Nodes:
