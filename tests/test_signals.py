@@ -20,7 +20,7 @@ def test_a_signal_handler_may_fork_during_a_call(busy, python):
         QUIET
         + DURING
         + f"""
-arguments = series(6000)
+arguments = series(20000)
 expected = jc.inverse_dynamics_series(*arguments)
 out = np.empty_like(expected)
 during = 0
@@ -61,7 +61,7 @@ def test_a_timer_that_comes_again_during_its_handler_waits(python):
     python(
         DURING
         + """
-arguments, small = series(6000), series(200)
+arguments, small = series(20000), series(200)
 expected = jc.inverse_dynamics_series(*arguments)
 out = np.empty_like(expected)
 
