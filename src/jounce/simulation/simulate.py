@@ -82,7 +82,7 @@ def simulate(
             forces and their time derivatives along the motion.
         method: as in `step`.
         dt: longest step of methods with fixed steps, s, which need it. Methods that choose their
-            steps refuse it; `rollout` and `step` take fixed ones of "dopri5", "dop853" and "taylor".
+            steps refuse it; `rollout` and `step` take fixed ones of these, too.
         rtol: allowed error of a step, relative to coordinates and rates, for methods that choose
             their steps.
         atol: the same, in rad, m, rad/s and m/s.
