@@ -130,7 +130,7 @@ def test_fixed_steps_before_a_failure_are_kept_and_none_is_invented():
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@pytest.mark.parametrize("method", ["rkmk4", "dop853"])
+@pytest.mark.parametrize("method", ["rkmk4", "cf4"])
 def test_the_steps_of_others_do_not_change_where_a_function_loses_a_state(method, dense):
     """It is asked for all states at once, and those that are lost wait where they began."""
     asked = []

@@ -223,6 +223,24 @@ BAD = {
         r"dt does not go with it; rollout\(\) and step\(\) take fixed steps",
     ),
     "dt of taylor": (lambda: run([0.0], dt=0.1, method="taylor"), "'taylor' chooses its steps"),
+    "state of a function": (
+        lambda: jc.simulate(MODEL, Z + np.nan, Z, TIMES, lambda t, q, v: Z),
+        "^q0 must be finite",
+    ),
+    "rates of events": (
+        lambda: jc.simulate(MODEL, Z, np.zeros(2), TIMES, events=jc.Event(lambda t, q, v: 1.0)),
+        "^v0 must have shape",
+    ),
+    "direction": (lambda: jc.Event(lambda t, q, v: 1.0, direction=2), "direction -1, 0 or 1"),
+    "taylor is offered": (lambda: run(method="tailor"), "one of .*'taylor', got 'tailor'"),
+    "adjoint": (
+        lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="rk45"),
+        "one of 'euler', [^v]*'dop853', got 'rk45'",
+    ),
+    "no adjoint of taylor": (
+        lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="taylor"),
+        "'taylor' is not explicit",
+    ),
     "no dt": (lambda: run(method="rkmk4"), "needs dt"),
     "dt": (lambda: run(method="rkmk4", dt=-1), "dt must be a positive number"),
     "rtol": (lambda: run(rtol=1e-17), "rtol must be a number, at least"),
