@@ -313,7 +313,7 @@ def test_mistakes_with_a_motion_are_errors_of_the_package(tmp_path):
     chain = jc.models.chain(2)
     motion = jc.simulate(chain, np.zeros(2), np.zeros(2), [0.0, 0.1])
     assert motion.at([0.05])._fields == ("q", "v")
-    for times in ("x", [[0.0], [0.0, 0.1]], 0.05, [0.2]):
+    for times in ("x", [[0.0], [0.0, 0.1]], 0.2, [0.2]):
         with pytest.raises(jc.ArgumentError, match="t must be times"):
             motion.at(times)
     with pytest.raises(jc.MissingFileError):
