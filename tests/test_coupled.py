@@ -558,6 +558,20 @@ def test_configurations_of_joints_that_follow_are_not_given(robot, at):
         robot.expand(np.zeros(3))
 
 
+def test_taylor_steps_are_told_to_be_missing(robot):
+    q, z = jc.neutral(robot), np.zeros(robot.nv)
+    for missing in (
+        lambda: jc.step(robot, q, z, z, 0.1, method="taylor"),
+        lambda: jc.rollout(robot, q, z, [z, z], 0.1, method="taylor"),
+        lambda: jc.rollout(robot, q, z, [z, z], 0.1, method="taylor", on_failure="mark"),
+        lambda: jc.simulate(robot, q, z, [0, 1], method="taylor"),
+        lambda: jc.simulate(robot, q, z, [0, 1], jc.Control(kd=1.0), method="taylor"),
+        lambda: jc.simulate(robot, q, z, [0, 1], lambda t, q, v: [0 * v], method="taylor"),
+    ):
+        with pytest.raises(jc.ModelError, match="is not there for a model with coupled joints"):
+            missing()
+
+
 def test_mistakes_are_told_in_sizes_of_the_coupled_robot(robot, at):
     with pytest.raises(jc.errors.ArgumentError, match=r"v must have shape \(\.\.\., 20\)"):
         jc.inverse_dynamics(robot, at.q, at.v[:, :3], at.a)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce.simulation.events import MOST_AT_ONCE, Repeats
 
 G = 9.81
 
@@ -196,6 +197,81 @@ def test_maps_of_one_time_are_all_applied(method):
     assert abs(got.q[-1, 0] - (speed * left - G * left**2 / 2)) < 1e-8
 
 
+def kick(level, function, series=None):
+    """The rate grows by one where a function passes a level."""
+    return jc.Event(
+        lambda t, q, v: function(t, q, v) - level,
+        map=lambda t, q, v: (q, v + 1.0),
+        name="kick",
+        series=series,
+    )
+
+
+def height_series(level):
+    return lambda q, v, tau: [q[0] - level, *v[:, 0]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_kick_at_a_time_happens_once_and_the_motion_goes_on(method):
+    event = kick(0.5, lambda t, q, v: t)
+    t = np.linspace(0.0, 1.0, 4)
+    got = jc.simulate(ball(), [0.0], [4.0], t, None, method, events=event, **METHODS[method])
+    (found,) = got.events
+    assert found.t == pytest.approx(0.5, abs=1e-14)
+    np.testing.assert_allclose(got.v[:, 0], 4.0 - G * t + (t > 0.5), atol=1e-8)
+    np.testing.assert_allclose(
+        got.q[:, 0], 4.0 * t - G * t**2 / 2 + np.maximum(t - 0.5, 0.0), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("series", [False, True])
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_a_kick_at_a_section_happens_each_time_the_motion_passes(method, series):
+    """Upward faster, downward slower, by one; another section is never reached."""
+    events = [kick(x, height, height_series(x) if series else None) for x in (0.5, 9.0)]
+    got = jc.simulate(ball(), [0.0], [4.0], [0.0, 2.0], None, method, events=events)
+    up, down = got.events
+    fast = math.sqrt(16.0 - G)  # at the section
+    first, away = (4.0 - fast) / G, 2 * (fast + 1) / G
+    assert up.t == pytest.approx(first, abs=1e-8)
+    assert down.t == pytest.approx(first + away, abs=1e-8)
+    left = 2.0 - first - away
+    assert got.v[-1, 0] == pytest.approx(-fast - G * left, abs=1e-7)
+
+
+@pytest.mark.parametrize("restitution", [1e-5, 1e-3, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_no_ball_falls_through_the_floor_on_which_it_comes_to_rest(method, restitution):
+    floor = falls_below(0.0, "floor", map=lambda t, q, v: (q, -restitution * v))
+    for event in (
+        floor,
+        dataclasses.replace(floor, series=height_series(0.0)),
+    ):
+        last = 0.2 * (1 + restitution) / (1 - restitution) * 1.2 + 0.1
+        given = ball(), [0.1], [0.0], [0.0, last], None, method
+        got = jc.simulate(*given, events=event, on_failure="mark")
+        (lost,) = got.failures
+        assert "'floor' happens again and again" in lost.message
+        rest = math.sqrt(0.2 / G) * (1 + restitution) / (1 - restitution)
+        assert lost.t == pytest.approx(rest, abs=1e-4)
+
+
+def test_an_event_that_happens_without_time_going_on_is_endless():
+    repeats = Repeats()
+    for _ in range(MOST_AT_ONCE):
+        repeats.happened(1.0)
+        assert not repeats.never_ends
+    repeats.happened(1.0)
+    assert repeats.never_ends
+
+
+def test_events_at_equal_distances_do_not_fade():
+    repeats = Repeats()
+    for k in range(100):
+        repeats.happened(0.1 * k)
+        assert not repeats.fades
+
+
 def test_a_ball_that_comes_to_rest_is_an_error_that_says_so():
     event = jc.Event(height, direction=-1, map=lambda t, q, v: (q, -0.1 * v), name="floor")
     with pytest.raises(jc.DivergenceError, match="'floor' happens again and again at t = "):
@@ -232,7 +308,6 @@ def test_rows_of_forces_and_functions_go_with_events():
 MODEL = ball()
 BAD = {
     "no event": (height, "events must be jounce.Event"),
-    "direction": (jc.Event(height, direction=2), "direction -1, 0 or 1"),
     "NaN": (jc.Event(lambda t, q, v: np.nan), "must return a number, got NaN"),
     "array": (jc.Event(lambda t, q, v: np.ones(3)), "must return a number"),
     "map": (jc.Event(height, map=lambda t, q, v: 3.0), r"must return \(q, v\)"),

@@ -223,6 +223,24 @@ BAD = {
         r"dt does not go with it; rollout\(\) and step\(\) take fixed steps",
     ),
     "dt of taylor": (lambda: run([0.0], dt=0.1, method="taylor"), "'taylor' chooses its steps"),
+    "state of a function": (
+        lambda: jc.simulate(MODEL, Z + np.nan, Z, TIMES, lambda t, q, v: Z),
+        "^q0 must be finite",
+    ),
+    "rates of events": (
+        lambda: jc.simulate(MODEL, Z, np.zeros(2), TIMES, events=jc.Event(lambda t, q, v: 1.0)),
+        "^v0 must have shape",
+    ),
+    "direction": (lambda: jc.Event(lambda t, q, v: 1.0, direction=2), "direction -1, 0 or 1"),
+    "taylor is offered": (lambda: run(method="tailor"), "one of .*'taylor', got 'tailor'"),
+    "adjoint": (
+        lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="rk45"),
+        "one of 'euler', [^v]*'dop853', got 'rk45'",
+    ),
+    "no adjoint of taylor": (
+        lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="taylor"),
+        "'taylor' is not explicit",
+    ),
     "no dt": (lambda: run(method="rkmk4"), "needs dt"),
     "dt": (lambda: run(method="rkmk4", dt=-1), "dt must be a positive number"),
     "rtol": (lambda: run(rtol=1e-17), "rtol must be a number, at least"),
@@ -295,7 +313,7 @@ def test_mistakes_with_a_motion_are_errors_of_the_package(tmp_path):
     chain = jc.models.chain(2)
     motion = jc.simulate(chain, np.zeros(2), np.zeros(2), [0.0, 0.1])
     assert motion.at([0.05])._fields == ("q", "v")
-    for times in ("x", [[0.0], [0.0, 0.1]], 0.05, [0.2]):
+    for times in ("x", [[0.0], [0.0, 0.1]], 0.2, [0.2]):
         with pytest.raises(jc.ArgumentError, match="t must be times"):
             motion.at(times)
     with pytest.raises(jc.MissingFileError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,20 @@ import numpy as np
 
 from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._types import Array, ArrayLike
+from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
 
-__all__ = ["ANY", "asked", "floats", "force_rows", "increasing_times", "merged_axes", "positive"]
+__all__ = [
+    "ANY",
+    "accelerations",
+    "asked",
+    "floats",
+    "force_rows",
+    "increasing_times",
+    "merged_axes",
+    "positive",
+]
 
 ANY = 1e300
 """A tolerance that allows every step."""
@@ -27,6 +38,14 @@ def asked(control: Callable[..., Any], t: Any, q: Array, v: Array) -> Any:
         raise
     except TypeError as error:
         raise ArgumentTypeError(f"control(t, q, v) fails: {error}") from error
+
+
+def accelerations(model: Model, state: tuple[ArrayLike, ArrayLike], threads: int = 1) -> Array:
+    """Those of a start without forces; what is wrong with it is said of q0 and v0."""
+    try:
+        return forward_dynamics(model, *state, np.zeros(model.nv), threads=threads)
+    except ArgumentError as error:
+        raise ArgumentError(re.sub(r"^([qv])\b", r"\g<1>0", str(error))) from None
 
 
 def floats(name: str, value: ArrayLike) -> Array:

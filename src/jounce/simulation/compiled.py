@@ -17,7 +17,6 @@ import numpy as np
 
 from jounce import _core
 from jounce._types import Array, ArrayLike, Integers, Mask
-from jounce.errors import DivergenceError
 from jounce.model import Model
 from jounce.simulation.arguments import ANY, merged_axes
 from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, StepLog
@@ -35,8 +34,9 @@ __all__ = [
     "fixed_steps",
     "follow",
     "least",
-    "require_end",
     "taylor",
+    "too_many_steps",
+    "without_end",
 ]
 
 _embedded = _core.raw("embedded_motion", "simulate")
@@ -61,8 +61,8 @@ WINDOW = 4096
 EFFORT = 20_000
 """Steps times rates of all states in a portion: some hundredths of a second."""
 
-MOST_STEPS = 1e12
-"""Steps to the last time that nobody means: at the pace of a fast machine, months."""
+MOST_STEPS = 1e10
+"""Steps to the last time that nobody means: at the pace of a fast machine, a day."""
 SOME_STEPS = 1000
 """After so many their pace is known."""
 
@@ -173,6 +173,8 @@ class Journey(NamedTuple):
     dense: Callable[[], Dense | None] | None
     stuck: Array | None
     """(n,) when a state went no further, else infinity; None if all went on."""
+    reasons: dict[int, str]
+    """Why, of states that would have taken too many steps."""
 
 
 def embedded(packed: Array, terms: int) -> Kernel:
@@ -185,18 +187,19 @@ def taylor(order: int) -> Kernel:
     return Kernel(_taylor, order)
 
 
-def require_end(begun: float, now: float, end: float, steps: int) -> None:
-    """Refuse to go on where the last time would never be reached.
+def without_end(begun: float, now: Array, end: float, steps: int) -> Mask:
+    """Which states would never reach the last time, by the times at which their steps led them."""
+    hopeless: Mask = end - now > MOST_STEPS * ((now - begun) / steps)
+    return hopeless if steps >= SOME_STEPS else np.zeros_like(hopeless)
 
-    Raises:
-        DivergenceError: the steps taken so far say how many it would take.
-    """
-    if steps >= SOME_STEPS and end - now > MOST_STEPS * ((now - begun) / steps):
-        raise DivergenceError(
-            f"after {steps} steps the motion is at t = {now:.9g} s, and to the last time, "
-            f"{end:.9g} s, it would take more than {MOST_STEPS:.0e}: give a nearer last time, or "
-            "larger rtol and atol"
-        )
+
+def too_many_steps(state: int, now: float, end: float, steps: int) -> str:
+    """What is said of a state that would never reach the last time."""
+    return (
+        f"after {steps} steps the motion of state {state} is at t = {now:.9g} s, and to the last "
+        f"time, {end:.9g} s, it would take more than {MOST_STEPS:.0e}: give a nearer last time, or "
+        "larger rtol and atol"
+    )
 
 
 def follow(
@@ -257,6 +260,7 @@ class _Way:
         self.at_once = False
         """Whether all times were reached in the first portion."""
         self.stuck: Array | None = None
+        self.reasons: dict[int, str] = {}
         self.portions: list[tuple[Array, ...]] = []
 
     @property
@@ -284,6 +288,7 @@ class _Way:
         if self.done is None and window.start + least(due) >= count:
             self.done, self.at_once, self.low = Followed(q, v, due), True, count
             return
+        self._give_up(due < q.shape[-2])
         lost = self.lost
         if lost.any():
             self.stuck = np.full(self.count, np.inf) if self.stuck is None else self.stuck
@@ -294,6 +299,15 @@ class _Way:
         _keep(self.done, q, v, window, written)
         due[...] = written - (self.low - 1)
 
+    def _give_up(self, moving: Mask) -> None:
+        """End states that would never arrive; those that wait for others say nothing."""
+        t, now = self.start.t, self.progress[..., 0]
+        hopeless = without_end(t[0], now, t[-1], self.taken) & moving & ~self.lost
+        self.progress[..., STATUS][hopeless] = STUCK
+        for k in np.flatnonzero(hopeless):
+            told = int(k), float(now.ravel()[k]), float(t[-1]), self.taken
+            self.reasons[int(k)] = too_many_steps(*told)
+
     @property
     def lost(self) -> Mask:
         """Which states go no further."""
@@ -302,11 +316,9 @@ class _Way:
 
     def tell(self, report: Report) -> None:
         """Report the time that all states on their way have reached."""
-        going, t = self.progress[~self.lost], self.start.t
+        going = self.progress[~self.lost]
         if len(going):
-            now = float(going[:, 0].min())
-            report(now)
-            require_end(t[0], now, t[-1], self.taken)
+            report(float(going[:, 0].min()))
 
     def journey(self) -> Journey:
         """How far the states got."""
@@ -315,11 +327,12 @@ class _Way:
             dense = partial(_dense, self.kernel, self.start, self.portions, stuck)
         done = self.done or _nothing(*self.start.first(), len(t))
         if self.at_once:
-            return Journey(done.q, done.v, len(t), dense, None)
+            return Journey(done.q, done.v, len(t), dense, None, {})
         behind = np.arange(len(t)) >= done.due[..., None]
         done.q[behind], done.v[behind] = np.nan, np.nan
         going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
-        return Journey(done.q, done.v, min(least(going_on), len(t)), dense, stuck)
+        reached = min(least(going_on), len(t))
+        return Journey(done.q, done.v, reached, dense, stuck, self.reasons)
 
 
 def _within(window: slice, rows: Array | None) -> Array | None:

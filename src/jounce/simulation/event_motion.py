@@ -9,17 +9,16 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
-from jounce.dynamics import forward_dynamics
 from jounce.errors import DivergenceError
 from jounce.model import Model
-from jounce.simulation.arguments import asked, force_rows
+from jounce.simulation.arguments import accelerations, asked, force_rows
 from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
 from jounce.simulation.event_passage import Follow, Passed, through_events
 from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
-from jounce.simulation.interrupted import with_state
+from jounce.simulation.interrupted import with_motion, with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
@@ -77,7 +76,7 @@ def motion_with_events(
         passive: whether passive forces act.
         report: is told how far the motion is.
     """
-    lead = forward_dynamics(model, *start, np.zeros(model.nv)).shape[:-1]
+    lead = accelerations(model, start).shape[:-1]
     rows = None if control is None or callable(control) else force_rows(model, control, len(t))
     if rows is not None:
         lead = np.broadcast_shapes(lead, rows.shape[:-2])
@@ -105,7 +104,10 @@ def motion_with_events(
         else:
             done.append(_through_modes(modes, follow, t, state, events, place, log))
         if done[-1].reached is not None:
-            return batch.interrupted(done, _joined(model, kind, t, done, count))
+            motion = batch.interrupted(done, _joined(model, kind, t, done, count))
+            if (error := done[-1].error) is not None:
+                raise with_motion(error, motion)
+            return motion
     return batch.assembled(done, _joined(model, kind, t, done, count))
 
 
@@ -189,7 +191,14 @@ def _follower(
         acting = held if modes is None else modes.constraints
         if acting is not None:
             acting = later(acting, float(grid[0] - t[0]))
-        motion = run((q, v), grid, own, acting)
+        broken = None
+        try:
+            motion = run((q, v), grid, own, acting)
+        except Exception as error:  # an event may come before it
+            known = getattr(error, "motion", None)
+            if not isinstance(known, SimulatedMotion) or known.dense is None or len(known.t) < 2:
+                raise
+            motion, broken = known, error
         report(float(grid[0]))
         failure = motion.failures[0].message if motion.failures else None
         if motion.dense is None and motion.interrupted:
@@ -199,7 +208,8 @@ def _follower(
         onto, dense = motion.dense.onto, motion.dense.alone()
         if onto is not None:
             dense = replace(dense, onto=onto)
-        return Stretch(motion.t, motion.q, motion.v, dense, failure, motion.interrupted)
+        early = motion.interrupted and broken is None
+        return Stretch(motion.t, motion.q, motion.v, dense, failure, early, broken)
 
     return follow
 

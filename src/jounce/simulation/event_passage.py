@@ -23,6 +23,7 @@ from jounce.simulation.event_search import (
 from jounce.simulation.events import (
     Event,
     EventRecord,
+    Repeats,
     State,
     apply_map,
     at_stored_time,
@@ -59,7 +60,9 @@ class Passed(NamedTuple):
     log: StepLog | None = None
     """Its steps."""
     last: State | None = None
-    """Where Ctrl-C found it."""
+    """Where Ctrl-C or an error found it."""
+    error: Exception | None = None
+    """Of a control, an event or a map."""
 
 
 def through_events(
@@ -92,6 +95,8 @@ def through_events(
             if len(stretch.t) < 2:  # Ctrl-C before the first step
                 raise KeyboardInterrupt
             way.along(stretch)
+            if stretch.error is not None and way.goes_on and not way.over:
+                raise stretch.error
             if stretch.interrupted and not way.over:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -99,6 +104,8 @@ def through_events(
     except (DivergenceError, SingularError) as error:
         way.give_here()
         return out._replace(end=way.at[0], failure=str(error))
+    except Exception as error:  # it shall carry what was computed
+        return out._replace(reached=way.due, last=way.at, error=error)
     return out._replace(end=way.at[0] if way.over else np.inf, failure=way.failure)
 
 
@@ -123,6 +130,7 @@ class _Passage:
         self.signs = event_signs(events, *at)
         self.mapped: dict[int, float] = {}
         """Events whose maps were used just before, and their signs before them."""
+        self.repeats = [Repeats() for _ in events]
         self.halvings, self.goes_on = 0, False
         """See `sampled`."""
         self.over = False
@@ -136,13 +144,20 @@ class _Passage:
         """Go along a stretch, to its first events or to its end."""
         samples = sampled(self.events, stretch, self.halvings, self.goes_on)
         for which, sign in self.mapped.items():
-            _require_leaving(self.events[which], sign, which, samples)
+            self._require_end(which, sign, samples)
         found = first_crossing(self.events, self.signs, samples)
         self.mapped, self.halvings, self.goes_on = {}, 0, found is None
         if found is None:
             self._to_end(stretch, samples)
         else:
             self._to_events(stretch, samples, found)
+
+    def _require_end(self, which: int, before: float, samples: Samples) -> None:
+        """Refuse maps at ever shorter distances, of which the last is not seen any more."""
+        repeats, signs = self.repeats[which], np.sign(samples.values[1:, which])
+        passes = next((x for x in signs if x), before) == -before
+        if repeats.never_ends or (passes and repeats.fades):
+            raise endless(self.events[which], float(samples.t[0]))
 
     def _to_end(self, stretch: Stretch, samples: Samples) -> None:
         stop = float(samples.t[-1])
@@ -174,6 +189,8 @@ class _Passage:
     def _leave(self, happened: list[int], before: Array, right: State) -> None:
         """Go on after events; `right` is a state after them on the way without their maps."""
         self.mapped = {x: float(before[x]) for x in happened if self.events[x].map is not None}
+        for x in self.mapped:
+            self.repeats[x].happened(self.at[0])
         self.halvings = SHORTEST if self.mapped else SHORT
         self.signs = event_signs(self.events, *self.at) if self.mapped else before
         for x in happened:
@@ -201,12 +218,3 @@ class _Passage:
         some = np.flatnonzero(dense.t < stop)
         at = (x[some] for x in (dense.t, dense.h, dense.q, dense.v))
         self.log.add(np.zeros(len(some), int), *at, *dense.coefficients(some))
-
-
-def _require_leaving(event: Event, before: float, which: int, samples: Samples) -> None:
-    """Refuse a map after which the motion goes on through zero, as if there had been none."""
-    for sign in np.sign(samples.values[1:, which]):
-        if sign == before:
-            return
-        if sign == -before:
-            raise endless(event, float(samples.t[0]))

@@ -50,6 +50,8 @@ class Stretch(NamedTuple):
     failure: str | None = None
     """Why it goes no further than its dense output."""
     interrupted: bool = False
+    error: Exception | None = None
+    """What a control raised at its end."""
 
     def at(self, times: Array) -> tuple[Array, Array]:
         """Coordinates (K, nq) and rates (K, nv)."""

@@ -20,6 +20,7 @@ __all__ = [
     "Event",
     "EventRecord",
     "EventSeries",
+    "Repeats",
     "apply_map",
     "at_stored_time",
     "endless",
@@ -32,6 +33,11 @@ State = tuple[float, Array, Array]
 EventSeries = Callable[[Array, Array, Array], ArrayLike]
 """An event and its time derivatives, from q (nq,), motion (r + 2, nv) and tau (r + 1, nv)."""
 
+MOST_AT_ONCE = 100
+"""So often an event may happen without time going on."""
+SHORTER, FADED = 0.999, 2.0**-14
+"""Parts of the last and of the widest distance of an event's times below which it fades away."""
+
 SAME_TIME = 64
 """Zeros within so many units in the last place of the time are one."""
 
@@ -41,16 +47,21 @@ class Event:
     """A function of the state that is zero when something happens.
 
     Args:
-        function: of (t, q, v) of one state; returns a number.
+        function: of (t, q, v) of one state; returns a number. Where it only touches zero, without
+            a change of its sign, nothing happens, unless it is exactly zero where it is looked at.
         terminal: whether the motion ends there; in a batch, where others go on, what follows of its
             state is NaN, and ``motion.ended`` says when.
         direction: 1: rising zeros only, -1: falling ones, 0: all.
-        map: of (t, q, v); returns the state (q, v) after the event, for example of an impact.
+        map: of (t, q, v); returns the state (q, v) after the event, for example of an impact. The
+            motion may turn back or, as after a kick, go on through zero.
         name: for records and messages.
         series: the function and its time derivatives along a motion, from q (nq,), the rates and
             their derivatives (r + 2, nv) and the forces and theirs (r + 1, nv). If all events have
             it, ``simulate(method="taylor")`` isolates their zeros in the polynomials of its steps:
             no pair of crossings within a step is missed.
+
+    Raises:
+        ArgumentError: a direction or a function that is none.
 
     Examples:
         >>> fall = jc.Event(lambda t, q, v: q[0], direction=-1, name="down")
@@ -66,6 +77,11 @@ class Event:
     map: Callable[[float, Array, Array], tuple[ArrayLike, ArrayLike]] | None = None
     name: str = "event"
     series: EventSeries | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no simulation can look for."""
+        if self.direction not in (-1, 0, 1) or not callable(self.function):
+            raise ArgumentError(f"event {self.name!r} needs a function and a direction -1, 0 or 1")
 
 
 class EventRecord(NamedTuple):
@@ -168,9 +184,6 @@ def checked_events(events: object) -> list[Event]:
     found = [events] if isinstance(events, Event) else events
     if not isinstance(found, Sequence) or not all(isinstance(e, Event) for e in found):
         raise ArgumentError(f"events must be jounce.Event or a list of them, got {events!r}")
-    for event in found:
-        if event.direction not in (-1, 0, 1) or not callable(event.function):
-            raise ArgumentError(f"event {event.name!r} needs a function and a direction -1, 0 or 1")
     return list(found)
 
 
@@ -189,9 +202,39 @@ def at_stored_time(t: float, times: Array) -> float:
 def endless(event: Event, t: float) -> DivergenceError:
     """Return the error of an event that never ends."""
     return DivergenceError(
-        f"event {event.name!r} happens again and again at t = {t:.9g} s: after its map the motion "
-        "does not come back from zero, or only for an instant"
+        f"event {event.name!r} happens again and again at t = {t:.9g} s: each time its map lets "
+        "the motion come back to zero sooner, or no time passes"
     )
+
+
+class Repeats:
+    """How often an event with a map has happened, and at what distances of time.
+
+    A map that lets the motion go on through zero, as a kick does, is nothing special. A ball that
+    comes to rest bounces at ever shorter distances, until they are lost in rounding errors and it
+    seems to pass: that never ends.
+    """
+
+    def __init__(self) -> None:
+        self.last, self.gap, self.before, self.widest = -np.inf, 0.0, 0.0, 0.0
+        self.times, self.instant = 0, 0
+        """How often, and how often without time going on."""
+        self.never_ends = False
+
+    def happened(self, t: float) -> None:
+        """Count one more."""
+        first = self.times == 0
+        self.last, self.before, self.gap = t, self.gap, 0.0 if first else t - self.last
+        self.widest, self.times = max(self.widest, self.gap), self.times + 1
+        still = not first and self.gap <= SAME_TIME * float(np.spacing(abs(t)))
+        self.instant = self.instant + 1 if still else 0
+        self.never_ends |= self.instant >= MOST_AT_ONCE
+
+    @property
+    def fades(self) -> bool:
+        """Whether the distances have become shorter and shorter."""
+        shorter = self.gap < SHORTER * self.before and self.gap < FADED * self.widest
+        return self.times > 1 and (shorter or self.instant > 0)
 
 
 def apply_map(event: Event, at: State) -> State:

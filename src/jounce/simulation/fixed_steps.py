@@ -12,6 +12,7 @@ from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
 from jounce.simulation.dense import NESTED, Coefficients, Dense, StepLog, fitting
 from jounce.simulation.field import Field, Moving
+from jounce.simulation.interrupted import with_motion
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.rows import interval
@@ -42,7 +43,7 @@ def by_fixed_steps(
     q, v = (np.full((n, len(t), size), np.nan) for size in (task.model.nq, task.model.nv))
     q[:, 0], v[:, 0] = task.q, task.v
     counts, failed = _steps(t, dt), np.full(n, np.inf)
-    log, reached = _Log(task), None
+    log, reached, broken = _Log(task), None, None
     k = 0
     try:
         for k, count in enumerate(counts):
@@ -60,8 +61,15 @@ def by_fixed_steps(
             task.report(float(t[k + 1]))
     except KeyboardInterrupt:
         reached = k + 1
-    dense = log.dense()
-    return task.motion(method.name, q, v, reached, dense=dense, failed=failed, why=_not_finite)
+    except _CutError as cut:
+        reached, broken = k + 1, cut.error
+        if keep:
+            log.add(cut.steps, some, own.begin, own.h)
+    ends: dict[str, Any] = {"dense": log.dense(), "failed": failed, "why": _not_finite}
+    motion = task.motion(method.name, q, v, reached, **ends)
+    if broken is not None:
+        raise with_motion(broken, motion)
+    return motion
 
 
 def _not_finite(state: int, t: float) -> str:
@@ -80,6 +88,14 @@ class _Stepped(NamedTuple):
     """Accelerations, if a function gave the forces and they are kept."""
     failed: Array
     """(n,) the step that failed, or -1."""
+
+
+class _CutError(Exception):
+    """An error of a control in the middle of an interval, and the steps before it."""
+
+    def __init__(self, error: Exception, steps: _Stepped) -> None:
+        super().__init__(str(error))
+        self.error, self.steps = error, steps
 
 
 class _Log:
@@ -195,22 +211,29 @@ class _Interval(NamedTuple):
         stored, failed = count + 1 if keep else 2, np.full(n, -1)
         to_q, to_v, to_a = (np.full((n, stored, x.shape[1]), np.nan) for x in (q, v, v))
         to_q[some, 0], to_v[some, 0] = q, v
-        for j in range(count):
-            before = walk.moving
+        j, broken = 0, None
+        try:
+            for j in range(count):
+                before = walk.moving
+                if keep and (a := walk.others_go_on(walk.acceleration)) is not None:
+                    to_a[:, j] = a
+                walk.step()
+                if walk.moving is not before:
+                    failed[before & ~walk.moving] = j
+                if keep or j == count - 1:
+                    row = j + 1 if keep else 1
+                    to_q[:, row], to_v[:, row] = walk.at.q, walk.rates()
             if keep and (a := walk.others_go_on(walk.acceleration)) is not None:
-                to_a[:, j] = a
-            walk.step()
-            if walk.moving is not before:
-                failed[before & ~walk.moving] = j
-            if keep or j == count - 1:
-                row = j + 1 if keep else 1
-                to_q[:, row], to_v[:, row] = walk.at.q, walk.rates()
-        if keep and (a := walk.others_go_on(walk.acceleration)) is not None:
-            to_a[:, count] = a
+                to_a[:, count] = a
+        except Exception as error:  # the rows after it are NaN, and are not kept
+            broken = error
         first = np.where(failed < 0, stored, failed if keep else 0)  # that is not known after it
         for to in (to_q, to_v):
             to[np.arange(stored) > first[:, None]] = np.nan
-        return _Stepped(to_q[some], to_v[some], to_a[some] if keep else None, failed[some])
+        steps = _Stepped(to_q[some], to_v[some], to_a[some] if keep else None, failed[some])
+        if broken is not None:
+            raise _CutError(broken, steps)
+        return steps
 
 
 class _Walk:

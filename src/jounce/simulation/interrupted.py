@@ -1,8 +1,10 @@
-"""What is left of a simulation that Ctrl-C ended."""
+"""What is left of a simulation that Ctrl-C or an error ended."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,10 +12,20 @@ from jounce._types import Array
 from jounce.simulation.dense import Dense
 from jounce.simulation.motion import SimulatedMotion
 
-__all__ = ["to_last_step", "with_state"]
+__all__ = ["Failed", "to_last_step", "with_motion", "with_state"]
 
 ROUNDING = 16
 """Units in the last place by which the sum of steps may miss a time."""
+
+
+Failed = TypeVar("Failed", bound=Exception)
+
+
+def with_motion(error: Failed, motion: SimulatedMotion) -> Failed:
+    """An error, of a control for example, that carries what was computed before it."""
+    with suppress(AttributeError, TypeError):  # where its class has no place for it
+        error.motion = to_last_step(motion)  # type: ignore[attr-defined]
+    return error
 
 
 def to_last_step(motion: SimulatedMotion) -> SimulatedMotion:

@@ -271,7 +271,7 @@ def linearize_step(
     taylor = isinstance(method, str) and method == TAYLOR
     if taylor:
         order = _taylor_order(order, passive, weights)
-    chosen = order if taylor else find_method(method)
+    chosen = order if taylor else find_method(method, taylor=True)
     step = time_step(dt)
     if constraints is not None:
         _refuse_out(out)

@@ -237,22 +237,22 @@ def weighted(weights: Weights, slopes: list[Slope]) -> list[tuple[float, Slope]]
     return [(w, slope) for w, slope in zip(weights, slopes, strict=True) if w]
 
 
-def find_method(name: object) -> Method:
-    """Return an explicit method by name.
+def find_method(name: object, *, taylor: bool = False) -> Method:
+    """Return an explicit method by name; the message may offer "taylor", which is none of these.
 
     Raises:
         ArgumentError: there is none; the message lists those that there are.
     """
-    if isinstance(name, str) and name in GEOMETRIC:
+    if isinstance(name, str) and name in METHODS:
+        return METHODS[name]
+    if isinstance(name, str) and (name in GEOMETRIC or (name == "taylor" and not taylor)):
         known = ", ".join(map(repr, METHODS))
         raise ArgumentError(f"method {name!r} is not explicit; here it must be one of {known}")
-    found = find_stepper(name)
-    assert isinstance(found, Method)
-    return found
+    raise _unknown(name, [*METHODS, "taylor"] if taylor else [*METHODS])
 
 
 def find_stepper(name: object) -> Method | Geometric:
-    """Return any method by name.
+    """Return any method by name but "taylor", which its callers know and the message offers.
 
     Raises:
         ArgumentError: there is none; the message lists those that there are.
@@ -260,6 +260,9 @@ def find_stepper(name: object) -> Method | Geometric:
     every: dict[str, Method | Geometric] = {**METHODS, **GEOMETRIC}
     if isinstance(name, str) and name in every:
         return every[name]
-    hint = did_you_mean(map(repr, close_names(name, every)))
-    known = ", ".join(map(repr, every))
-    raise ArgumentError(f"method must be one of {known}, got {name!r}{hint}")
+    raise _unknown(name, [*every, "taylor"])
+
+
+def _unknown(name: object, known: list[str]) -> ArgumentError:
+    hint = did_you_mean(map(repr, close_names(name, known)))
+    return ArgumentError(f"method must be one of {', '.join(map(repr, known))}, got {name!r}{hint}")

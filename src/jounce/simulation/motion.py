@@ -30,6 +30,7 @@ __all__ = [
     "SimulatedMotion",
     "StateFailure",
     "no_further",
+    "told",
     "with_failures",
 ]
 
@@ -188,6 +189,8 @@ class SimulatedMotion:
     def at(self, t: ArrayLike, *, approximate: bool = False) -> Step:
         """Return q (..., K, nq) and v (..., K, nv) at times (K,) between those of the motion.
 
+        At one time, a number, q (..., nq) and v (..., nv).
+
         By the dense output of the method: of order 7 for "dop853", of order 4 for "dopri5", the
         polynomial itself for "taylor". Between fixed steps q moves along a polynomial of degree 5
         that fits states and accelerations at both ends: errors of sixth and fifth order in the
@@ -195,7 +198,7 @@ class SimulatedMotion:
         ended are NaN.
 
         Args:
-            t: (K,) times, s.
+            t: (K,) times, s, or one of them.
             approximate: only by the states at the times, even if no dense output was kept: on the
                 group, by the cubics q exp(xi) whose ends and slopes fit. The errors are of fourth
                 and third order in the distance of the times.
@@ -219,8 +222,13 @@ class SimulatedMotion:
         if not len(self.t):
             raise ArgumentError("this motion has no times, so there is nothing between them")
         low, high = float(self.t.min()), float(self.t.max())
-        if times.ndim != 1 or not ((times >= low) & (times <= high)).all():
-            raise ArgumentError(f"t must be times of shape (K,) from {low} to {high}, got {t!r}")
+        if times.ndim > 1 or not ((times >= low) & (times <= high)).all():
+            raise ArgumentError(
+                f"t must be times of shape (K,) from {low} to {high}, or one of them, got {t!r}"
+            )
+        if times.ndim == 0:
+            q, v = self.at(times[None], approximate=approximate)
+            return Step(q[..., 0, :], v[..., 0, :])
         if len(self.t) == 1 or not self.model.nv or not self.q.size:
             some = np.zeros(len(times), int)
             return Step(self.q[..., some, :], self.v[..., some, :])
@@ -404,6 +412,13 @@ def with_failures(
         for k in np.flatnonzero(np.isfinite(failed))
     ]  # fmt: skip
     return replace(motion, failures=tuple(lost), ends=failed.reshape(lead))
+
+
+def told(
+    reasons: dict[int, str], otherwise: Callable[[int, float], str] | None = None
+) -> Callable[[int, float], str]:
+    """What says why a state goes no further, by its number; else that of adaptive steps."""
+    return lambda state, t: reasons.get(state) or (otherwise or no_further)(state, t)
 
 
 def no_further(state: int, t: float) -> str:

@@ -12,7 +12,7 @@ from jounce._types import Array, ArrayLike, Mask
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import hybrid_dynamics
-from jounce.errors import ArgumentError, DivergenceError
+from jounce.errors import ArgumentError, DivergenceError, ModelError
 from jounce.model import Model
 from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
@@ -27,7 +27,7 @@ from jounce.simulation.events import Event, checked_events
 from jounce.simulation.fixed_steps import by_fixed_steps
 from jounce.simulation.interrupted import to_last_step
 from jounce.simulation.methods import Geometric, Method, find_stepper
-from jounce.simulation.motion import SimulatedMotion, with_failures
+from jounce.simulation.motion import SimulatedMotion, told, with_failures
 from jounce.simulation.progress import Progress, Report, silent
 from jounce.simulation.rows import Rows, interval
 from jounce.simulation.servo import pulled_by, reference_between, require_gains, servo_forces
@@ -82,7 +82,7 @@ def simulate(
             forces and their time derivatives along the motion.
         method: as in `step`.
         dt: longest step of methods with fixed steps, s, which need it. Methods that choose their
-            steps refuse it; `rollout` and `step` take fixed ones of these, too.
+            steps refuse it; `rollout` and `step` take fixed ones of "dopri5", "dop853", "taylor".
         rtol: allowed error of a step, relative to coordinates and rates, for methods that choose
             their steps.
         atol: the same, in rad, m, rad/s and m/s.
@@ -119,6 +119,8 @@ def simulate(
         DivergenceError: a motion cannot be followed further; state and time are named. Its
             ``motion`` is the result with that state marked, where there is one.
         SingularError: a joint moves no inertia; it is named.
+        Exception: what a control, an event or a map raises, with a ``motion``: what was computed
+            before it.
 
     Examples:
         A pendulum that is let go swings as high on the other side.
@@ -274,8 +276,10 @@ class _Plan(NamedTuple):
             reached = compiled.least(followed.due[np.isinf(failed)])
             early = reached if found.interrupted and reached < len(t) else None
             kept = self._kept(task, found)
-            options: dict[str, Any] = {"dense": kept, "failed": failed}
-            return task.motion(TAYLOR, followed.q, followed.v, early, **options)
+            options: dict[str, Any] = {"dense": kept, "failed": failed, "reasons": found.reasons}
+            return found.unless_broken(
+                task.motion(TAYLOR, followed.q, followed.v, early, **options)
+            )
         if self._adapts:
             pair = EMBEDDED[self.name]
             return by_adaptive_steps(task, pair, self._tolerances(), keep=self.dense)
@@ -323,14 +327,14 @@ class _Plan(NamedTuple):
             start = self._servoed(start, t)
         elif control is not None and not callable(control):
             start = start._replace(rows=force_rows(self.model, control, len(t)))
-        q, v, reached, dense, stuck = compiled.follow(
+        q, v, reached, dense, stuck, reasons = compiled.follow(
             kernel, start, allowed, report, keep=self.dense
         )
         early = reached < len(t)
         if early:
             q, v = q[..., :reached, :], v[..., :reached, :]
         motion = SimulatedMotion(self.model, t[:reached], q, v, self.name, early, kept=dense)
-        return with_failures(motion, stuck)
+        return with_failures(motion, stuck, told(reasons))
 
     def _servoed(self, start: compiled.Start, t: Array) -> compiled.Start:
         """The start with a `Control`."""
@@ -377,6 +381,11 @@ class _Plan(NamedTuple):
         return positive("rtol", self.rtol, LEAST_TOLERANCE), positive("atol", self.atol)
 
     def _series(self, task: Task, control: AnyControl, events: Sequence[Event]) -> SeriesMotion:
+        if self.model.expanded is not self.model:
+            raise ModelError(
+                "method 'taylor' is not there for a model with coupled joints: use model.expanded, "
+                "lock them, or take another method"
+            )
         if self.answer is not None:
             raise ArgumentError(
                 "method 'taylor' takes a jounce.Control neither with constraints nor with "
@@ -406,4 +415,4 @@ class _Plan(NamedTuple):
         task = self._task(state, t, control, constraints, report)
         found = self._series(task, control, events)
         motion = motion_with_series(found, task, TAYLOR, self._kept(task, found))
-        return to_last_step(motion)
+        return to_last_step(found.unless_broken(motion))

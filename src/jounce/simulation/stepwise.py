@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError
 from jounce.simulation import adaptive
 from jounce.simulation.adaptive import Embedded
-from jounce.simulation.compiled import require_end
+from jounce.simulation.compiled import too_many_steps, without_end
 from jounce.simulation.dense import NESTED, StepLog
 from jounce.simulation.field import Field, Moving
+from jounce.simulation.interrupted import with_motion
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.task import Task, blames_control, too_far
 
@@ -28,6 +29,14 @@ class _Progress(NamedTuple):
     failed: Array
     """(n,) when it went no further, else infinity."""
     log: StepLog | None
+    reasons: dict[int, str]
+    """Why, of states that would have taken too many steps."""
+
+    def give_up(self, t: Array, now: Array, rounds: int) -> None:
+        """End states that would never reach the last of the times, by where (n,) they are."""
+        for k in np.flatnonzero(without_end(t[0], now, t[-1], rounds) & self.moving).tolist():
+            self.failed[k] = now[k]
+            self.reasons[k] = too_many_steps(k, float(now[k]), float(t[-1]), rounds)
 
     @property
     def moving(self) -> Mask:
@@ -50,23 +59,30 @@ def by_adaptive_steps(
         np.ones(n, int),
         np.full(n, np.inf),
         log if keep else None,
+        {},
     )
     done.q[:, 0], done.v[:, 0] = task.q, task.v
     slope = field.slope(at)
     h = adaptive.first_step(pair, field, at, slope, allowed)
     pace = adaptive.Pace(h, np.zeros_like(h))
-    rounds, early = 0, False
+    rounds, early, broken = 0, False, None
     try:
         while done.moving.any():
             at, slope, pace = _one_round(task, pair, allowed, done, at, slope, pace)
             rounds, now = rounds + 1, float(at.t[done.moving].min(initial=t[-1]))
             task.report(now)
-            require_end(t[0], now, t[-1], rounds)
+            done.give_up(t, at.t[:, 0], rounds)
     except KeyboardInterrupt:
         early = True
+    except Exception as error:  # of the control: what was computed goes with it
+        early, broken = True, error
     dense = log.dense(NESTED, np.minimum(done.failed, t[-1]), None, task.onto_manifold())
     reached = int(done.due[np.isinf(done.failed)].min(initial=len(t))) if early else None
-    return task.motion(pair.name, done.q, done.v, reached, dense=dense, failed=done.failed)
+    ends: dict[str, Any] = {"failed": done.failed, "reasons": done.reasons}
+    motion = task.motion(pair.name, done.q, done.v, reached, dense=dense, **ends)
+    if broken is not None:
+        raise with_motion(broken, motion)
+    return motion
 
 
 def _one_round(

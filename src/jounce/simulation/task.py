@@ -10,14 +10,14 @@ import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import rank_lost
-from jounce.dynamics import forward_dynamics, passive_forces
+from jounce.dynamics import passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.simulation.arguments import asked, floats, force_rows, merged_axes
+from jounce.simulation.arguments import accelerations, asked, floats, force_rows, merged_axes
 from jounce.simulation.dense import Dense, Onto
 from jounce.simulation.field import Field, Forces, Law, Moving
 from jounce.simulation.manifold import Manifold, manifold_of
-from jounce.simulation.motion import SimulatedMotion, no_further, with_failures
+from jounce.simulation.motion import SimulatedMotion, no_further, told, with_failures
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.rows import Rows
 
@@ -64,8 +64,7 @@ class Task(NamedTuple):
 
         Of `constraints` the second says whether to project.
         """
-        start = forward_dynamics(model, *state, np.zeros(getattr(model, "nv", 0)), threads=threads)
-        lead = start.shape[:-1]
+        lead = accelerations(model, state, threads).shape[:-1]
         rows = None
         if control is not None and not callable(control):
             given = force_rows(model, control, len(t))
@@ -117,13 +116,15 @@ class Task(NamedTuple):
         dense: Dense | None = None,
         failed: Array | None = None,
         why: Callable[[int, float], str] | None = None,
+        reasons: dict[int, str] | None = None,
     ) -> SimulatedMotion:
         """Return the result; fewer times if the motion was interrupted.
 
-        `failed` (n,) is when a state went no further, else infinity, and `why` says the reason.
+        `failed` (n,) is when a state went no further, else infinity, and `why` says the reason,
+        unless `reasons` has it.
         """
         v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
-        why = why or self._why(q)
+        why = told(reasons or {}, why or self._why(q))
         last = len(self.t) if reached is None else reached
         q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
         motion = SimulatedMotion(

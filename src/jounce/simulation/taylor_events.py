@@ -17,18 +17,21 @@ import numpy as np
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.series import forward_dynamics_series
-from jounce.simulation.compiled import Followed, require_end
+from jounce.simulation.compiled import Followed, too_many_steps, without_end
 from jounce.simulation.dense import StepLog
 from jounce.simulation.events import (
     SAME_TIME,
     Event,
     EventRecord,
+    Repeats,
     apply_map,
     at_stored_time,
     endless,
 )
 from jounce.simulation.extended_step import held_step
+from jounce.simulation.interrupted import with_motion
 from jounce.simulation.manifold import Manifold
+from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.polynomials import roots_in_unit_interval
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.series_path import Kept, kept, taken
@@ -60,8 +63,16 @@ class SeriesMotion(NamedTuple):
     """(n,) which could not be followed further."""
     interrupted: bool
     log: StepLog
+    error: Exception | None
+    """Of a control or an event, which ended all."""
     reasons: dict[int, str]
-    """Why, if an event was what lost a state."""
+    """Why, if an event lost a state or it would have taken too many steps."""
+
+    def unless_broken(self, motion: SimulatedMotion) -> SimulatedMotion:
+        """The motion that was made of it, or the error that ended it."""
+        if self.error is not None:
+            raise with_motion(self.error, motion)
+        return motion
 
 
 class _Task(NamedTuple):
@@ -74,6 +85,8 @@ class _Task(NamedTuple):
     order: int
     manifold: Manifold | None
     log: StepLog | None
+    repeats: dict[tuple[int, int], Repeats]
+    """Of each state and event with a map."""
 
 
 class _Walk(NamedTuple):
@@ -90,7 +103,7 @@ class _Walk(NamedTuple):
     failed: Mask
     """(n,) which go no further."""
     reasons: dict[int, str]
-    """Why, if it was for an event."""
+    """Why, if it was for an event or for too many steps."""
 
 
 class _Met(NamedTuple):
@@ -139,7 +152,7 @@ def follow_series(
     n, T = len(start.q), len(start.t)
     log = StepLog(start.model)
     degree = order or order_of(*allowed)
-    task = _Task(start, control, allowed, events, degree, manifold, log if keep else None)
+    task = _Task(start, control, allowed, events, degree, manifold, log if keep else None, {})
     done = Followed(
         np.full((n, T, start.model.nq), np.nan),
         np.full((n, T, start.model.nv), np.nan),
@@ -151,20 +164,33 @@ def follow_series(
     now, never = np.full(n, start.t[0]), np.full(n, np.inf)
     walk = _Walk(now, at, never, signs, np.zeros(n, int), np.zeros(n, bool), {})
     found: list[EventRecord] = []
-    interrupted, rounds = False, 0
+    interrupted, rounds, broken = False, 0, None
     try:
         while n and (np.minimum(start.t[-1], walk.ended) > walk.t).any():
             walk = _walk(task, walk, done, found)
             reached = float(np.where(np.isfinite(walk.ended), start.t[-1], walk.t).min())
             rounds += 1
             report(reached)
-            require_end(start.t[0], reached, start.t[-1], rounds)
-    except KeyboardInterrupt:  # maybe within a step, of which nothing counts
-        interrupted = True
+            walk = _without_endless(walk, start.t, rounds)
+    except (KeyboardInterrupt, Exception) as error:  # maybe within a step: nothing of it counts
+        interrupted, broken = True, error if isinstance(error, Exception) else None
         done = done._replace(due=np.searchsorted(start.t, walk.t, side="right"))
         found = [x for x in found if x.t <= walk.t[x.state[0]]]
     ended = walk.ended, walk.failed, interrupted
-    return SeriesMotion(done, found, walk.t, *ended, log, walk.reasons)
+    return SeriesMotion(done, found, walk.t, *ended, log, broken, walk.reasons)
+
+
+def _without_endless(walk: _Walk, t: Array, rounds: int) -> _Walk:
+    """End states that would never reach the last of the times."""
+    lost = without_end(t[0], walk.t, t[-1], rounds) & np.isinf(walk.ended)
+    if not lost.any():
+        return walk
+    why = {
+        k: too_many_steps(k, float(walk.t[k]), float(t[-1]), rounds)
+        for k in np.flatnonzero(lost).tolist()
+    }
+    ended = np.where(lost, walk.t, walk.ended)
+    return walk._replace(failed=walk.failed | lost, ended=ended, reasons={**walk.reasons, **why})
 
 
 def _walk(task: _Task, walk: _Walk, done: Followed, found: list[EventRecord]) -> _Walk:
@@ -283,6 +309,10 @@ def _look(
         for x, direction in zip(roots.x, roots.direction, strict=True):
             if event.direction and direction not in (0, event.direction):
                 continue
+            if x == 0.0 and _has_passed(
+                task, k, which, float(t), bool((direction * a[1:2] < 0).any())
+            ):
+                continue
             when = max(float(t), at_stored_time(float(t + x * h), task.start.t))
             state = path.at(np.full(len(path.q), x * h))
             here.append(
@@ -303,6 +333,19 @@ def _look(
         if last <= one.t <= same and one.direction:
             signs[one.event] = -met.which.get(one.event, 0)
     return met
+
+
+def _has_passed(task: _Task, k: int, which: int, t: float, back: bool) -> bool:
+    """Whether an event is zero only because it has just happened, and its map lets it pass.
+
+    Not where it happens at ever shorter distances, or comes back from zero (`back`) for no longer
+    than an instant: then it never ends.
+    """
+    repeats = task.repeats.get((k, which))
+    if repeats is None or repeats.last != t:
+        return False
+    repeats.never_ends = back or repeats.fades
+    return not repeats.never_ends
 
 
 def _series_of(event: Event, q: Array, motion: Array, tau: Array) -> ArrayLike:
@@ -328,10 +371,12 @@ def _met(task: _Task, met: dict[int, _Met], walk: _Walk) -> _Walk:
             ended[k] = t
             continue
         try:
-            if walk.stalled[k] > len(task.events):
-                raise endless(some[0], t)
-            for event in some:
-                _, q[k], v[k] = apply_map(event, (t, q[k], v[k]))
+            for x in which:
+                repeats = task.repeats.setdefault((k, x), Repeats())
+                repeats.happened(t)
+                if repeats.never_ends or (walk.stalled[k] > len(task.events) and repeats.fades):
+                    raise endless(task.events[x], t)
+                _, q[k], v[k] = apply_map(task.events[x], (t, q[k], v[k]))
         except (DivergenceError, SingularError) as error:
             ended[k], failed[k], reasons[k] = t, True, str(error)
     return walk._replace(at=kept(model, q, v), ended=ended, failed=failed, reasons=reasons)

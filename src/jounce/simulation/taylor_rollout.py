@@ -10,7 +10,7 @@ import numpy as np
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics import forward_dynamics
-from jounce.errors import ArgumentError, DivergenceError, Error, SingularError
+from jounce.errors import ArgumentError, DivergenceError, Error, ModelError, SingularError
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.simulation.arguments import ANY
@@ -128,6 +128,8 @@ class _Walk:
         try:
             q[alive], v[alive] = self.step(k, alive, q, v)
             return
+        except ModelError:
+            raise
         except Error:
             pass
         for i in alive:
