@@ -212,7 +212,7 @@ BAD = {
     "no order": (lambda: jc.step(MODEL, Z, Z, Z, 0.1, method="taylor", order="x"), "an integer"),
     "rollout": (
         lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="taylor"),
-        "method must be one of",
+        "method 'taylor' is not explicit; here it must be one of 'euler'",
     ),
     "step": (lambda: jc.step(MODEL, Z, Z, Z, -0.1, method="taylor"), "dt must be positive"),
 }
