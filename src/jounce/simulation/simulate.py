@@ -138,11 +138,7 @@ def simulate(
         check_flag(name, flag)
     check_choice("on_failure", on_failure, ("raise", "mark"))
     times = increasing_times(t)
-    if dt is not None and (chosen is None or chosen.name in EMBEDDED):
-        raise ArgumentError(
-            f"method {method!r} chooses its steps by rtol and atol: dt does not go with it; "
-            "rollout() and step() take fixed steps of this method"
-        )
+    _require_no_step(method, chosen, dt)
     held = None if constraints is None else constraints_on(model, constraints)
     acting, law = _answering(model, control, times, held)
     if order is not None:
@@ -171,10 +167,24 @@ def simulate(
     if len(motion.t) != len(times) or motion.t[-1] != times[-1]:
         motion = replace(motion, control_t=times)
     if motion.failures and on_failure == "raise":
-        error = DivergenceError(motion.failures[0].message)
-        error.motion = motion
-        raise error
+        raise _lost(motion)
     return motion
+
+
+def _lost(motion: SimulatedMotion) -> DivergenceError:
+    """What is said of the first state that could not be followed."""
+    error = DivergenceError(motion.failures[0].message)
+    error.motion = motion
+    return error
+
+
+def _require_no_step(method: object, chosen: Method | Geometric | None, dt: object) -> None:
+    """Refuse steps of a given length where the method chooses them."""
+    if dt is not None and (chosen is None or chosen.name in EMBEDDED):
+        raise ArgumentError(
+            f"method {method!r} chooses its steps by rtol and atol: dt does not go with it; "
+            "rollout() and step() take fixed steps of this method"
+        )
 
 
 def _answering(
