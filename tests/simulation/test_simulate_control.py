@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -265,7 +263,7 @@ def test_without_rich_nothing_is_shown(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5"])
-def test_fewer_states_than_fill_a_register_are_servoed_alike(method):
+def test_fewer_states_than_fill_a_register_are_servoed_alike(method, python):
     """In a process of its own: lanes without a state must not depend on what memory held before."""
     program = f"""
 import numpy as np, jounce as jc
@@ -275,9 +273,9 @@ q, v = jc.random_configuration(model, 1, 5), np.zeros((5, model.nv))
 batch = jc.simulate(model, q, v, [0.0, 0.1], control, {method!r})
 for k in range(5):
     one = jc.simulate(model, q[k], v[k], [0.0, 0.1], control, {method!r})
-    assert np.abs(batch.v[k] - one.v).max() < 1e-6, k
+    print(np.abs(batch.v[k] - one.v).max())
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=3600)
+    assert max(map(float, python(program).split())) < 1e-6
 
 
 def test_a_state_that_is_lost_leaves_the_others_of_its_register_alone():
