@@ -1,4 +1,5 @@
 # make demo | test | browser | examples | docs | bench | figures | native-bench | lint: each sets up what it needs in .venv and build/.
+# make more: the tests that take seconds each, which make test leaves out.
 # make papers: tests of the papers on 20 states each; make test takes 7.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make jax: JAX's own check of every function there, which takes minutes to compile.
@@ -12,10 +13,13 @@ SOURCES := $(shell find core bindings cmake -name '*.hpp' -o -name '*.h' -o -nam
 ISA ?= native
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
+# What needs neither a wheel nor a browser nor minutes of JAX.
+HERE := not wheel and not browser and not jax
+
 # make test PYTEST_ARGS= runs the tests one after the other.
 PYTEST_ARGS ?= --numprocesses=$(JOBS) --dist=worksteal
 
-.PHONY: demo test papers browser torch jax examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
+.PHONY: demo test more papers browser torch jax examples docs bench figures native-bench lint clean build asan tsan coverage fuzz clang aarch64 numpy variants wheel
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 ifeq ($(ISA),all)
@@ -59,6 +63,10 @@ demo: build
 test: $(VENV)/.test-$(ISA)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# Other oracles of what the tests show, and what compiles, draws or kills processes: seconds each.
+more: $(VENV)/.test-$(ISA)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and $(HERE)"
+
 papers: $(VENV)/.test-$(ISA)
 	JOUNCE_PAPERS_STATES=20 $(BIN)/python -m pytest $(PYTEST_ARGS) tests/papers
 
@@ -70,7 +78,7 @@ browser: $(VENV)/.test-$(ISA)
 TORCH ?= torch
 torch: $(VENV)/.test-$(ISA)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/bridges/test_bridge_torch*.py tests/test_examples_bridges.py
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "$(HERE)" tests/bridges/test_bridge_torch*.py tests/test_examples_bridges.py
 	$(BIN)/python -m pytest tests/test_docs.py -k PyTorch
 
 jax: $(VENV)/.test-$(ISA)
@@ -109,7 +117,7 @@ lint: $(VENV)/.test-$(ISA)
 # The whole suite by default; threads and signals for races.
 TESTS ?= tests
 SECONDS ?= 600
-PYTEST_HERE = -m pytest -p no:cacheprovider -x
+PYTEST_HERE = -m pytest -p no:cacheprovider -x -m "$(HERE)"
 # Programs of their own that the tests compile do not know the sanitizers.
 ALONE = --deselect tests/core --ignore tests/test_add_a_kernel.py --ignore tests/test_bench.py --ignore tests/test_bench_programs.py
 
@@ -126,7 +134,7 @@ tsan: $(VENV)/.test-$(ISA)
 	tools/sanitize.sh thread $(BIN)/python tools/stress.py --seconds $(SECONDS)
 
 coverage: $(VENV)/.test-$(ISA)
-	tools/coverage.sh $(BIN)/python $(ALONE) $(TESTS)
+	tools/coverage.sh $(BIN)/python $(ALONE) $(PYTEST_ARGS) -m "$(HERE)" $(TESTS)
 
 # FUZZ="--calls 1000000 --files 200000" for numbers instead of a time.
 FUZZ ?= --seconds $(SECONDS)
@@ -140,7 +148,7 @@ aarch64:
 	tools/aarch64.sh
 
 numpy: $(VENV)/.test-$(ISA)
-	tools/numpy.sh $(BIN)/python $(PYTEST_ARGS) $(TESTS)
+	tools/numpy.sh $(BIN)/python $(PYTEST_ARGS) -m "$(HERE)" $(TESTS)
 
 # The suite with each instruction set that this processor runs; needs ISA=all.
 variants: $(VENV)/.test-$(ISA)

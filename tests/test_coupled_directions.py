@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from test_coupled import close, coupled_tree, directional, expanded_rates
@@ -26,6 +28,7 @@ def at(robot, state):
     return state(robot, 5)
 
 
+@functools.cache
 def every_parameter(model):
     kinds = ("mass", "log_cholesky", "placement", "axis", "pitch", "gravity", "armature")
     p = jc.parameters(model, "first_moment")
@@ -34,6 +37,7 @@ def every_parameter(model):
     return p
 
 
+as_coupled = functools.cache(CoupledModel)
 DIRECTIONAL = [
     name.removesuffix("_jvp")
     for name in _core.kernel_names()
@@ -67,7 +71,7 @@ def arguments_for(name, model, seed):
 def test_without_mimic_joints_all_is_as_in_the_core(name, directions, all_joints):
     """The way of coupled models where G is the identity, along states and parameters at once."""
     values, tangents = arguments_for(name, all_joints, 0)
-    same = CoupledModel(all_joints)
+    same = as_coupled(all_joints)
     number = len(every_parameter(all_joints))
     direction = np.random.default_rng(1).standard_normal((*directions, number))
     results = [

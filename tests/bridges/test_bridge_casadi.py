@@ -118,6 +118,7 @@ def test_gradients_and_hessians_are_those_of_the_values(model, name):
     assert close(at(start, 2), slopes(1), 1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
 def test_hessians_along_a_direction_are_changes_of_gradients(model, name):
     given = arguments(name, state(model))

@@ -18,6 +18,7 @@ try:
 except jc.MissingExtraError as error:
     pytest.skip(str(error), allow_module_level=True)
 
+pytestmark = pytest.mark.long
 FEW = ("forward_dynamics", "jacobian", "integrate", "torque_regressor", "inverse_dynamics")
 """Hessians in closed form, matrices, configurations that come out, one order, wrenches."""
 

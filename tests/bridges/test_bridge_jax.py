@@ -197,6 +197,7 @@ def test_mapped_gradients_and_jacobians_of_both_modes_are_the_packages_own(model
         assert close(found, expected, 2**12 * EPS)
 
 
+@pytest.mark.long
 def test_gradients_by_components_pass_jaxs_own_check(model):
     from jax.test_util import check_grads
 
@@ -213,6 +214,7 @@ def own_check(model, name, order):
     check_grads(function, tuple(given.values()), order=order, eps=1e-5, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FEW)
 def test_both_modes_pass_jaxs_own_check(model, name):
     own_check(model, name, 1)

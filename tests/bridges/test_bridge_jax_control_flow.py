@@ -15,7 +15,7 @@ except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 jnp, lax = jax.numpy, jax.lax
-pytestmark = pytest.mark.usefixtures("in_64_bits")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_64_bits")]
 
 SECOND = {
     "hessian": jax.hessian,

@@ -38,6 +38,7 @@ def urdf(tmp_path: Path):
     return write
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("sketches")
 def test_demo_returns_the_input_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

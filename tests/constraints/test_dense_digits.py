@@ -11,6 +11,7 @@ import jounce as jc
 digits = pytest.importorskip("constraints_digits")
 from oracle_digits import many_digits  # noqa: E402, which needs mpmath
 
+pytestmark = pytest.mark.long
 WELD_AND_ROD, WHEEL_AND_CAM = ("weld of two", "distance"), ("wheel on a body", "cam")
 REDUNDANT = ("weld", "weld", "gears")
 SERIES = [

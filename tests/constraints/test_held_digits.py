@@ -14,6 +14,7 @@ from jounce.constraints.table import row_count
 held_digits = pytest.importorskip("held_digits")
 from oracle_digits import many_digits  # noqa: E402, which needs mpmath
 
+pytestmark = pytest.mark.long
 CORNERS = [(0.3, 0.1, 0.0), (-0.3, 0.2, 0.1), (0.1, -0.4, 0.2)]
 NO_GAINS, GAINS = (0.0, 0.0), (1.5, 2.0)
 ORDERS = 6

@@ -229,6 +229,7 @@ def test_targets_that_move_far_in_one_step_or_too_far():
         jc.step(model, q, v, np.zeros(model.nv), 1e4, constraints=c)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "rkmk4", "cf4", "taylor"])
 @pytest.mark.parametrize("gains", [(0.0, 0.0), (5.0, 7.0)], ids=["rates", "stabilized"])
 @pytest.mark.parametrize("kind", ["weld of two", "point", "cam", "ball"])

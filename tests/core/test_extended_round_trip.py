@@ -23,6 +23,7 @@ def told(*arrays):
     return "\n".join(float(x).hex() for array in arrays for x in np.ravel(array))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 @pytest.mark.skipif(not EXTENDED, reason="long double is no wider than double here")
 def test_round_trip_of_table_3_in_extended_precision(tmp_path):

@@ -29,6 +29,7 @@ def mutations(kind):
         yield read, maker.changed(text, np.random.default_rng([11, number]))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not TOOLS.is_dir(), reason="needs a checkout")
 @pytest.mark.parametrize("kind", ["urdf", "mjcf", "sdf"])
 def test_nearly_all_refusals_name_file_line_and_element(kind, tmp_path):

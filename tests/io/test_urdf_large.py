@@ -27,6 +27,7 @@ def test_the_work_to_load_grows_linearly(count_calls):
     assert large < 2 * small
 
 
+@pytest.mark.long
 def test_10000_links_load():
     model = load_urdf(chain(10_000))
     assert (model.n_bodies, model.nv) == (9_999, 9_999)

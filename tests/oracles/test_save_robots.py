@@ -99,6 +99,7 @@ def forces_of_mujoco(model, text):
     return there.from_tau(their_q, np.array(tau))
 
 
+@pytest.mark.long
 @every_urdf
 @bases
 def test_a_urdf_robot_as_urdf(path, base):
@@ -111,6 +112,7 @@ def test_a_urdf_robot_as_urdf(path, base):
     assert relative(jc.inverse_dynamics(model, *states(model)), theirs) < PROMISED
 
 
+@pytest.mark.long
 @every_urdf
 @bases
 def test_a_urdf_robot_as_mjcf(path, base):

@@ -255,6 +255,7 @@ def section_5_errors(delta):
     return bos.errors(algorithm, [bos.finite_differences(*x, delta) for *x, _ in section_5()])
 
 
+@pytest.mark.long
 def test_section_5_errors_against_forward_differences_do_not_exceed_eq_88_to_91():
     """What remains is the error of the differences, 2e-7 to 2e-5: never more than the paper's."""
     largest, average = section_5_errors(1e-6)

@@ -132,6 +132,7 @@ def test_counts_of_forward_dynamics(column, model):
     assert shown == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [0, 2, 5])
 def test_counts_of_series_in_four_forms(order):
     """On the aligned robot, and with general frames, where the Taylor series stands beside them."""

@@ -52,6 +52,7 @@ def squeezed(call, model, *arguments):
     return [x[None] if one else x for x in (result if isinstance(result, tuple) else [result])]
 
 
+@pytest.mark.long
 def test_partials_of_inverse_dynamics(model, at):
     q, v, a = at
     dq, dv, da = squeezed(jc.inverse_dynamics_derivatives, model, q, v, a)

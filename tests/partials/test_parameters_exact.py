@@ -53,6 +53,7 @@ def test_every_function_by_every_kind_of_parameter(name, case):
         assert_same_slopes(ours, np.stack(exact, axis=-1), p, EXACT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize("robot", ["groups_in_mid_tree", "one_dof"])
 def test_series_by_every_kind_of_parameter(name, robot):

@@ -72,6 +72,7 @@ PAPER_LARGEST = np.array([4.1023e-5, 4.6853e-3, 1.8230e-5, 1.5693e-4])  # eq. 88
 PAPER_AVERAGE = np.array([2.3560e-6, 1.3604e-4, 1.3021e-6, 1.3766e-6])
 
 
+@pytest.mark.long
 def test_bos_section_5_against_forward_differences(record_property):
     """The error of differences with delta = 1e-6: that of eq. 88 to 91 or less, but not less than
     delta, or the differences would not be forward ones."""

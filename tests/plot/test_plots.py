@@ -72,6 +72,7 @@ def overlap(a, b) -> float:
     return min(width, height)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "orders"),
     [(name, 0) for name in ("panda_like", "humanoid", "Talos")]

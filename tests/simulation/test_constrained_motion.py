@@ -61,6 +61,7 @@ def system(request):
     return model, q, v, c, jc.simulate(model, q, v, TIMES, None, "taylor", constraints=c, **fine)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("projection", [True, False])
 def test_methods_agree_and_stay_on_the_manifold(system, method, projection):
@@ -157,6 +158,7 @@ def test_bad_arguments_are_named(mistake):
         jc.simulate(model, q, v, TIMES, **{"constraints": c, **options})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("projection", [True, False])
 def test_taylor_steps_do_not_drift(projection):
     """For a thousand steps: residuals and energy stay at rounding, where long double is longer."""
@@ -170,6 +172,7 @@ def test_taylor_steps_do_not_drift(projection):
     assert np.abs(got.energy - got.energy[0]).max() < (1e-12 if exact else 1e-11) * size
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("projection", "wide"), [(False, 2e-12), (True, 1e-14)])
 def test_a_four_bar_does_not_drift_in_100_seconds(projection, wide):
     """Those numbers of `tools/drift_constrained.py` that are quick; the docs have all of them."""

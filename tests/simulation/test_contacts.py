@@ -178,6 +178,7 @@ def dropped_quadruped(turn, times):
     return dog, servos, jc.simulate(dog, start, np.zeros(dog.nv), times, servos, **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pitch", [0.0, 0.03])
 def test_a_quadruped_falls_on_its_feet_and_stands(pitch):
     dog, servos, got = dropped_quadruped((0, pitch, 0), [0.0, 0.3, 0.7])
@@ -223,6 +224,7 @@ def test_a_normal_must_have_a_direction():
         jc.Contact("foot", normal=(0, 0, 0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["dop853", "rkmk4", "taylor"])
 def test_constraints_that_move_go_on_through_impacts(method):
     """A cart is driven by a series of time, beside a hopper that lands and leaves."""

@@ -239,6 +239,7 @@ def test_a_kick_at_a_section_happens_each_time_the_motion_passes(method, series)
     assert got.v[-1, 0] == pytest.approx(-fast - G * left, abs=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("restitution", [1e-5, 1e-3, 0.1, 0.5, 0.9])
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
 def test_no_ball_falls_through_the_floor_on_which_it_comes_to_rest(method, restitution):

@@ -27,6 +27,7 @@ HOPELESS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", HOPELESS)
 def test_a_state_that_would_take_too_many_steps_does_not_lose_the_others(kind):
     """At 1e16 rad/s no step is longer than some 1e-15 s."""

@@ -83,6 +83,7 @@ def test_rows_of_forces_are_constant_between_times(method, all_joints):
     assert apart(all_joints, got, exact) < 1e-8 * (1 + np.abs(exact.v).max())
 
 
+@pytest.mark.long
 def test_a_row_more_is_linear_between_times(all_joints):
     q, v = moving(all_joints)
     tau = np.random.default_rng(1).standard_normal((len(TIMES), all_joints.nv))

@@ -15,7 +15,10 @@ import jounce as jc
 from jounce.sweeps import _dask, _executors
 from jounce.sweeps._dask import WorkerGoneError
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals are of POSIX")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals are of POSIX"),
+]
 Q = inputs()[0]
 EXPECTED = jc.gravity_forces(ROBOT, Q)
 

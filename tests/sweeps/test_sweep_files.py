@@ -115,6 +115,7 @@ def crashed(tmp_path_factory):
     return crash
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".npy", ".zarr"])
 def test_a_run_that_was_killed_is_continued(suffix, tmp_path, executor, crashed):
     if suffix == ".zarr":
@@ -164,6 +165,7 @@ def test_a_run_that_was_killed_before_its_files_were_made_is_continued(file, mon
     assert np.asarray(found[:]).tobytes() == jc.gravity_forces(ROBOT, Q).tobytes()
 
 
+@pytest.mark.long
 def test_a_run_on_dask_that_was_killed_with_its_workers_is_continued(tmp_path, dask_crew):
     file = tmp_path / "result.npy"
     killed(CRASH_WITH_DASK, file)
