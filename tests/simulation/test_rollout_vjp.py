@@ -157,6 +157,32 @@ def test_checkpoints_do_not_change_the_result(steps, hold, all_joints, state, mo
     agree(jc.rollout_vjp(all_joints, q, v, tau, DT, weights, f_ext, hold=hold), whole)
 
 
+@pytest.mark.parametrize("lead", [(21,), (2, 21), (21, 2)])
+def test_blocks_of_states_do_not_change_the_result(lead, all_joints, state, monkeypatch):
+    q, v, tau, f_ext, weights = given(all_joints, state, *lead)
+    to = jc.random_configuration(all_joints, np.random.default_rng(3), (*lead, STEPS))
+    servo = jc.Control(q_ref=to, kp=np.ones(all_joints.nv))
+    few = weights[0][..., :3, :], None
+    mass = jc.parameters(all_joints, "mass")
+    shared = q[(0,) * len(lead)], v[..., :1, :], tau, np.full(lead[-1], DT), few
+    calls = [
+        lambda: jc.rollout_vjp(all_joints, q, v, tau, DT, weights, f_ext, parameters=mass),
+        lambda: jc.rollout_vjp(all_joints, *shared, every=2, control=servo),
+    ]
+    whole = [call() for call in calls]
+    monkeypatch.setattr(adjoint, "_BLOCK", 1)
+    for call, expected in zip(calls, whole, strict=True):
+        agree(call(), expected)
+
+
+def test_a_state_that_diverges_is_that_of_the_whole_batch(all_joints, state, monkeypatch):
+    q, v, tau, _, weights = given(all_joints, state, 40)
+    tau[37, 2] = 1e300
+    monkeypatch.setattr(adjoint, "_BLOCK", 1)
+    with pytest.raises(jc.DivergenceError, match=r"step \d of .* in state \[37\] of the batch"):
+        jc.rollout_vjp(all_joints, q, v, tau, DT, weights)
+
+
 def test_shared_arguments_have_derivatives_for_each_state(all_joints, state):
     q, v, tau, _, weights = given(all_joints, state, 4)
     got = jc.rollout_vjp(all_joints, q, v[0], tau[0], DT, (None, weights[1][0]))

@@ -12,23 +12,28 @@ from jounce._core import MOST_THREADS
 from jounce._core.arrays import reals
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.model import Model
 from jounce.model.model import require_model
 from jounce.model.parameters import Parameters, require_parameters
 from jounce.simulation.control import Control
 from jounce.simulation.methods import Method, find_method
-from jounce.simulation.rollout_call import RolloutCall, rollout_call
+from jounce.simulation.rollout_call import RolloutCall, along, rollout_call
 
 __all__ = ["ParameterGradient", "RolloutGradient", "rollout_vjp"]
 
 _adjoint = _core.raw("explicit_rollout_adjoint", "rollout_vjp")
 _model_adjoint = _core.raw("explicit_rollout_model_adjoint", "rollout_vjp")
 
+_BLOCK = 2**25
+"""Memory for states and weights of the steps of those that are gone back through together."""
 _MOST_BYTES = 2**27
-"""Memory for states and weights of the steps between two checkpoints."""
+"""The same of the steps between two checkpoints."""
+_LANES = 8
+"""Numbers of states that are multiples of this fill whole registers, whatever their width."""
 
 Weights = tuple[ArrayLike | None, ArrayLike | None]
+Pair = tuple[Array, Array]
 
 
 class RolloutGradient(NamedTuple):
@@ -139,8 +144,9 @@ def rollout_vjp(
 
     Backward through a step, its stages are computed again, and every acceleration costs one solve
     with the mass matrix that was factored there and one sweep for the gradient of ``mu @
-    inverse_dynamics``, both in O(n). Long rollouts of large batches are cut at checkpoints, so that
-    the states in between need little memory, for one more rollout.
+    inverse_dynamics``, both in O(n). The states of the steps are kept for some states of the batch
+    at a time. Where even these need too much memory, after tens of thousands of steps, the rollout
+    is cut at checkpoints, which costs one more rollout.
 
     Args:
         model: the robot.
@@ -217,32 +223,89 @@ def rollout_vjp(
 def _whole(
     model: Model,
     call: RolloutCall,
-    weights: Array,
+    weights: Pair,
     lead: Shape,
     every: int,
     threads: int,
     *,
     by_model: bool = False,
 ) -> tuple[RolloutGradient, Array]:
-    """Go backward, part by part; the second array is by all numbers of the model, if asked for."""
-    rows = np.shape(call.control.tau)[-2]
-    size = 8 * int(np.prod(lead)) * (model.nq + 3 * model.nv)
+    """Go backward; the second array is by all numbers of the model, if that is asked for."""
+    rows, steps = np.shape(call.control.tau)[-2], (weights[0].shape[-2] - 1) * every
+    by_start, by_tau = np.zeros((*lead, 2 * model.nv)), np.zeros((*lead, rows, model.nv))
+    by_numbers: list[Array] = []
+    axis, blocks = _blocks(lead, (steps + 1) * _bytes(model), threads)
+    try:
+        for some in blocks:
+            at: Any = (*[slice(None)] * axis, some)[: len(lead)]
+            own = call.block(axis, some, lead), _block(weights, axis, some, lead)
+            into = by_start[at], by_tau[at]
+            by_numbers.append(_some_states(model, *own, into, every, threads, by_model))
+    except (DivergenceError, SingularError):
+        if len(blocks) > 1:  # which state of the whole batch it is
+            _some_states(model, call, weights, (by_start, by_tau), every, threads, by_model)
+        raise
+    gradient = by_start[..., : model.nv].copy(), by_start[..., model.nv :].copy(), by_tau
+    found = np.concatenate(by_numbers, axis=axis) if by_model and lead else by_numbers[0]
+    return RolloutGradient(*gradient), found
+
+
+def _bytes(model: Model) -> int:
+    """Of a state and its weights."""
+    return 8 * (model.nq + 3 * model.nv)
+
+
+def _blocks(lead: Shape, size: int, threads: int) -> tuple[int, list[slice]]:
+    """Some states at a time, of `size` bytes each: slices of the longest axis of the batch."""
+    if not lead or 0 in lead:
+        return 0, [slice(None)]
+    axis = int(np.argmax(lead))
+    others = int(np.prod(lead)) // lead[axis]
+    fitting = max(_BLOCK // (size * others), -(-_LANES * max(threads, 2) // others))
+    length = -(-fitting // _LANES) * _LANES
+    return axis, [slice(k, k + length) for k in range(0, lead[axis], length)]
+
+
+def _block(weights: Pair, axis: int, some: slice, lead: Shape) -> Pair:
+    q, v = (along(x, 2, axis, some, lead) for x in weights)
+    return q, v
+
+
+def _some_states(
+    model: Model,
+    call: RolloutCall,
+    weights: Pair,
+    into: tuple[Array, Array],
+    every: int,
+    threads: int,
+    by_model: bool,
+) -> Array:
+    """Go backward, part by part, and fill `into`; return what is by all numbers of the model."""
+    carried, by_tau = into
+    lead, steps = carried.shape[:-1], (weights[0].shape[-2] - 1) * every
+    size = int(np.prod(lead)) * _bytes(model)
     length = max(1, _MOST_BYTES // max(size, 1) // every) * every
-    by_tau, carried = np.zeros((*lead, rows, model.nv)), np.zeros((*lead, 2 * model.nv))
-    steps, by_numbers = (weights.shape[-2] - 1) * every, np.zeros(())
+    by_numbers = np.zeros(())
     for first, last, q, v in _parts(model, call, steps, length, threads):
-        own = np.zeros((*lead, last - first + 1, 2 * model.nv))
-        stored = [k for k in range(first, last + 1) if k % every == 0]
-        own[..., [k - first for k in stored], :] = weights[..., [k // every for k in stored], :]
+        own = _of_steps(weights, lead, first, last, every)
         own[..., -1, :] += carried
-        own[..., 0, :] *= first == 0  # else they are carried to the part before
         kernel = _model_adjoint if by_model else _adjoint
         q0, v0, some, *more = _backward(kernel, model, call.part(first, last), q, v, own, threads)
-        carried = np.concatenate([q0, v0], axis=-1)
+        carried[..., : model.nv], carried[..., model.nv :] = q0, v0
         by_tau[..., first : last + call.hold, :] += some
         by_numbers = by_numbers + sum(more)
-    gradient = carried[..., : model.nv].copy(), carried[..., model.nv :].copy(), by_tau
-    return RolloutGradient(*gradient), by_numbers
+    return by_numbers
+
+
+def _of_steps(weights: Pair, lead: Shape, first: int, last: int, every: int) -> Array:
+    """Weights of the states of some steps, those of the first one only where the rollout begins."""
+    nv = weights[0].shape[-1]
+    own = (np.empty if every == 1 else np.zeros)((*lead, last - first + 1, 2 * nv))
+    rows, stored = slice(first // every, last // every + 1), own[..., ::every, :]
+    stored[..., :nv], stored[..., nv:] = (x[..., rows, :] for x in weights)
+    if first:  # they are carried to the part before
+        own[..., 0, :] = 0.0
+    return own
 
 
 def _has_own_axes(model: Model, call: RolloutCall, threads: int) -> bool:
@@ -268,14 +331,15 @@ def _has_own_axes(model: Model, call: RolloutCall, threads: int) -> bool:
     return bool(count) and fits and counts
 
 
-def _lead(model: Model, call: RolloutCall, weights: Array) -> Shape:
+def _lead(model: Model, call: RolloutCall, weights: Pair) -> Shape:
     """Leading axes of all arguments."""
+    own = np.broadcast_shapes(*(x.shape[:-2] for x in weights))
     try:
-        return np.broadcast_shapes(*call.leads(), weights.shape[:-2])
+        return np.broadcast_shapes(*call.leads(), own)
     except ValueError:
         call.run(model)  # which names the argument, if it is none of the weights
         raise ArgumentError(
-            f"the leading axes {weights.shape[:-2]} of the weights do not broadcast with those of "
+            f"the leading axes {own} of the weights do not broadcast with those of "
             "the other arguments"
         ) from None
 
@@ -314,8 +378,8 @@ def _backward(
     return found
 
 
-def _weights(model: Model, weights: Weights, stored: int) -> Array:
-    """Weights of coordinates and rates side by side, (..., stored, 2 nv)."""
+def _weights(model: Model, weights: Weights, stored: int) -> Pair:
+    """Weights of coordinates and of rates, (..., stored, nv) each."""
     if not isinstance(weights, Sequence) or len(weights) != 2:
         raise ArgumentError("weights must be a pair (weights_q, weights_v), either may be None")
     both = []
@@ -329,5 +393,5 @@ def _weights(model: Model, weights: Weights, stored: int) -> Array:
         if not np.isfinite(array).all():
             raise ArgumentError(f"{name} must be finite")
         both.append(array)
-    lead = np.broadcast_shapes(*(x.shape[:-2] for x in both))
-    return np.concatenate([np.broadcast_to(x, (*lead, stored, model.nv)) for x in both], axis=-1)
+    q, v = both
+    return q, v

@@ -22,7 +22,7 @@ from jounce.simulation.held_rows import HeldRows, held_rows
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.methods import Geometric, Method, find_stepper
 
-__all__ = ["HOLDS", "RolloutCall", "diverged", "rollout_call", "time_step"]
+__all__ = ["HOLDS", "RolloutCall", "along", "diverged", "rollout_call", "time_step"]
 
 _rollout = _core.raw("explicit_rollout", "rollout")
 _constrained: Any = _core.raw("constrained_rollout", "rollout")
@@ -94,6 +94,16 @@ def _merged(leads: list[tuple[int, ...]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*leads)
     except ValueError:
         raise ArgumentError(f"the leading axes {leads} do not broadcast") from None
+
+
+def along(x: ArrayLike, own: int, axis: int, some: slice, lead: tuple[int, ...]) -> Array:
+    """Slice one of the leading axes, if x has it; `own` axes follow those of the batch."""
+    array = np.asarray(x)
+    batch = array.shape[: array.ndim - own]
+    place = axis - len(lead) + len(batch)
+    if not 0 <= place < len(batch) or batch[place] == 1:
+        return array
+    return array[(slice(None),) * place + (some,)]
 
 
 class RolloutCall(NamedTuple):
@@ -180,6 +190,17 @@ class RolloutCall(NamedTuple):
             which = np.arange(len(held)).reshape(np.shape(self.q0)[:-1])
             held = [held[int(np.broadcast_to(which, lead)[at])]]
         return self._replace(dt=dt, every=1, f_ext=f_ext, control=control, held=held)
+
+    def block(self, axis: int, some: slice, lead: tuple[int, ...]) -> RolloutCall:
+        """Some states of the batch: a slice of one of the leading axes. Not under constraints."""
+
+        def own(x: ArrayLike | None, axes: int) -> Any:
+            return None if x is None else along(x, axes, axis, some, lead)
+
+        tau, _, _, q_ref, servo = self.control
+        control = self.control._replace(tau=own(tau, 2), q_ref=own(q_ref, 2), servo=own(servo, 2))
+        mine = {"q0": own(self.q0, 1), "v0": own(self.v0, 1), "dt": own(self.dt, 0)}
+        return self._replace(**mine, f_ext=own(self.f_ext, 3), control=control)
 
     def part(self, first: int, last: int) -> RolloutCall:
         """Return the call for some of the steps."""
