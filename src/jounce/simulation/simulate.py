@@ -328,7 +328,7 @@ class _Plan(NamedTuple):
         allowed = self._tolerances()
         if self.method is None:
             require_series(self.model, self.passive)
-            kernel = compiled.taylor(self.order or order_of(*allowed))
+            kernel = compiled.taylor(self.order or order_of(*allowed, self.model.n_bodies))
         else:
             terms = 3 + len(EMBEDDED[self.name].dense)
             kernel = compiled.embedded(adaptive.packed(self.name), terms)

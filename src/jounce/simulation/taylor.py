@@ -48,14 +48,15 @@ Control = Callable[[float, Array, Array], ArrayLike]
 
 
 @lru_cache
-def order_of(rtol: float, atol: float) -> int:
+def order_of(rtol: float, atol: float, bodies: int) -> int:
     """Order of the series by the tolerance, as that of Jorba and Zou (2005) but higher.
 
     Their order makes the work of products of series least. Here the work of an order hardly grows
     with it, so longer steps pay: from 16 to 24 at 1e-10, times differ by a tenth. Beyond some order
     they would lose digits where a body turns by several radians in one: sums of large terms.
+    What a step of a single body costs beside its series counts most: there it pays to go further.
     """
-    order = math.ceil(3 - 0.6 * math.log(min(rtol, atol)))
+    order = math.ceil(3 - 0.6 * math.log(min(rtol, atol))) + (5 if bodies == 1 else 0)
     return min(max(order, LEAST_ORDER), MOST_CHOSEN)
 
 

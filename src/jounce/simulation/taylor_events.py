@@ -151,7 +151,7 @@ def follow_series(
         )
     n, T = len(start.q), len(start.t)
     log = StepLog(start.model)
-    degree = order or order_of(*allowed)
+    degree = order or order_of(*allowed, start.model.n_bodies)
     task = _Task(start, control, allowed, events, degree, manifold, log if keep else None, {})
     done = Followed(
         np.full((n, T, start.model.nq), np.nan),
