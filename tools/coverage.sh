@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 base=$1
 shift
-python=$(tools/variant.sh coverage "$base" JOUNCE_ISA=v3 JOUNCE_OPTIMIZE=-O0 "CMAKE_CXX_FLAGS=--coverage -fprofile-update=atomic -g1 -DJOUNCE_INLINE_LESS")
+python=$(tools/variant.sh coverage "$base" JOUNCE_ISA=v3 JOUNCE_OPTIMIZE=-Og "CMAKE_CXX_FLAGS=--coverage -fprofile-update=atomic -g1 -DJOUNCE_INLINE_LESS")
 place=build/variants/coverage
 "$base" -m pip install --quiet --target "$place/tools" gcovr coverage pytest-cov
 find "$place/cmake" -name '*.gcda' -delete
