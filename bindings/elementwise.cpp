@@ -73,6 +73,10 @@ bool prepare_elementwise(std::string_view name, Bound& bound) {
   const Kernel *first = nullptr;
   for (const Kernel& kernel : elementwise_functions()) {
     if (name != kernel.signature->name) continue;
+    if (first && bound.other) {
+      PyErr_Format(PyExc_SystemError, "three kernels have the name %s: a call chooses between two", first->signature->name);
+      return false;
+    }
     (first ? bound.other : first) = &kernel;
   }
   bound.has_model = false;

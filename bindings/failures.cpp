@@ -57,7 +57,7 @@ void raise_quaternion(const Signature& s, const Model& model, const Call& call, 
   PyObject* joint = PyUnicode_FromString(model.joints[failure.node].c_str());
   if (!joint) return;
   const bool free = node.kind == Kind::free;
-  const bool position_first = free && std::abs(quaternion_norm(x + 3) - 1.0) < 1e-3;
+  const bool position_first = free && std::abs(quaternion_norm(x + 3) - 1.0) < kQuaternionSlack;
   raise(kArgumentError, "%s must be the %s quaternion (x, y, z, w) of joint %R%s, got %s%s", at.c_str(),
         input.holds == Holds::directions ? "nonzero" : "unit", joint,
         free ? ", followed by the position (x, y, z)" : "", text,

@@ -1,9 +1,9 @@
 #include "inputs.hpp"
 
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 
+#include "conversions.hpp"
 #include "copies.hpp"
 #include "jounce/batch/pool.hpp"
 #include "jounce/series/factorial.hpp"
@@ -11,16 +11,13 @@
 namespace jounce {
 namespace {
 
-constexpr double kLargeBytes = 1 << 26;
-
 // The shape in words: "r + 2, nv".
 std::string shape_meaning(const Shape& shape) {
-  static constexpr const char* names[] = {"", "nq", "nv", "n_bodies", "r", "T", "T"};
   std::string text;
   for (int i = 0; i < shape.rank; ++i) {
     const Dimension& d = shape.dims[i];
     if (i) text += ", ";
-    text += names[d.of];
+    text += Dimension::letters[d.of];
     if (d.of == Dimension::number) {
       text += std::to_string(d.plus);
     } else if (d.plus) {
@@ -35,31 +32,6 @@ bool depends_on_model(const Shape& shape) {
     if (shape.dims[i].of != Dimension::number) return true;
   }
   return false;
-}
-
-// Whether the rows of an input tell what no input before it told: the order r of a series, the number
-// of times, or of rows and records of constraints.
-bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
-  const int at = PyArray_NDIM(array) - shape.rank;
-  if (at < 0) return false;
-  bool tells = false;
-  for (int i = 0; i < shape.rank && call.rows < 0; ++i) {
-    if (shape.dims[i].of != Dimension::rows) continue;
-    call.rows = int(PyArray_DIM(array, at + i));
-    tells = true;
-  }
-  if (shape.is_series() && call.order < 0) {
-    const Py_ssize_t order = PyArray_DIM(array, at) - shape.dims[0].plus;
-    call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
-    return true;
-  }
-  if (!shape.is_timed()) return tells;
-  std::ptrdiff_t& count = shape.dims[0].of == Dimension::records ? call.records : call.times;
-  if (count < 0) {
-    count = PyArray_DIM(array, at);
-    return true;
-  }
-  return tells;
 }
 
 bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
@@ -79,64 +51,6 @@ bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
         want.c_str(), shape_meaning(input.shape).c_str(),
         series ? " with r = 0 ... 100, the same for all series" : "", got.c_str());
   return false;
-}
-
-bool is_real(PyArrayObject* array) {
-  const int type = PyArray_TYPE(array);
-  return PyTypeNum_ISFLOAT(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
-}
-
-// Turns the error of a conversion into one that names the argument; what is not the argument's
-// fault (no memory, an interrupt) stays.
-void name_argument(const char* name, PyObject* object, const char* wanted) {
-  if (PyErr_ExceptionMatches(PyExc_MemoryError) || !PyErr_ExceptionMatches(PyExc_Exception)) return;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  raise(kArgumentError, "%s must be %s, got %s: %S", name, wanted, Py_TYPE(object)->tp_name,
-        value ? value : Py_None);
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(trace);
-}
-
-// What a masked array hides is no number; to compute with it would be silently wrong.
-bool hides_nothing(const char* name, PyObject* array) {
-  PyObject* arrays = PyImport_ImportModule("jounce._core.arrays");
-  PyObject* fine = arrays ? PyObject_CallMethod(arrays, "refuse_masked", "sO", name, array) : nullptr;
-  Py_XDECREF(arrays);
-  Py_XDECREF(fine);
-  return fine != nullptr;
-}
-
-// A C-contiguous double array for the object: itself if it is one.
-PyArrayObject* as_doubles(const char* name, PyObject* object, Keep& keep) {
-  if (PyArray_CheckExact(object)) {
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
-    if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) return array;
-  }
-  if (PyArray_Check(object) && !PyArray_CheckExact(object) && !hides_nothing(name, object)) return nullptr;
-  PyObject* any = PyArray_FROM_O(object);
-  if (!any) {
-    name_argument(name, object, "an array of real numbers");
-    return nullptr;
-  }
-  if (PyDict_Check(object) && std::strcmp(name, "f_ext") == 0) {
-    raise(kArgumentError,
-          "f_ext must be an array (..., n_bodies, 6), got a dict; jc.external_wrenches(model, q, {frame: "
-          "wrench}) makes one of wrenches by name");
-    Py_DECREF(any);
-    return nullptr;
-  }
-  if (!is_real(reinterpret_cast<PyArrayObject*>(any))) {
-    raise(kArgumentError, "%s must be an array of real numbers, got %s of dtype %S", name,
-          Py_TYPE(object)->tp_name, PyArray_DESCR(reinterpret_cast<PyArrayObject*>(any)));
-    Py_DECREF(any);
-    return nullptr;
-  }
-  PyObject* array = contiguous_doubles(any);
-  Py_DECREF(any);
-  return reinterpret_cast<PyArrayObject*>(keep(array));
 }
 
 bool has_memory(const char* function, double results, double bytes) {
@@ -190,8 +104,32 @@ PyArrayObject* spread(PyArrayObject* array, int trailing, const Batch& batch, Ke
   return reinterpret_cast<PyArrayObject*>(keep(full));
 }
 
-// Whether there is room for the results, and for inputs that have to be repeated over the batch;
-// false with an exception set if not. Large ones alone are looked at.
+// Whether an array repeats the numbers of one state, as numpy.broadcast_to gives it.
+bool repeats_one(PyArrayObject* array, int trailing) {
+  if (PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISBEHAVED_RO(array)) return false;
+  Py_ssize_t step = sizeof(double);
+  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+    const bool own = i >= PyArray_NDIM(array) - trailing;
+    if (PyArray_DIM(array, i) != 1 && PyArray_STRIDE(array, i) != (own ? step : 0)) return false;
+    if (own) step *= PyArray_DIM(array, i);
+  }
+  return true;
+}
+
+// A large array as the kernel reads it; null with an exception set.
+PyArrayObject* made_ready(const char* name, PyArrayObject* array, Keep& keep) {
+  PyObject* copy = keep(contiguous_doubles(reinterpret_cast<PyObject*>(array)));
+  if (!copy) return nullptr;
+  auto* made = reinterpret_cast<PyArrayObject*>(copy);
+  bool same = PyArray_NDIM(made) == PyArray_NDIM(array);
+  for (int i = 0; same && i < PyArray_NDIM(made); ++i) same = PyArray_DIM(made, i) == PyArray_DIM(array, i);
+  if (same) return made;
+  raise(kArgumentError, "%s has changed its shape during the call", name);
+  return nullptr;
+}
+
+// Whether there is room for the results, and for inputs that have to be copied or repeated over the
+// batch; false with an exception set if not. Large ones alone are looked at.
 bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call& call, const Batch& batch) {
   double states = 1.0, numbers = 0.0;
   for (int i = 0; i < batch.axes; ++i) states *= double(batch.dims[i]);
@@ -203,13 +141,18 @@ bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
     if (!array || call.in_size[k] == 0) continue;
     const Py_ssize_t own = PyArray_SIZE(array) / call.in_size[k];
-    if (own != 1 && double(own) != states) numbers += states * double(call.in_size[k]);
+    if (own != 1 && double(own) != states) {
+      numbers += states * double(call.in_size[k]);
+    } else if (!is_ready(array) && !repeats_one(array, s.inputs[k].shape.rank)) {
+      numbers += double(PyArray_SIZE(array));
+    }
   }
   if (sizeof(double) * numbers < kLargeBytes) return true;
   return has_memory(arguments.function, results, sizeof(double) * numbers);
 }
 
 bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
+  if (!shows_all(name, object)) return false;
   PyObject* array = keep(PyArray_FROMANY(object, NPY_NOTYPE, 0, 0, NPY_ARRAY_CARRAY_RO));
   if (!array) {
     name_argument(name, object, "a bool array over the rates");
@@ -286,9 +229,10 @@ bool read_representation(const char* name, PyObject* object, Representation& rep
 }
 
 bool read_method(const char* name, PyObject* object, Call& call) {
-  const long value = PyLong_AsLong(object);
+  int beyond = 0;
+  const long value = PyLong_AsLongAndOverflow(object, &beyond);
   if (value == -1 && PyErr_Occurred()) return false;
-  if (value < 0 || value >= kMethods) {
+  if (beyond || value < 0 || value >= kMethods) {
     raise(kArgumentError, "%s must be below %d and not negative, got %R", name, kMethods, object);
     return false;
   }
@@ -343,7 +287,7 @@ bool convert_inputs(const Signature& s, GivenArguments& arguments, Keep& keep) {
   for (int k = 0; k < s.inputs.count; ++k) {
     PyObject*& input = arguments.at[kInputs + k];
     if (!input) continue;
-    input = reinterpret_cast<PyObject*>(as_doubles(s.inputs[k].name, input, keep));
+    input = reinterpret_cast<PyObject*>(as_numbers(s.inputs[k].name, input, keep));
     if (!input) return false;
   }
   return true;
@@ -422,10 +366,14 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
     Py_ssize_t own = 1;
     const int trailing = s.inputs[k].shape.rank;
     for (int i = 0; i < PyArray_NDIM(array) - trailing; ++i) own *= PyArray_DIM(array, i);
-    if (own != 1 && own != call.states && call.states != 0) {
+    if (!is_ready(array) && repeats_one(array, trailing)) {
+      own = 1;
+    } else if (own != 1 && own != call.states && call.states != 0) {
       array = spread(array, trailing, batch, keep);
-      if (!array) return false;
+    } else if (!is_ready(array)) {
+      array = made_ready(s.inputs[k].name, array, keep);
     }
+    if (!array) return false;
     call.in[k] = static_cast<const double*>(PyArray_DATA(array));
     call.in_step[k] = own == 1 ? 0 : call.in_size[k];
   }

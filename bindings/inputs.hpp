@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bound.hpp"
+#include "jounce/series/factorial.hpp"
 
 namespace jounce {
 
@@ -45,6 +46,31 @@ struct FrameList {
 
 // "(2, 3)", or "(..., 2, 3)" with leading axes.
 std::string shape_text(const Py_ssize_t* dims, int n, bool leading = false);
+
+// Whether the axes of an input tell what no input before it told: the order r of a series, the number
+// of times, or of rows and records of constraints.
+inline bool learns(const Shape& shape, PyArrayObject* array, Call& call) {
+  const int at = PyArray_NDIM(array) - shape.rank;
+  if (at < 0) return false;
+  bool tells = false;
+  for (int i = 0; i < shape.rank && call.rows < 0; ++i) {
+    if (shape.dims[i].of != Dimension::rows) continue;
+    call.rows = int(PyArray_DIM(array, at + i));
+    tells = true;
+  }
+  if (shape.is_series() && call.order < 0) {
+    const Py_ssize_t order = PyArray_DIM(array, at) - shape.dims[0].plus;
+    call.order = int(order < 0 ? 0 : order > kMostOrder ? kMostOrder : order);
+    return true;
+  }
+  if (!shape.is_timed()) return tells;
+  std::ptrdiff_t& count = shape.dims[0].of == Dimension::records ? call.records : call.times;
+  if (count < 0) {
+    count = PyArray_DIM(array, at);
+    return true;
+  }
+  return tells;
+}
 
 // A call is read in this order, so that nothing that is checked can change before it is used:
 // converting objects may run Python code, the last step does not. All return false with an exception

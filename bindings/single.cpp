@@ -17,23 +17,12 @@ bool is_plain(PyObject* object) {
   return PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array);
 }
 
-// What an array of this shape tells of the call, if it is the first to do so: the order of a series, rows
-// and records of constraints. False if it cannot be.
+// What an array of this shape tells of the call, if it is the first to do so. False if such a call goes the
+// general way.
 bool learns_sizes(const Shape& shape, PyArrayObject* array, Call& call) {
-  if (shape.rank == 0) return true;
-  const Py_ssize_t length = PyArray_DIM(array, PyArray_NDIM(array) - shape.rank) - shape.dims[0].plus;
-  switch (shape.dims[0].of) {
-    case Dimension::order:
-      if (call.order < 0) call.order = int(std::min<Py_ssize_t>(length, kMostOrder + 1));
-      return call.order >= 0 && call.order <= kMostOrder;
-    case Dimension::rows:
-      if (call.rows < 0) call.rows = int(std::min<Py_ssize_t>(length, kMostSingleRows + 1));
-      return call.rows <= kMostSingleRows;
-    case Dimension::records: call.records = length; return true;
-    case Dimension::times:
-    case Dimension::stored: return false;
-    default: return true;
-  }
+  if (shape.is_timed() && shape.dims[0].of != Dimension::records) return false;
+  learns(shape, array, call);
+  return call.rows <= kMostSingleRows;
 }
 
 // What a leading axis tells: how many states there are, unless another one said something else.

@@ -34,7 +34,7 @@ Failure run_direct(const Call& call, std::ptrdiff_t first, int count, char* bloc
   if (const auto bad = fetch(K::signature, call, first, count, layout.inputs)) return {bad, first, -1};
   Wide* const none[kMostOutputs] = {};
   const Arguments<K, Wide> x{*call.tree, call.options, layout.inputs.at, none, call, first, count};
-  run_on<K, Wide>(x, layout.work);
+  if (const int bad = run_on<K, Wide>(x, layout.work); bad >= 0) return {Failure::singular, first, bad};
   if (layout.work.is_bounded) return {};
   for (std::ptrdiff_t i = first; i < first + count; ++i) {
     if (!all_finite(call.out[0] + i * call.out_step[0], call.out_size[0])) return {Failure::overflow, i, -1};

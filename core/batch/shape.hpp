@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 
 #include "jounce/tree/workspace.hpp"
 
@@ -13,9 +14,12 @@ namespace jounce {
 // `tangent` counts the numbers of a direction in which a model may change, see jvp.hpp; `blocks` are pairs
 // of a body and a rate before it.
 struct Dimension {
-  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows, records, blocks };
+  enum Of { number, nq, nv, n_bodies, order, times, stored, tangent, rows, records, blocks, kinds };
   static constexpr const char* names[] = {"number", "nq", "nv", "n_bodies", "order", "times", "stored",
                                           "tangent", "rows", "records", "blocks"};
+  static constexpr const char* letters[] = {"", "nq", "nv", "n_bodies", "r", "T", "T",
+                                            "numbers of the model", "rows", "records", "blocks"};
+  static_assert(std::size(names) == kinds && std::size(letters) == kinds);
   Of of = number;
   int plus = 0;
   int factor = 1;
@@ -30,7 +34,7 @@ constexpr std::ptrdiff_t tangent_size(std::ptrdiff_t n, std::ptrdiff_t nv) {
 
 // What the dimensions of a call count.
 struct Sizes {
-  std::ptrdiff_t of[11];
+  std::ptrdiff_t of[Dimension::kinds];
 
   // `Tree` is that of tree/tree.hpp.
   template <class Tree>

@@ -78,7 +78,6 @@ constexpr Output configuration_output(const char* name) {
 
 // Arguments that are the same for all states of a batch.
 struct Option {
-  // From `tableau` on, those of motions in time.
   enum Kind { mask, frame, representation, source, method, tableau, every, hold, pair, order, passive };
   const char* name = "";
   Kind kind = mask;
@@ -131,20 +130,24 @@ struct Signature {
   bool branches = false;  // one state may run in the branches of its robot, see batch/branches.hpp
 };
 
-// Whether what a signature says fits the shapes it says it of. Checked for every kernel when it is
-// compiled.
+// Whether what a signature says fits the shapes it says it of, and what else it says. Checked for every
+// kernel when it is compiled.
 constexpr bool is_consistent(const Signature& s) {
-  bool good = true;
+  bool good = true, masked = false;
+  for (const Option& option : s.options) masked = masked || (option.kind == Option::mask && !option.optional);
   for (const Input& input : s.inputs) {
     const Shape& shape = input.shape;
     const bool is_q = shape.rank == 1 && shape.dims[0].of == Dimension::nq;
     if (input.holds != Holds::numbers) good = good && is_q;
     // a mask over the rates repeats along the last axis
     if (input.reads != Reads::all) {
-      good = good && shape.rank > 0 && shape.dims[shape.rank - 1].of == Dimension::nv;
+      good = good && masked && shape.rank > 0 && shape.dims[shape.rank - 1].of == Dimension::nv;
     }
   }
+  if (s.branches) good = good && s.options.count == 0;  // those of a tree do not fit its branches
   for (const Output& output : s.outputs) {
+    const int rank = output.shape.rank;
+    if (s.branches) good = good && rank > 0 && output.shape.dims[rank - 1].of == Dimension::nv;
     if (output.finite != Finite::diagonal && output.given == Given::all) continue;
     const Dimension* dims = output.shape.dims;
     good = good && output.shape.rank == 2 && dims[0].of == Dimension::nv && dims[1].of == Dimension::nv;

@@ -97,11 +97,7 @@ void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces, R
     work.velocity[c.row] = work.acceleration[c.row] = D(0.0);
     constraint_rows(tree, c, work.q, work.v, work.a,
                     RowsOut<D>{nullptr, work.velocity, work.acceleration, nullptr}, work.rows);
-    if (c.is_stabilized()) {
-      const Term<D> term(c, work.q[c.q]);
-      const D residual = c.targeted ? term.value + D(c.offset) : D(0.0);
-      work.acceleration[c.row] += stabilization(c, work.velocity[c.row], residual);
-    }
+    if (c.is_stabilized()) work.acceleration[c.row] += coupling_stabilization(c, work.q[c.q], work.v[c.v]);
     if (with_forces) work.J_force[c.v] = Term<D>(c, work.q[c.q]).slope * work.force[c.row];
     return;
   }
@@ -109,14 +105,8 @@ void evaluate(const Tree<double>& tree, const Constraint& c, bool with_forces, R
   ConstraintRow<D> row[kMostRows];
   const int count = rows_of(c, A, false, row);
   Force<D> total = Force<D>::zero();
-  for (int i = 0; i < count; ++i) {
-    work.velocity[c.row + i] = dot(row[i].wrench, A.twist);
-    work.acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
-    if (c.is_stabilized()) {
-      work.acceleration[c.row + i] += stabilization(c, work.velocity[c.row + i], row[i].residual);
-    }
-    total += row[i].wrench * work.force[c.row + i];
-  }
+  set_motion_of_rows(c, A, row, count, work.velocity, work.acceleration);
+  for (int i = 0; i < count; ++i) total += row[i].wrench * work.force[c.row + i];
   if (!with_forces) return;
   add_columns(tree, work.rows.first, total, 1.0, work.J_force);
   add_columns(tree, work.rows.second, to_parent(A.pose, total), -1.0, work.J_force);

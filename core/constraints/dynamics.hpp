@@ -51,20 +51,12 @@ void reduce_constraints(const Tree<P>& tree, const ConstraintTable& table, const
     if (c.kind != Constraint::coupling && c.selected) {
       A = relative_motion(tree, c, q, v, a, work.rows);
       count = rows_of(c, A, false, row);
-      for (int i = 0; i < count; ++i) {
-        work.velocity[c.row + i] = dot(row[i].wrench, A.twist);
-        work.acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
-        if (c.is_stabilized()) {
-          work.acceleration[c.row + i] += stabilization(c, work.velocity[c.row + i], row[i].residual);
-        }
-      }
+      set_motion_of_rows(c, A, row, count, work.velocity, work.acceleration);
     } else if (v) {
       const RowsOut<S> out{nullptr, work.velocity, work.acceleration, nullptr};
       constraint_rows(tree, c, q, v, a, out, work.rows);
       if (c.is_stabilized() && c.selected) {
-        const Term<S> term(c, q[c.q]);
-        const S residual = c.targeted ? term.value + S(c.offset) : S(0.0);
-        work.acceleration[c.row] += stabilization(c, term.slope * v[c.v], residual);
+        work.acceleration[c.row] += coupling_stabilization(c, q[c.q], v[c.v]);
       }
     }
     reduce_rows(tree, work.factors, NoneMask{}, c, q, A, row, count, reduced);

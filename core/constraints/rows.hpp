@@ -157,6 +157,17 @@ JOUNCE_INLINE S stabilization(const Constraint& c, const S& rate, const S& resid
   return rate * (2.0 * c.alpha) + residual * (c.beta * c.beta);
 }
 
+// Rates and accelerations of the rows of a record, where its relative motion is A.
+template <class S>
+JOUNCE_INLINE void set_motion_of_rows(const Constraint& c, const Relative<S>& A, const ConstraintRow<S>* row,
+                                      int count, S* velocity, S* acceleration) {
+  for (int i = 0; i < count; ++i) {
+    const S rate = velocity[c.row + i] = dot(row[i].wrench, A.twist);
+    acceleration[c.row + i] = dot(row[i].wrench, A.acceleration) + row[i].bias;
+    if (c.is_stabilized()) acceleration[c.row + i] += stabilization(c, rate, row[i].residual);
+  }
+}
+
 // What stabilizes instead of the turn of pose_residual: its axis times the sine of its angle. R is the
 // rotation of A as seen from its target, whose derivatives follow.
 template <class S>
@@ -308,6 +319,13 @@ struct Term {
     bend = x * (x * (12.0 * k[3]) + S(6.0 * k[2])) + S(2.0 * k[1]);
   }
 };
+
+// What stabilizes a term of a coupling, at a coordinate and its rate.
+template <class S>
+S coupling_stabilization(const Constraint& c, const S& q, const S& v) {
+  const Term<S> term(c, q);
+  return stabilization(c, term.slope * v, c.targeted ? term.value + S(c.offset) : S(0.0));
+}
 
 // Adds the columns that a row has along a path, times a sign; the row's wrench at the path's frame.
 template <class S, class P>

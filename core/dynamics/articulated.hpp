@@ -35,6 +35,19 @@ struct ArticulatedWork {
       : angles(tree, arena), row(arena.take<Row>(tree.n)), rate(arena.take<Rate>(tree.nv)) {}
 };
 
+// Poses and factors of the mass matrix at q. Returns a singular node or -1.
+template <class S, class P, class Row, class Rate>
+JOUNCE_INLINE int factor_at(const Tree<P>& tree, const S* q, Angles<S>& angles, Row* row, Rate* rate) {
+  angles.compute(tree, q);
+  for (int i = 0; i < tree.n; ++i) {
+    row[i].in_parent = joint_pose(tree.nodes[i], q, angles.sine, angles.cosine);
+    row[i].start(tree.nodes[i].inertia);
+  }
+  int singular = -1;
+  factor_inward<S>(tree, NoneMask{}, NodeAxes{}, row, rate, singular, FactorVisitor{});
+  return singular;
+}
+
 // Velocities, velocity-dependent accelerations and wrenches, own inertias.
 template <class S, class P>
 JOUNCE_INLINE void articulated_outward(const Tree<P>& tree, const S* q, const S* v, const S* f_ext,

@@ -21,11 +21,6 @@
 
 namespace jounce {
 
-template <class P>
-JOUNCE_INLINE bool is_free_root(const Node<P>& node) {
-  return node.parent < 0 && node.kind == Kind::free;
-}
-
 template <class S>
 struct InverseMassMatrixWork : BaseFactorWork<S> {
   S* columns;        // 6 arrays over the rates: wrenches, on the way inward

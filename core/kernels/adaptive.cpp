@@ -1,10 +1,8 @@
 // Motions with adaptive steps, and steps by Taylor series.
 //
-// A motion goes in portions (simulation/adaptive.hpp). `plan` is (relative and absolute tolerance, last time
-// of all, most steps of this portion, whether passive forces act, whether steps end at the rows of controls);
-// `progress` (time, next step, first row that is due, status, what the stepper keeps of the last step, steps
-// taken in this portion) goes in and comes out. Where `room` has a row for each step of the portion, the
-// starts of all that are taken are written to rows of `step_t` (time and length), `step_q` and `step_v`.
+// A motion goes in portions (simulation/adaptive.hpp) by a `plan`; its `progress` goes in and comes out. Where
+// `room` has a row for each step of the portion, the starts of all that are taken are written to rows of `step_t`
+// (time and length), `step_q` and `step_v`.
 #include <algorithm>
 
 #include "jounce/batch/states.hpp"
@@ -15,6 +13,13 @@
 
 namespace jounce {
 namespace {
+
+// Places in `plan`: tolerances, the last time of all, most steps of this portion, whether passive forces act,
+// whether steps end at the rows of controls.
+enum Plan { kRelative, kAbsolute, kLast, kMostSteps, kPassive, kCorners, kPlan };
+// And in `progress`: time, next step, first row that is due, status, what the stepper keeps of the last step,
+// steps taken in this portion. src/jounce/simulation/compiled.py has the same.
+enum Progress { kTime, kStep, kDue, kStatus, kPast, kSteps, kProgress };
 
 // What a motion reads and writes as it goes.
 template <class S, class X>
@@ -50,35 +55,36 @@ struct MotionTape {
 template <class S, class X, class Stepper>
 int follow(const X& x, Stepper& stepper) {
   const S *plan = x.in("plan"), *progress = x.in("progress");
-  const MotionTape<S, X> tape{x, lane(plan[2], 0), x.options.hold != 0, lane(plan[5], 0) != 0.0};
+  const MotionTape<S, X> tape{x, lane(plan[kLast], 0), x.options.hold != 0, lane(plan[kCorners], 0) != 0.0};
   Journey journeys[lanes<S>];
   for (int i = 0; i < lanes<S>; ++i) {
-    journeys[i].t = lane(progress[0], i);
-    journeys[i].h = lane(progress[1], i);
-    journeys[i].due = std::ptrdiff_t(lane(progress[2], i));
-    journeys[i].status = Journey::Status(int(lane(progress[3], i)));
-    journeys[i].past = lane(progress[4], i);
+    journeys[i].t = lane(progress[kTime], i);
+    journeys[i].h = lane(progress[kStep], i);
+    journeys[i].due = std::ptrdiff_t(lane(progress[kDue], i));
+    journeys[i].status = Journey::Status(int(lane(progress[kStatus], i)));
+    journeys[i].past = lane(progress[kPast], i);
     if (i < x.count && journeys[i].t == tape.time(0)) tape.store(i, 0, x.in("q0"), x.in("v0"));
   }
   stepper.start(x.in("q0"), x.in("v0"));
   AdaptiveMotion<S, double, Stepper, MotionTape<S, X>> motion(x.tree, tape, stepper, journeys);
-  const int singular = motion.run(std::ptrdiff_t(lane(plan[3], 0)));
+  const int singular = motion.run(std::ptrdiff_t(lane(plan[kMostSteps], 0)));
   const auto [q, v] = stepper.state();
   for (int k = 0; k < x.tree.nq; ++k) x.out("q_end")[k] = q[k];
   for (int k = 0; k < x.tree.nv; ++k) x.out("v_end")[k] = v[k];
   for (int i = 0; i < lanes<S>; ++i) {
     const Journey& at = journeys[i];
-    const double numbers[] = {at.t, at.h, double(at.due), double(at.status), at.past, double(at.steps)};
-    for (int k = 0; k < 6; ++k) set_lane(x.out("progress")[k], i, numbers[k]);
+    const double numbers[kProgress] = {at.t, at.h, double(at.due), double(at.status), at.past, double(at.steps)};
+    for (int k = 0; k < kProgress; ++k) set_lane(x.out("progress")[k], i, numbers[k]);
   }
   return singular;
 }
 
-constexpr Shape six_numbers{1, {{Dimension::number, 6}}};  // of `progress` and `plan`
+constexpr Shape plan_numbers{1, {{Dimension::number, kPlan}}}, progress_numbers{1, {{Dimension::number, kProgress}}};
+static_assert(shapes::servo.plus == kServoRows);
 constexpr List<Input, kMostInputs> motion_inputs{configuration("q0"),
                                                  {"v0", shapes::v},
-                                                 {"progress", six_numbers},
-                                                 {"plan", six_numbers},
+                                                 {"progress", progress_numbers},
+                                                 {"plan", plan_numbers},
                                                  {"t", shapes::in_time},
                                                  {"room", {1, {shapes::records}}},
                                                  {"tau", shapes::v_in_time, optional},
@@ -89,14 +95,14 @@ constexpr List<Output, kMostOutputs> motion_outputs{{"q", shapes::q_in_time, Fin
                                                     {"v", shapes::v_in_time, Finite::unchecked},
                                                     {"q_end", shapes::q, Finite::unchecked},
                                                     {"v_end", shapes::v, Finite::unchecked},
-                                                    {"progress", six_numbers, Finite::unchecked},
+                                                    {"progress", progress_numbers, Finite::unchecked},
                                                     {"step_t", step_times, Finite::unchecked},
                                                     {"step_q", {2, {shapes::records, shapes::nq}}, Finite::unchecked},
                                                     {"step_v", {2, {shapes::records, shapes::nv}}, Finite::unchecked}};
 
 template <class S>
 Tolerance tolerance_of(const S* plan) {
-  return {lane(plan[0], 0), lane(plan[1], 0)};
+  return {lane(plan[kRelative], 0), lane(plan[kAbsolute], 0)};
 }
 
 struct EmbeddedMotion {
@@ -111,7 +117,7 @@ struct EmbeddedMotion {
   static int run(const X& x, Work<S>& work) {
     const S* plan = x.in("plan");
     const typename EmbeddedStepper<S, double>::Acting acting{
-        x.given("tau"),       x.given("q_ref"), x.options.hold != 0, lane(plan[4], 0) != 0.0,
+        x.given("tau"),       x.given("q_ref"), x.options.hold != 0, lane(plan[kPassive], 0) != 0.0,
         x.options.prescribed, x.in("servo")};
     EmbeddedStepper<S, double> stepper(x.tree, x.options.pair, tolerance_of(plan), acting, !x.call.is_batch, work);
     return follow<S>(x, stepper);
@@ -170,7 +176,7 @@ struct TaylorMotion {
   template <class S, class X>
   static int run(const X& x, Work<S>& work) {
     const S* plan = x.in("plan");
-    TaylorStepper<S, double> stepper(x.tree, tolerance_of(plan), lane(plan[4], 0) != 0.0,
+    TaylorStepper<S, double> stepper(x.tree, tolerance_of(plan), lane(plan[kPassive], 0) != 0.0,
                                      !x.call.is_batch, work, x.in("servo"));
     return follow<S>(x, stepper);
   }

@@ -10,13 +10,15 @@
 namespace jounce {
 namespace {
 
+enum Settings { kTolerance, kIterations, kSettings };
+
 // Not public: Python prepares the arrays of tasks, r + 1 of them.
 struct InverseKinematics {
   static constexpr Shape poses{3, {shapes::r_plus(1), shapes::four, shapes::four}};
   static constexpr Shape pairs{2, {shapes::r_plus(1), {Dimension::number, 2}}};
   static constexpr Shape six_each{2, {shapes::r_plus(1), shapes::six}};
   static constexpr Shape bounds{2, {{Dimension::number, 2}, shapes::nq}};  // lower, upper
-  static constexpr Shape settings{1, {{Dimension::number, 2}}};
+  static constexpr Shape settings{1, {{Dimension::number, kSettings}}};
   static constexpr Shape couplings{2, {shapes::nv, shapes::three}};
   static constexpr Signature signature{.name = "search_configuration",
                                        .inputs = {configuration("q0"),
@@ -41,8 +43,8 @@ struct InverseKinematics {
                              x.in("weights"), k);
     }
     const double *settings = x.in("settings"), *bounds = x.in("bounds");
-    const SearchLimits limits{bounds, bounds + x.tree.nq, x.in("couplings"), settings[0],
-                              int(std::clamp(settings[1], 0.0, 1e9))};
+    const SearchLimits limits{bounds, bounds + x.tree.nq, x.in("couplings"), settings[kTolerance],
+                              int(std::clamp(settings[kIterations], 0.0, 1e9))};
     std::memcpy(work.q, x.in("q0"), x.tree.nq * sizeof(double));
     find_configuration(x.tree, limits, x.out("error"), x.out("iterations"), work);
     std::memcpy(x.out("q"), work.q, x.tree.nq * sizeof(double));

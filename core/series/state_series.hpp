@@ -74,8 +74,7 @@ struct StateSeriesWork {
 // Whether all joints are such that this serves.
 inline bool has_state_series(const Tree<double>& tree) {
   for (const Node<double>& node : tree.nodes) {
-    const bool root = node.kind == Kind::free && node.parent < 0;
-    if (!root && node.kind != Kind::revolute && node.kind != Kind::prismatic) return false;
+    if (!is_free_root(node) && node.kind != Kind::revolute && node.kind != Kind::prismatic) return false;
   }
   return true;
 }
@@ -295,13 +294,7 @@ JOUNCE_INLINE void at_joint(const Tree<double>& tree, int i, const Work& work, F
 
 // Poses, factors and maps at time 0, and the bias of order 0. Returns a singular node or -1.
 inline int start(const Tree<double>& tree, const double* q, const double* rates, const double* f_ext, Work& work) {
-  work.angles.compute(tree, q);
-  for (int i = 0; i < tree.n; ++i) {
-    work.joint[i].in_parent = joint_pose(tree.nodes[i], q, work.angles.sine, work.angles.cosine);
-    work.joint[i].start(tree.nodes[i].inertia);
-  }
-  int singular = -1;
-  factor_inward<double>(tree, NoneMask{}, NodeAxes{}, work.joint, work.rate, singular, FactorVisitor{});
+  const int singular = factor_at(tree, q, work.angles, work.joint, work.rate);
   for (int i = 0; i < tree.n; ++i) {
     at_joint(tree, i, work, [&](auto kind, auto& node, Joint*, auto& maps, Joint& me) JOUNCE_INLINED {
       set_maps<kind()>(node, me.in_parent, me.J, work.rate + node.v, maps);

@@ -11,14 +11,7 @@ namespace jounce {
 // Poses and factors at q. Returns a singular node or -1.
 template <class S, class P>
 int factor_mass(const Tree<P>& tree, const S* q, ArticulatedWork<S>& work) {
-  work.angles.compute(tree, q);
-  for (int i = 0; i < tree.n; ++i) {
-    work.row[i].in_parent = joint_pose(tree.nodes[i], q, work.angles.sine, work.angles.cosine);
-    work.row[i].start(tree.nodes[i].inertia);
-  }
-  int singular = -1;
-  factor_inward<S>(tree, NoneMask{}, NodeAxes{}, work.row, work.rate, singular, FactorVisitor{});
-  return singular;
+  return factor_at(tree, q, work.angles, work.row, work.rate);
 }
 
 // Equation (1), with the factors of `work`; `forces` gets M y at prescribed rates if it is not null.

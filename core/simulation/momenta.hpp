@@ -33,8 +33,8 @@ struct MomentaWork {
 
 // Whether (1) is the form of a node. Armature has no momentum in space.
 template <class P>
-bool is_free_root(const Tree<P>& tree, const Node<P>& node) {
-  if (node.kind != Kind::free || node.parent >= 0) return false;
+bool has_momentum(const Tree<P>& tree, const Node<P>& node) {
+  if (!is_free_root(node)) return false;
   for (int k = node.v; k < node.v + 6; ++k) {
     if (tree.armature[k] != P(0.0)) return false;
   }
@@ -73,7 +73,7 @@ int prepare_momenta(const Tree<P>& tree, const S* q, MomentaWork<S>& work) {
 template <class S, class P>
 void to_world(const Tree<P>& tree, S* s, const MomentaWork<S>& work) {
   for (int i = 0; i < tree.n; ++i) {
-    if (!is_free_root(tree, tree.nodes[i])) continue;
+    if (!has_momentum(tree, tree.nodes[i])) continue;
     S* own = s + tree.nodes[i].v;
     const Mat3<S>& R = work.mass.row[i].in_parent.R;
     const Vec3<S> f = vector_from(own + 3), n = vector_from(own) - cross(work.row[i].center, f);
@@ -84,7 +84,7 @@ void to_world(const Tree<P>& tree, S* s, const MomentaWork<S>& work) {
 template <class S, class P>
 void to_body(const Tree<P>& tree, S* s, const MomentaWork<S>& work) {
   for (int i = 0; i < tree.n; ++i) {
-    if (!is_free_root(tree, tree.nodes[i])) continue;
+    if (!has_momentum(tree, tree.nodes[i])) continue;
     S* own = s + tree.nodes[i].v;
     const Mat3<S>& R = work.mass.row[i].in_parent.R;
     const Vec3<S> f = transposed(R, vector_from(own + 3)), n = transposed(R, vector_from(own));

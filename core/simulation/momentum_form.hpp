@@ -71,7 +71,7 @@ struct MomentumStepper : MomentaBetweenSteps {
     generalized_momentum(tree, v, own.rhs, own);  // rows: twists and momenta of subtrees
     for (int i = 0; i < tree.n; ++i) {
       const Node<P>& node = tree.nodes[i];
-      const bool still = is_free_root(tree, node);
+      const bool still = has_momentum(tree, node);
       const Force<S> turned = dual_bracket(own.row[i].twist, own.row[i].F);
       with_kind(node.kind, [&](auto kind) {
         constexpr Kind K = decltype(kind)::value;

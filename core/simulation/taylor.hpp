@@ -326,7 +326,7 @@ class TaylorStepper {
   // Whether a free body may be watched from a frame that moves with it at the start of a step: its
   // velocity along turning axes, as large as it may be, then costs no digits.
   bool moves_with(const Node<P>& node) const {
-    if (node.kind != Kind::free || node.parent >= 0) return false;
+    if (!is_free_root(node)) return false;
     for (int k = node.v + 3; k < node.v + 6; ++k) {
       if (passive_ && tree_.damping[k] != P(0.0)) return false;
       if (servo && any(servo[kServoD * tree_.nv + k] > S(0.0))) return false;

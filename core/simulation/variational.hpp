@@ -192,7 +192,7 @@ struct VariationalStepper : MomentaBetweenSteps {
     project_inward(tree, work.defect, work.momenta);
     const S over_h = S(1.0) / h;
     for (const Node<P>& node : tree.nodes) {
-      if (is_free_root(tree, node)) continue;  // its momentum is that of the start
+      if (has_momentum(tree, node)) continue;  // its momentum is that of the start
       for (int k = node.v; k < node.v + node.nv; ++k) {
         s[k] = (work.goal[k] + work.defect[k]) * over_h;
       }

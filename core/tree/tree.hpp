@@ -55,6 +55,12 @@ struct Node {
   [[no_unique_address]] Sharing<P> sharing;  // if branches fill lanes, see branched_tree.hpp
 };
 
+// Whether a node floats in the world.
+template <class P>
+constexpr bool is_free_root(const Node<P>& node) {
+  return node.parent < 0 && node.kind == Kind::free;
+}
+
 constexpr int kMostRelated = 1024;  // rates up to which `related` is kept
 constexpr int related_words(int nv) { return (nv + 63) / 64; }
 
