@@ -12,7 +12,10 @@ from bench.summary import best_times
 
 FUNCTIONS = ("inverse dynamics", "forward dynamics", "mass matrix", "inverse mass matrix")
 PEERS = ("pinocchio", "pinocchio, world", "pinocchio, parallel")
-LABELS = {"single": "one call", "batch": "batch, per state"}
+LABELS = {
+    "single": "one call",
+    "batch": "batch, per state: a Python loop over Pinocchio,\nor its batch call if faster",
+}
 
 
 def draw(run: Mapping[str, Any], folder: Path) -> list[Path]:

@@ -7,6 +7,8 @@
 namespace jounce {
 namespace {
 
+constexpr int kDeepest = 8;  // a list may hold itself, more than once
+
 bool is_real(PyArrayObject* array) {
   const int type = PyArray_TYPE(array);
   return PyTypeNum_ISFLOAT(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
@@ -37,7 +39,7 @@ void name_argument(const char* name, PyObject* object, const char* wanted) {
 
 bool shows_all(const char* name, PyObject* object, int depth) {
   if (PyArray_Check(object)) return PyArray_CheckExact(object) || hides_nothing(name, object);
-  if (depth == kMostAxes || !(PyList_Check(object) || PyTuple_Check(object))) return true;
+  if (depth == kDeepest || !(PyList_Check(object) || PyTuple_Check(object))) return true;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(object, i);
     if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;

@@ -31,7 +31,11 @@ bool warn(const char* category, const char* format, ...) {
   va_start(arguments, format);
   PyObject* text = PyUnicode_FromFormatV(format, arguments);
   va_end(arguments);
-  const bool fine = text && PyErr_WarnFormat(type, 1, "%U", text) == 0;
+  PyObject* warned = text ? PyImport_ImportModule("jounce._core.warned") : nullptr;
+  PyObject* told = warned ? PyObject_CallMethod(warned, "warn_caller", "OO", type, text) : nullptr;
+  const bool fine = told != nullptr;
+  Py_XDECREF(told);
+  Py_XDECREF(warned);
   Py_XDECREF(text);
   Py_DECREF(type);
   return fine;

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "jounce/batch/transfer.hpp"
+
 namespace jounce {
 namespace {
 

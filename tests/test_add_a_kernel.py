@@ -245,7 +245,6 @@ def test_an_edit_that_does_not_fit_is_refused():
             edited(text, " a\n+x\n b\n", "file")
 
 
-@pytest.mark.long
 @pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 @pytest.mark.skipif(os.name != "posix", reason="needs dlopen")
 def test_who_follows_the_page_has_a_kernel(tmp_path):

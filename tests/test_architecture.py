@@ -72,7 +72,7 @@ HEAVY = [
 
 BINDINGS = ROOT / "bindings"
 CORE_FILES = sorted(path for path in CORE.rglob("*") if path.suffix in (".h", ".hpp", ".cpp"))
-BINDING_FILES = sorted(BINDINGS.glob("*.[ch]pp"))
+BINDING_FILES = sorted(BINDINGS.rglob("*.[ch]pp"))
 
 
 def includes(path):
@@ -311,17 +311,25 @@ def test_files_stay_short():
     assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
-NO_FUNCTION = re.compile(r"\s*(namespace|struct|class|enum|if|for|while|switch|else|do|try|\})\b")
+NO_FUNCTION = re.compile(r"\s*(\}|(namespace|struct|class|enum|if|for|while|switch|else|do|try)\b)")
 
 
 def functions_in_cpp(text):
-    """Where functions and methods begin, and how long they are, by their indentation."""
-    lines = text.splitlines()
+    """Where bodies of functions, methods and lambdas begin, and how long they are, by braces."""
+    lines = [re.sub(r"//.*", "", line).rstrip() for line in text.splitlines()]
     for k, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip())
-        if not line.endswith("{") or ")" not in line or indent > 2 or NO_FUNCTION.match(line):
+        if not line.endswith("{") or ")" not in line:
             continue
-        end = next(j for j in range(k + 1, len(lines)) if lines[j].startswith(" " * indent + "}"))
+        head, missing = k, line.count(")") - line.count("(")
+        while missing > 0:  # the head has several lines
+            head -= 1
+            missing += lines[head].count(")") - lines[head].count("(")
+        if NO_FUNCTION.match(lines[head]):
+            continue
+        end, depth = k, 1
+        while depth > 0:
+            end += 1
+            depth += lines[end].count("{") - lines[end].count("}")
         yield k + 1, end - k + 1
 
 
@@ -347,6 +355,9 @@ def test_functions_fit_a_screen():
 def test_the_length_of_functions_would_be_found():
     text = "inline int f(int x) {\n" + "  ++x;\n" * 70 + "  return x;\n}\n"
     assert list(functions_in_cpp(text)) == [(1, 73)]
+    method = "    void f(int x,\n           int y) {\n      if (x) {\n      } else if (y) {\n"
+    inside = "struct A {\n  struct B {\n" + method + "      }\n    }\n  };\n};\n"
+    assert list(functions_in_cpp(inside)) == [(4, 5)]
     assert list(functions_in_python("def f(x):\n" + "    x += 1\n" * 70)) == [(1, 70)]
 
 

@@ -34,7 +34,6 @@ def saved(name, folder):
     return path
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", cli.NAMES)
 def test_a_benchmark_runs_and_saves_json(name, folder, capsys):
     path = folder / f"{name}.json"

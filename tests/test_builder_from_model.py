@@ -9,6 +9,7 @@ import pytest
 
 import jounce as jc
 from jounce import lie
+from jounce.model.shapes import Sphere, Visual
 
 ARM = Path(__file__).parent / "io" / "models" / "arm.urdf"
 
@@ -35,7 +36,7 @@ def merged():
     builder.add_body("finger", "hand", joint="spherical", anchor=(0, 0, 0.1), mass=0.2)
     builder.add_frame("tip", "finger", (0, 0, 0.2))
     builder.add_frame("camera", None, lie.exp(np.arange(6) / 5))
-    builder.add_visuals(["a shape"])
+    builder.add_visuals([Visual("hand", Sphere(0.1), np.eye(4))])
     return builder.build()
 
 

@@ -78,7 +78,6 @@ def runs_here(isa):
     return done.returncode == 0
 
 
-@pytest.mark.long
 @pytest.mark.skipif(len(VARIANTS) < 2, reason="only one variant is built")
 def test_variants_agree_to_rounding(python):
     results = [json.loads(python(RESULTS, JOUNCE_ISA=v)) for v in VARIANTS if runs_here(v)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("sketches")]
+pytestmark = pytest.mark.usefixtures("sketches")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PACKAGES = {"trajectory_casadi": "casadi", "swing_up_jax": "jax", "identification_torch": "torch"}
 

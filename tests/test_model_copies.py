@@ -11,6 +11,7 @@ from test_model import ARRAYS
 
 import jounce as jc
 from jounce import inertia, lie
+from jounce.model.shapes import Sphere, Visual
 
 VALUES = ARRAYS[4:]
 
@@ -162,7 +163,8 @@ def variants(model):
 
 
 def test_models_are_equal_if_every_name_and_number_is(robot):
-    same = jc.Model(robot.name, robot.gravity, robot.bodies, robot.frames, ["a shape"])
+    ball = Visual(robot.body_names[0], Sphere(0.1), np.eye(4))
+    same = jc.Model(robot.name, robot.gravity, robot.bodies, robot.frames, [ball])
     assert same == robot
     assert hash(same) == hash(robot)
     assert robot.replace() == robot

@@ -53,3 +53,31 @@ def test_too_large_a_coordinate_is_an_error(name, lead, slide):
 def test_large_coordinates_are_no_error(name, slide):
     result = calls(slide, np.array([0.3, 1e60]))[name]()
     assert all(np.isfinite(x).all() for x in (result if isinstance(result, tuple) else [result]))
+
+
+@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "rkmk4", "dop853", "taylor"])
+def test_a_step_whose_end_overflows_is_not_blamed_on_the_arguments(method):
+    """They were finite; those that it makes of them on its way are nobody's."""
+    model, rest = jc.models.chain(1), np.zeros((3, 2, 1))
+    tau = np.ones((3, 2, 1))
+    tau[2, 1] = 1e300
+    message = r"^the (step leads to numbers|result of linearize_step\(\) is) .*not finite"
+    for options in ({}, {"passive": True}, {"weights": np.ones(2)}):
+        if options and method == "taylor":
+            continue
+        with pytest.raises(jc.ArgumentError, match=message) as caught:
+            jc.linearize_step(model, [0], [0], [1e300], 1e100, method=method, **options)
+        assert "of the batch" not in str(caught.value)
+        with pytest.raises(jc.ArgumentError, match=r"in state \[2, 1\] of the batch"):
+            jc.linearize_step(model, rest, rest, tau, 1e9, method=method, **options)
+
+
+def test_a_step_under_constraints_whose_end_overflows_is_told_by_its_place():
+    model = jc.models.chain(3)
+    held = jc.Constraints(model, [jc.Coupling({"joint0": 1.0, "joint1": -1.0})])
+    tau = np.zeros((2, 3, 3))
+    tau[1, 2] = 1e300
+    for method in ("euler", "rkmk4", "taylor"):
+        options = {"method": method, "constraints": held}
+        with pytest.raises(jc.ArgumentError, match=r"step leads .* in state \[1, 2\] of the batch"):
+            jc.linearize_step(model, np.zeros(3), np.zeros(3), tau, 1e9, **options)

@@ -124,6 +124,43 @@ def test_a_singular_state_is_told_by_its_place(portions):
                 jc.inverse_mass_matrix_derivatives(model, q)
 
 
+def test_what_base_parameters_decompose_does_not_grow_with_the_robot(monkeypatch):
+    """In a decomposition no signal is heard: each is of one body, or of some rows of all."""
+    sizes = []
+
+    def recorded(function):
+        def call(a, *others, **options):
+            sizes.append(min(np.shape(a)))
+            return function(a, *others, **options)
+
+        return call
+
+    for name in ("svd", "solve"):
+        monkeypatch.setattr(np.linalg, name, recorded(getattr(np.linalg, name)))
+    monkeypatch.setattr(np.linalg, "qr", None)
+    most = []
+    for n in (6, 12):
+        sizes.clear()
+        assert len(jc.base_parameters(jc.models.chain(n)).columns) == 7 * n - 4
+        most.append(max(sizes))
+    assert most[0] == most[1] <= 20
+
+
+def test_base_parameters_pass_through_joints_of_several_axes():
+    """Nodes between the axes have no parameters, so that they are no bodies of their own."""
+    builder = jc.ModelBuilder()
+    for k, joint in enumerate(("universal", "planar", "cylindrical")):
+        parent = (f"b{k - 1}",) if k else ()
+        builder.add_body(f"b{k}", *parent, joint=joint, mass=1.0, com=(0.1, 0.2, 0.3))
+    model = builder.build()
+    assert len(model.nodes.parent) == 7
+    base = jc.base_parameters(model)
+    rng = np.random.default_rng(0)
+    Y = jc.torque_regressor(model, *rng.standard_normal((3, 50, 7))).reshape(-1, 30)
+    assert len(base.columns) == np.linalg.matrix_rank(Y, 1e-8 * np.abs(Y).max())
+    np.testing.assert_allclose(Y[:, base.columns] @ base.matrix, Y, atol=1e-11 * np.abs(Y).max())
+
+
 @pytest.mark.parametrize("twist", ["body", "spatial", "hybrid", "mixed"])
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 def test_columns_of_jacobians_come_in_portions_too(twist, order, monkeypatch):

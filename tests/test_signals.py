@@ -9,6 +9,7 @@ import pytest
 from test_threads import DURING
 
 import jounce as jc
+from jounce import _core
 
 QUIET = "import warnings; warnings.simplefilter('ignore')"  # a fork with threads
 
@@ -146,14 +147,14 @@ assert any(stopped() for _ in range(20))
     )
 
 
-@pytest.mark.parametrize("order", ["3", "4"])
-def test_signals_are_handled_within_functions_in_python(order, python):
+@pytest.mark.parametrize("order", ["2", "3", "4"])
+def test_signals_are_handled_within_derivatives_of_jacobians(order, python):
     """While a part of the result is not there yet: what NumPy does at once is a portion of it."""
     python(
         DURING
         + """
 model, order = jc.models.chain(7), int(sys.argv[1])
-q = np.random.default_rng(0).standard_normal((2000 // 8**(order - 2), 7))
+q = np.random.default_rng(0).standard_normal(({2: 8000, 3: 250, 4: 31}[order], 7))
 out = np.empty((len(q), 6, *[7] * (order + 1)))
 before_the_end = []
 
@@ -172,6 +173,165 @@ assert any(before_the_end)
 """,
         order,
     )
+
+
+FILLED = (
+    DURING
+    + """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from jounce._core import out as delivery
+
+delivery._PORTION = 8 * 1000
+blocks = delivery._blocks
+
+def interrupted(shape):
+    for k, at in enumerate(blocks(shape)):
+        if k == 3: signal.raise_signal(signal.SIGINT)
+        yield at
+
+def stopped(call):
+    delivery._blocks = interrupted
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        delivery._blocks = blocks
+"""
+)
+
+
+def test_ctrl_c_while_out_is_filled_leaves_nothing_of_the_result(python):
+    """In what was written there is NaN; the rest is not touched, since new memory takes long."""
+    python(
+        FILLED
+        + """
+arm = jc.models.chain(3)
+q0 = np.random.default_rng(0).standard_normal((2000, 3))
+goal = {2: jc.body_pose(arm, q0 + 0.1, 2)}
+out = np.full((2000, 3), 7.0), np.ones(2000, bool), np.full(2000, 7.0)
+assert stopped(lambda: jc.inverse_kinematics(arm, goal, q0, out=out))
+assert np.isnan(out[0].ravel()[:2000]).all()
+assert (out[0].ravel()[4000:] == 7).all() and out[1].all() and (out[2] == 7).all()
+jc.inverse_kinematics(arm, goal, q0, out=out)
+assert not np.isnan(out[0]).any()
+
+rows, start = np.zeros((1500, 3)), np.array([0.1, 0.2, 0.3])
+out = np.full((1501, 3), 7.0), np.full((1501, 3), 7.0)
+taylor = lambda: jc.rollout(arm, start, np.zeros(3), rows, 1e-3, method="taylor", out=out)
+assert stopped(taylor)
+assert np.isnan(out[0].ravel()[:2000]).all() and (out[1] == 7).all()
+"""
+    )
+
+
+def test_arguments_in_out_are_as_before_if_ctrl_c_comes_while_it_is_filled(python):
+    python(
+        FILLED
+        + """
+arm = jc.models.chain(3)
+before = np.random.default_rng(0).standard_normal((2000, 3))
+q0 = before.copy()
+out = q0, np.ones(2000, bool), np.full(2000, 7.0)
+goal = {2: jc.body_pose(arm, q0 + 0.1, 2)}
+calls = [0]
+def from_the_second_on(shape):  # the first are those of the copy of the argument
+    calls[0] += 1
+    return (interrupted if calls[0] > 1 else blocks)(shape)
+delivery._blocks = from_the_second_on
+try:
+    jc.inverse_kinematics(arm, goal, q0, out=out)
+except KeyboardInterrupt:
+    pass
+else:
+    raise AssertionError
+np.testing.assert_array_equal(q0, before)
+"""
+    )
+
+
+def test_after_ctrl_c_only_what_was_computed_is_filled(python):
+    """A portion of a batch is there when the handler raises: NaN goes there, and nowhere else."""
+    python(
+        FILLED
+        + """
+from jounce.derivatives import jacobians
+model = jc.models.chain(3)
+q = np.random.default_rng(0).standard_normal((400, 3))
+shape = 400, 6, 3, 3, 3, 3
+partials, calls = jacobians._partials, []
+def interrupt(*given):
+    calls.append(given)
+    if len(calls) == 3: signal.raise_signal(signal.SIGINT)
+    return partials(*given)
+jacobians._partials = interrupt
+out = np.full(shape, 7.0)
+try:
+    jc.jacobian_derivatives(model, q, 2, 3, out=out)
+except KeyboardInterrupt:
+    pass
+else:
+    raise AssertionError
+states = np.isnan(out).reshape(400, -1)
+assert len(calls) == 3 and states[:1].all() and not states[-1].any()
+assert (out.reshape(400, -1)[~states.any(axis=1)] == 7).all()
+jacobians._partials = partials
+q[-1, 0] = np.inf
+try:
+    jc.jacobian_derivatives(model, q, 2, 3, out=out)
+except jc.ArgumentError:
+    assert np.isnan(out).all()  # as after every error
+"""
+    )
+
+
+def test_nan_is_filled_in_portions(monkeypatch):
+    """So that a second Ctrl-C is heard; each number is filled once."""
+    filled = []
+
+    class Core:
+        @staticmethod
+        def spoil(array, threads):
+            filled.append(array.size)
+            array += np.nan
+
+    monkeypatch.setattr(_core, "_module", Core)
+    monkeypatch.setattr(_core, "_SPOILED_AT_ONCE", 100)
+    out = np.zeros((7, 50))
+    _core.spoil(out)
+    assert np.isnan(out).all()
+    assert filled == [100, 100, 100, 50]
+
+
+def pendulum_with(**options):
+    model = jc.models.chain(2)
+    given = {"method": "dopri5", **options}
+    return lambda threads: jc.simulate(
+        model, np.zeros(2), np.zeros(2), [0.0, 0.1], threads=threads, **given
+    )
+
+
+SIMULATIONS = {
+    "dopri5": pendulum_with(),
+    "dop853": pendulum_with(method="dop853"),
+    "taylor": pendulum_with(method="taylor"),
+    "rkmk4": pendulum_with(method="rkmk4", dt=0.01),
+    "a function": pendulum_with(control=lambda t, q, v: -v),
+    "events": pendulum_with(events=[jc.Event(lambda t, q, v: t - 0.05)]),
+}
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_what_asking_a_simulation_for_threads_raises_is_raised(name):
+    """It is no Ctrl-C that ends a motion early, even where it is the same exception."""
+    simulate = SIMULATIONS[name]
+    for error in (KeyboardInterrupt(), RuntimeError("no")):
+        with pytest.raises(type(error)) as caught:
+            simulate(Raises(error))
+        assert caught.value is error
+    with pytest.raises(jc.ArgumentError, match="threads must be 0"):
+        simulate("two")
+    assert not simulate(np.int64(1)).interrupted
 
 
 class Raises:

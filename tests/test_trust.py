@@ -5,12 +5,15 @@ from __future__ import annotations
 import pickle
 import resource
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jounce as jc
 from jounce._core import memory
+from jounce._core.warned import warn_caller
 from jounce.model.nodes import Frame
 
 MODEL = jc.models.chain(7)
@@ -233,6 +236,49 @@ def test_a_half_turn_that_is_another_layout_is_told(name):
             with pytest.raises(jc.LayoutWarning):
                 jc.mass_matrix(model, x, out=out)
             assert np.isnan(out).all()
+
+
+FREE = jc.models.chain(2, "free")
+TURNED = np.array([1.0, 0, 0, 0, 0.1, 0.2, 0.3, 0.4])
+REST = np.zeros(FREE.nv)
+THROUGH_PYTHON = {
+    "compiled.py": lambda: jc.simulate(FREE, TURNED, REST, [0.0, 0.01]),
+    "a function": lambda: jc.simulate(FREE, TURNED, REST, [0, 0.01], control=lambda t, q, v: -v),
+    "rollout_call.py": lambda: jc.rollout(FREE, TURNED, REST, np.zeros((2, FREE.nv)), 0.01),
+    "inverse.py": lambda: jc.inverse_kinematics(FREE, {1: np.eye(4)}, TURNED, iterations=2),
+    "accuracy.py": lambda: jc.forward_dynamics_series_error(FREE, TURNED, REST, REST[None]),
+    "linearization.py": lambda: jc.linearize_step(FREE, TURNED, REST, REST, 0.01),
+    "jvp.py": lambda: jc.jvp(jc.mass_matrix, FREE, {"q": TURNED}, {"q": REST}),
+    "jacobians.py": lambda: jc.jacobian_derivatives(FREE, TURNED, 1, 3),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_PYTHON)
+def test_the_warning_points_to_the_caller_of_functions_in_python(name):
+    """Not into the package, where the line that says what to change is not."""
+    with pytest.warns(jc.LayoutWarning) as caught:
+        THROUGH_PYTHON[name]()
+    own = [w for w in caught if w.category is jc.LayoutWarning]
+    assert {w.filename for w in own} == {__file__}
+
+
+def test_a_warning_is_shown_for_each_line_that_asks_for_it():
+    """What Python shows once for each line is not shown once for all of them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            jc.rollout(FREE, TURNED, REST, np.zeros((2, FREE.nv)), 0.01)
+        jc.rollout(FREE, TURNED, REST, np.zeros((2, FREE.nv)), 0.01)
+    assert len({w.lineno for w in caught}) == len(caught) == 2
+
+
+def test_frames_of_the_package_are_passed_over():
+    code = compile("def call(f): f()", str(Path(jc.__file__).parent / "some" / "room.py"), "exec")
+    names = {}
+    exec(code, names)
+    with pytest.warns(jc.LayoutWarning, match="text") as caught:
+        names["call"](partial(names["call"], partial(warn_caller, jc.LayoutWarning, "text")))
+    assert [w.filename for w in caught] == [__file__]
 
 
 def one_joint(kind, builder=None):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from fuzz_arguments import MODELS, Arguments, Later, ready
+from fuzz_pickles import Pickles, honest
 
 import jounce as jc
 
@@ -92,6 +93,7 @@ class Calls:
         self.functions = public_functions()
         self.fitting = Arguments(self.damaged)
         self.pick, self.chance = self.fitting.pick, self.fitting.chance
+        self.pickles = Pickles(self.fitting, NUMBERS)
 
     def job(self, rng: np.random.Generator) -> tuple[str, Callable[[], Any]]:
         """One call, or once in a while a model of damaged parts."""
@@ -154,18 +156,8 @@ class Calls:
         return value
 
     def model(self) -> tuple[str, Callable[[], Any]]:
-        """A model of changed parts, unpickled, and dynamics with it."""
-        kind, (name, gravity, bodies, frames, *others) = self.pick(MODELS).__reduce__()
-        bodies, frames = list(bodies), dict(frames)
-        for _ in range(int(self.rng.integers(1, 3))):
-            parts: Any = bodies if bodies and self.chance(0.8) else frames
-            if not parts:
-                continue
-            key = self.pick(list(frames)) if parts is frames else self.pick(range(len(bodies)))
-            field = self.pick(parts[key]._fields)
-            parts[key] = parts[key]._replace(**{field: self.damaged(getattr(parts[key], field))})
-        try:
-            data = pickle.dumps((name, gravity, tuple(bodies), frames, *others))
-        except Exception:  # what cannot be pickled does not arrive in a pickle
+        """A model from a pickle that somebody changed, and dynamics with it."""
+        data = self.pickles.model()
+        if data is None:  # what cannot be pickled does not arrive in a pickle
             return self.call()
-        return "model", lambda: used(kind(*pickle.loads(data)))
+        return "model", lambda: used(honest(pickle.loads(data)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,35 @@ SDF = """<sdf version="1.9">
 <joint name="elbow" type="universal"><parent>upper</parent><child>lower</child>
 <axis><xyz expressed_in="__model__">1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
 </model></sdf>"""
+XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="length" default="0.5"/>
+<xacro:property name="length" value="$(arg length)"/>
+<xacro:property name="masses" value="${[1.5, 2 * length, 0.25]}"/>
+<xacro:macro name="inertial" params="mass *origin">
+<inertial><xacro:insert_block name="origin"/><mass value="${mass}"/>
+<inertia ixx="${mass * length**2 / 12}" iyy="${mass / 10}" izz="0.1" ixy="0" ixz="0" iyz="0"/>
+</inertial></xacro:macro>
+<xacro:macro name="arm" params="name parent k:=0 tool:=false">
+<link name="${name}"><xacro:inertial mass="${masses[k]}"><origin xyz="0 0 ${length / 2}"/>
+</xacro:inertial></link>
+<joint name="${name}_joint" type="revolute"><parent link="${parent}"/><child link="${name}"/>
+<origin xyz="0 0 ${length}" rpy="${pi / 3} 0 0"/><axis xyz="0 1 0"/>
+<limit lower="${-pi}" upper="${radians(90)}" effort="3" velocity="4"/></joint>
+<xacro:if value="${tool and k &lt; 2}"><link name="${name}_tool"/>
+<joint name="${'_'.join([name, 'mount'])}" type="fixed"><parent link="${name}"/>
+<child link="${name}_tool"/></joint></xacro:if></xacro:macro>
+<link name="base"/>
+<xacro:arm name="upper" parent="base"/>
+<xacro:arm name="lower" parent="upper" k="${len('a')}" tool="true"/>
+</robot>"""
+SRDF = """<robot name="arm">
+<group name="all"><chain base_link="base" tip_link="finger"/></group>
+<virtual_joint name="root" type="fixed" parent_frame="world" child_link="base"/>
+<group_state name="raised" group="all"><joint name="shoulder" value="0.5"/>
+<joint name="elbow" value="-0.25"/></group_state>
+<group_state name="closed" group="all"><joint name="grip" value="0.01"/></group_state>
+<group_state name="raised" group="hand"><joint name="grip" value="0.02"/></group_state>
+</robot>"""
 SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "io" / "models"
 NUMBERS = ("nan", "inf", "-1", "0", "1e308", "1e-320", "1e999", "", "x", "1,5", "1e40", "-0.1", "7")
 NUMBERS += ("1 2", "${m}", "1e9", "1000000000", "0.3", "2.5kg", "3.14159")
@@ -37,7 +67,7 @@ NUMBER = re.compile(r"(?<=[\s\">])-?\d+\.?\d*(?:e-?\d+)?(?=[\s\"<])")
 ELEMENT = re.compile(r"<(\w+)[^<>]*/>|<(\w+)[^<>/]*>[^<>]*</\2>")
 WORD = re.compile(r"(?<=[<\"\s])[a-z_]{2,}(?=[\s=\"/>])")
 TAG = re.compile(r"</?(\w+)")
-PLACE = re.compile(r"<string>:\d+: <[^ >]+[ >]")
+PLACE = re.compile(r"[^\n]+?:\d+: <[^ >]+[ >]")
 
 
 def samples() -> dict[str, tuple[Callable[..., jc.Model], str]]:
@@ -46,7 +76,24 @@ def samples() -> dict[str, tuple[Callable[..., jc.Model], str]]:
         "urdf": (jc.load_urdf, (SAMPLES / "arm.urdf").read_text()),
         "mjcf": (jc.load_mjcf, (SAMPLES / "arm.xml").read_text()),
         "sdf": (jc.load_sdf, SDF),
+        "xacro": (read_xacro, XACRO),
+        "srdf": (read_srdf, SRDF),
     }
+
+
+def read_xacro(source: str | Path, strict: bool = False) -> jc.Model:
+    """Load a xacro file, which must be one: its text alone is not read."""
+    if isinstance(source, Path):
+        return jc.load_xacro(source, strict=strict)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "arm.xacro")
+        path.write_text(source, "utf-8")
+        return jc.load_xacro(path, strict=strict)
+
+
+def read_srdf(source: str | Path, strict: bool = False) -> jc.Model:
+    """Load an arm with poses of a file."""
+    return jc.load(SAMPLES / "arm.urdf", strict=strict, srdf=source)
 
 
 class Files:

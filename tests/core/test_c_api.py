@@ -131,7 +131,7 @@ def model():
     return jc.models.random_tree(8, 1)
 
 
-MOTION = {"pair", "order", "every", "hold", "control"}
+MOTION = {"pair", "order", "every", "hold", "passive"}
 IN_TIME = {
     name
     for name in _core.kernel_names()

@@ -11,6 +11,7 @@ import pytest
 
 import jounce as jc
 from jounce.errors import ModelError, ModelWarning
+from jounce.io import _mjcf_gate
 from jounce.io._folder import Folder
 from jounce.io._mjcf_tree import expand
 from jounce.io._source import read_source
@@ -286,3 +287,49 @@ def test_remarks_of_mujoco_are_warnings(monkeypatch):
     _, remarks = _mjcf_compile._compile(Remarking(), tree, {})
     assert remarks == ["MuJoCo remarks: old file"]
     assert issubclass(ModelWarning, UserWarning)
+
+
+def test_copies_are_limited_and_what_is_written_out_is_not(monkeypatch):
+    assert _mjcf_gate.MOST_COPIES == 10_000  # as docs/files.md says
+    monkeypatch.setattr(_mjcf_gate, "MOST_COPIES", 300)
+    body = '<body><joint/><geom size=".1"/></body>'
+    copied = '<replicate count="{}" offset="1 0 0">' + body + "</replicate>"
+    text = "<mujoco><worldbody>\n{}</worldbody></mujoco>"
+    assert jc.load_mjcf(text.format(copied.format(100))).nv == 100
+    assert jc.load_mjcf(text.format(340 * body)).nv == 340
+    message = r"<string>:2: <geom> in .*make 303 elements .*limit is 300, elements that the file"
+    with pytest.raises(ModelError, match=message):
+        jc.load_mjcf(text.format(copied.format(101)))
+    with pytest.raises(ModelError, match=r"<string>:2: <replicate> in <worldbody>: replicate, com"):
+        jc.load_mjcf(text.format('<replicate count="1000000000"/>'))
+
+
+def test_attached_models_that_explode_are_refused(save, tmp_path):
+    """Nine files with ten models each, of which MuJoCo would read 10^8."""
+    for k in range(9):
+        models = "".join(f'<model name="m{k}_{i}" file="m{k + 1}.xml"/>\n' for i in range(10))
+        save(f"m{k}.xml", f"<mujoco><asset>\n{models}</asset></mujoco>")
+    save("m9.xml", mjcf('<geom size=".1"/>'))
+    with pytest.raises(
+        ModelError, match=r"m\d\.xml:\d+: <model name='m\d_\d'> in <asset>: the att"
+    ):
+        jc.load(tmp_path / "m0.xml")
+    attach = '<replicate count="9000"><attach model="o" body="b" prefix="p"/></replicate>'
+    asset = '<asset><model name="o" file="m9.xml"/></asset>'
+    path = save("m.xml", mjcf('<geom size=".1"/>' + attach, asset))
+    with pytest.raises(
+        ModelError, match=r"m\.xml:\d+: <attach> in <replicate>.*attach make 45,000"
+    ):
+        jc.load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
+def test_a_link_that_leads_outside_is_followed(save, tmp_path):
+    """Whoever made the link decided that the file is part of the model."""
+    outside = save("elsewhere/part.xml", mjcf('<geom size=".1"/>'))
+    main = save("robot/m.xml", '<mujoco>\n<include file="part.xml"/></mujoco>')
+    os.symlink(outside, tmp_path / "robot" / "part.xml")
+    assert jc.load(main).nv == 1
+    main.write_text('<mujoco>\n<include file="../elsewhere/part.xml"/></mujoco>')
+    with pytest.raises(ModelError, match=r"m\.xml:2: <include>: .*outside of the model's folder"):
+        jc.load(main)

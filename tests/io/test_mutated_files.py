@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import warnings
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce.io._inspect import inspect
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 COUNT = 350
@@ -31,12 +33,12 @@ def mutations(kind):
 
 @pytest.mark.long
 @pytest.mark.skipif(not TOOLS.is_dir(), reason="needs a checkout")
-@pytest.mark.parametrize("kind", ["urdf", "mjcf", "sdf"])
+@pytest.mark.parametrize("kind", ["urdf", "mjcf", "sdf", "xacro", "srdf"])
 def test_nearly_all_refusals_name_file_line_and_element(kind, tmp_path):
-    if kind == "mjcf":
-        pytest.importorskip("mujoco")
+    if kind in ("mjcf", "xacro"):
+        pytest.importorskip({"mjcf": "mujoco"}.get(kind, kind))
     path = tmp_path / f"robot.{kind}"
-    place = re.compile(re.escape(str(path)) + r":\d+: <[^ >]+[ >]")
+    place = re.compile(re.escape(str(path)) + r"( \(expanded\))?:\d+: <[^ >]+[ >]")
     refusals = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -52,3 +54,22 @@ def test_nearly_all_refusals_name_file_line_and_element(kind, tmp_path):
     assert len(refusals) >= 200
     bare = [text for text in refusals if not place.match(text)]
     assert len(bare) <= 0.05 * len(refusals), bare
+
+
+@pytest.mark.skipif(not TOOLS.is_dir(), reason="needs a checkout")
+@pytest.mark.parametrize("kind", ["urdf", "sdf"])
+def test_a_file_is_refused_if_and_only_if_the_check_says_so(kind, tmp_path):
+    path = tmp_path / f"robot.{kind}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for read, text in itertools.islice(mutations(kind), 60):
+            path.write_text(text, "utf-8")
+            model, findings = inspect(path)
+            refused = [finding.text() for finding in findings if finding.refused]
+            if model is not None:
+                read(path)
+                assert refused == []
+                continue
+            with pytest.raises(jc.ModelError) as caught:
+                read(path)
+            assert str(caught.value) in refused

@@ -273,8 +273,8 @@ def handler(number, frame):
     raise KeyboardInterrupt
 
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 0.2)
 try:
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
     jc.rollout(model, np.ones(3), np.zeros(3), np.zeros((10**8, 3)), 1e-3, every=10**8)
 except KeyboardInterrupt:
     print("interrupted", len(seen))

@@ -328,9 +328,18 @@ def doubtful_inertias(parameters: Any) -> list[int]:
     return rows
 
 
+_SPOILED_AT_ONCE = 2**19
+"""Numbers: some milliseconds."""
+
+
 def spoil(array: Any, threads: int = 1) -> None:
-    """Fill an array of float64 with NaN: what a failed call leaves in out."""
-    _module.spoil(array, operator.index(threads))
+    """Fill an array of float64 with NaN: what a failed call leaves in out.
+
+    In portions: where its memory is new that takes long, and Ctrl-C shall be heard.
+    """
+    flat, count = array.reshape(-1), operator.index(threads)
+    for start in range(0, flat.size, _SPOILED_AT_ONCE):
+        _module.spoil(flat[start : start + _SPOILED_AT_ONCE], count)
 
 
 def model_address(model: Any) -> int:

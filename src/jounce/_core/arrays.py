@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +17,33 @@ __all__ = ["integer", "reals", "refuse_complex", "refuse_masked"]
 
 
 def refuse_masked(name: str, value: object) -> None:
-    """Refuse a masked array that hides entries: what it hides is no number.
+    """Refuse a masked array that hides entries, or lists of them: what it hides is no number.
 
     Raises:
         ArgumentError: some entries are masked.
     """
     ma = sys.modules.get("numpy.ma")  # before somebody imports it, nothing is masked
-    if ma is not None and isinstance(value, ma.MaskedArray) and ma.is_masked(value):
-        count = int(np.sum(ma.getmaskarray(value)))
-        raise ArgumentError(
-            f"{name} must have no masked entries, got {count} of {value.size}; "
-            "fill them (numpy.ma.filled) or leave them out"
-        )
+    if ma is None or type(value) is np.ndarray:
+        return
+    for array in _arrays_in(value):
+        if isinstance(array, ma.MaskedArray) and ma.is_masked(array):
+            count = int(np.sum(ma.getmaskarray(array)))
+            raise ArgumentError(
+                f"{name} must have no masked entries, got {count} of {array.size}; "
+                "fill them (numpy.ma.filled) or leave them out"
+            )
+
+
+def _arrays_in(value: object) -> Iterator[Any]:
+    """What lists and tuples hold but numbers, each list once: one may be in itself."""
+    left, seen = [value], set()
+    while left:
+        item = left.pop()
+        if not isinstance(item, (list, tuple)):
+            yield item
+        elif id(item) not in seen:
+            seen.add(id(item))
+            left += [x for x in item if not isinstance(x, (float, int))]
 
 
 def refuse_complex(name: str, value: object) -> None:

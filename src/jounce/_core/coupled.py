@@ -25,8 +25,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import refuse_masked
 from jounce._core.carried import along, carried_call
-from jounce._core.out import require_out, untouched_if_failing
+from jounce._core.out import untouched_if_failing
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 
 __all__ = ["coupled", "knows_coupled"]
@@ -123,19 +124,18 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
             f"them. There are {', '.join(some)}"
         )
     out, threads = given.pop("out", None), given.pop("threads", 1)
-    with untouched_if_failing(out, given, threads):
+    with untouched_if_failing(out, given, threads) as guard:
         arrays, lead = _checked(name, model, given, threads)
         if name == "check_state":
             return np.zeros(lead)[()]
         compute = _SOLVED.get(name) or _projected(name)
         found = compute(model, **{**given, **arrays}, threads=threads)
         values = _full(name, found, lead, given.get("body"))
+        if out is not None:
+            guard.require(out, [x.shape for x in values])
+            guard.write(values)
     if out is not None:
-        require_out(out, [x.shape for x in values])
-        places = out if isinstance(out, tuple) else (out,)
-        for place, x in zip(places, values, strict=True):
-            place[...] = x
-        values = list(places)
+        values = list(out if isinstance(out, tuple) else (out,))
     else:
         values = [x[()] for x in values]
     return _as_result(values[0] if len(values) == 1 else tuple(values), result, part)
@@ -164,6 +164,8 @@ def _checked(
     on bodies by one on the expanded model, the rest by the kernel that gets it in the end.
     """
     axes = _signature(name)["input_axes"]
+    for key in axes:
+        refuse_masked(key, given.get(key))
     own = {key: given[key] for key in axes if key in given and {"nq", "nv"} & {*axes[key]}}
     if name not in _CHECK_THEMSELVES:
         _check_own(name, model, own, given, threads)

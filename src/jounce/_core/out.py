@@ -2,15 +2,16 @@
 
 The arrays of ``out=`` are checked before anything is computed. They may be, or overlap, arguments
 of the call. If the computation fails they hold NaN, and arguments that share memory with them are
-as they were. Results that cannot fit are refused, those that are not finite are an error, and large
-batches are computed a portion at a time: less memory, and Ctrl-C is heard in between.
+as they were; if a signal handler ended it, NaN is where something was written, since to fill memory
+that is new takes long. Results that cannot fit are refused, those that are not finite are an error,
+and large batches are computed a portion at a time: less memory, and Ctrl-C is heard in between.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from operator import index
@@ -25,6 +26,7 @@ from jounce.errors import ArgumentError, Error
 
 __all__ = [
     "Given",
+    "Guard",
     "Shape",
     "deliver",
     "deliver_all",
@@ -178,8 +180,9 @@ class _Call(NamedTuple):
     lead: Shape
     own: tuple[Shape, ...]
 
-    def run(self, out: tuple[Array, ...] | None = None) -> Any:
-        """Compute at once, or a portion at a time, into out if there is one."""
+    def run(self, guard: Guard | None = None) -> Any:
+        """Compute at once, or a portion at a time, into what is guarded if there is something."""
+        out = None if guard is None else tuple(guard.arrays)
         count = math.prod(self.lead)
         size = 8 * max(1, sum(map(math.prod, self.own)))
         at_once = max(1, _PORTION // size)
@@ -187,8 +190,8 @@ class _Call(NamedTuple):
         arrays = list(self.given.arrays.values())
         if count <= at_once:
             values = self._values(0, self.lead, arrays)
-            for array, value in zip(out or (), values, strict=False):
-                array[...] = value
+            if guard is not None:
+                guard.write(values)
             return values
         self.given.check()
         views = list(map(self._states, self.given.arrays))
@@ -201,6 +204,8 @@ class _Call(NamedTuple):
                 first = type(values)
                 out = out or tuple(np.empty((*self.lead, *axes)) for axes in self.own)
                 rows = [x.reshape(count, *axes) for x, axes in zip(out, self.own, strict=True)]
+            if guard is not None:
+                guard.reach(min(count, start + at_once), count)
             for array, value in zip(rows, values, strict=True):
                 array[start : start + at_once] = value
         return _as(first, out)
@@ -265,33 +270,95 @@ def _as(kind: Any, arrays: tuple[Array, ...] | None) -> Any:
 def _guarded(call: _Call, out: tuple[Array, ...]) -> Any:
     """Compute into out; if that fails, nothing is left half-done."""
     given = call.given
-    with untouched_if_failing(out, given.arrays, given.threads) as before:
-        kind = type(call._replace(given=given.with_arrays(before)).run(out))
+    with untouched_if_failing(out, given.arrays, given.threads) as guard:
+        kind = type(call._replace(given=given.with_arrays(guard.before)).run(guard))
     return _as(kind, out)
 
 
+class Guard:
+    """Arrays of the caller that are written to, and copies of arguments that share their memory."""
+
+    def __init__(self, out: Any, arrays: Mapping[str, Any]) -> None:
+        given = out if isinstance(out, tuple) else (out,)
+        self.arrays = [x for x in given if isinstance(x, np.ndarray)]
+        self.before: dict[str, Array] = {}
+        """Copies of the arguments, by name."""
+        self._shared: list[tuple[Array, Array]] = []
+        self._written = [0] * len(self.arrays)
+        """How many numbers of each, from the first on."""
+        for name, x in arrays.items():
+            if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in self.arrays):
+                self.before[name] = np.empty(x.shape, x.dtype)
+                for at in _blocks(x.shape):
+                    self.before[name][at] = x[at]
+                self._shared.append((x, self.before[name]))
+
+    def require(self, out: Any, shapes: list[Shape]) -> None:
+        """Refuse arrays that do not have these shapes; then they stay as they are."""
+        try:
+            require_out(out, shapes)
+        except ArgumentError:
+            self.arrays = []
+            raise
+
+    def reach(self, states: int, count: int) -> None:
+        """Say that some of all states are written now."""
+        self._written = [x.size // count * states for x in self.arrays]
+
+    def write(self, values: Iterable[Any]) -> None:
+        """Copy values to the arrays, in portions, between which Ctrl-C is heard."""
+        for k, (array, value) in enumerate(zip(self.arrays, values, strict=True)):
+            whole = np.broadcast_to(value, array.shape)
+            for at in _blocks(array.shape):
+                self._written[k] += array[at].size
+                array[at] = whole[at]
+
+    def undo(self, whole: bool, threads: int) -> None:
+        """Leave nothing of what was written; fill the whole arrays if that is wanted."""
+        try:
+            for array, written in zip(self.arrays, self._written, strict=False):
+                count = array.size if whole else written
+                if array.dtype == np.float64 and array.flags.carray:
+                    spoil(array.reshape(-1)[:count], threads)
+                elif array.dtype == bool and array.flags.carray:
+                    array.reshape(-1)[:count] = False
+        finally:
+            for x, before in self._shared:
+                if x.flags.writeable:
+                    x[...] = before
+
+
+_OWN_FAILURES = (Error, Warning, MemoryError)
+"""What calls raise by themselves; all else comes from a handler of a signal."""
+
+
 @contextmanager
-def untouched_if_failing(out: Any, arrays: Mapping[str, Any], threads: int) -> Iterator[Any]:
+def untouched_if_failing(out: Any, arrays: Mapping[str, Any], threads: int) -> Iterator[Guard]:
     """If the inside fails, out holds NaN, and arguments that share its memory are as before.
 
-    Gives copies of these arguments, by name.
+    If a signal handler ends it, NaN is where the guard has written.
     """
-    places = [x for x in (out if isinstance(out, tuple) else (out,)) if isinstance(x, np.ndarray)]
-    shared = {
-        name: (x, x.copy())
-        for name, x in arrays.items()
-        if isinstance(x, np.ndarray) and any(np.may_share_memory(x, array) for array in places)
-    }
+    guard = Guard(out, arrays)
     try:
-        yield {name: before for name, (_, before) in shared.items()}
-    except BaseException:
-        for array in places:
-            if array.dtype == np.float64 and array.flags.carray:
-                spoil(array, threads)
-        for x, before in shared.values():
-            if x.flags.writeable:
-                x[...] = before
+        yield guard
+    except BaseException as error:
+        guard.undo(isinstance(error, _OWN_FAILURES), threads)
         raise
+
+
+def _blocks(shape: Shape) -> Iterator[tuple[Any, ...]]:
+    """Where portions of an array are, in the order of its memory."""
+    axis, size, most = 0, math.prod(shape), max(1, _PORTION // 8)
+    while size > most:
+        size //= shape[axis]
+        axis += 1
+    if not axis:
+        yield ()
+        return
+    step = most // size
+    for first in np.ndindex(shape[: axis - 1]):
+        for k in range(0, shape[axis - 1], step):
+            yield *first, slice(k, k + step)
 
 
 def require_out(out: Any, shapes: list[Shape]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.dynamics import ForwardDynamicsDerivatives, forward_dynamics_derivatives
@@ -226,6 +227,7 @@ def plus_passive_forces(
 ) -> Array:
     """Sum of tau and the passive forces."""
     passive = passive_forces(model, q, v, threads=threads)
+    refuse_masked("tau", tau)
     try:
         given = np.asarray(tau, float)
         if given.shape[-1:] == (model.nv,):

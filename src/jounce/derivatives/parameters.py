@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import refuse_masked
 from jounce._core.out import deliver, deliver_all
 from jounce._core.shapes import KernelCall
 from jounce._types import Array
@@ -167,6 +168,8 @@ def _along_each(
     """One direction after the other; of a few states, all directions of a state at once."""
     plan, count = plan_of(function), len(parameters)
     ranks = plan.ranks
+    for name in ranks:
+        refuse_masked(name, given.get(name))
     try:
         arrays = {name: np.asarray(given[name]) for name in ranks if given.get(name) is not None}
     except ValueError:  # lists of several lengths, which the call refuses

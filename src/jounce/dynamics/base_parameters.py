@@ -16,6 +16,7 @@ of all A(q) r is the smallest one that holds r and is mapped to itself by the ge
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,9 @@ _BASIS = inertia.matrix(np.eye(10))
 
 _TOLERANCE = 1e-9
 """Directions that are smaller than this, beside others of size one, are rounding errors."""
+
+_AT_ONCE = 16
+"""Rows that are solved for at once."""
 
 
 class BaseParameters(NamedTuple):
@@ -94,34 +98,41 @@ def base_parameters(model: Model) -> BaseParameters:
             "model.expanded are what the torques of all its joints see: the torques of the coupled "
             "ones, sums of these, may see fewer combinations"
         )
-    unseen = _unseen_changes(model)
-    seen = _complement(unseen)
-    columns = np.sort(_independent_columns(seen))
-    matrix: Array = np.asarray(np.linalg.solve(seen[:, columns], seen), dtype=np.float64)
+    chosen, seen = _chosen_columns(_orthonormal(_unseen_changes(model), 10 * model.n_bodies))
+    matrix = _in_terms_of(chosen, seen)
+    order = np.argsort(chosen)
     matrix[np.abs(matrix) < _TOLERANCE * np.abs(matrix).max(initial=1.0)] = 0.0
-    return BaseParameters(columns, matrix)
+    return BaseParameters(chosen[order], matrix[order])
 
 
-def _unseen_changes(model: Model) -> Array:
-    """(., 10 n_bodies) basis of the changes of all parameters that no torque tells."""
-    nodes = model.nodes
-    n = len(nodes.parent)
+def _unseen_changes(model: Model) -> Iterator[Array]:
+    """Bases of the changes that no torque tells, (., 10 n_bodies), body by body.
+
+    What a body's joint does not notice, moved to the body before it. Nodes without a body have no
+    parameters: a change passes through them if none of their joints notices it.
+    """
+    nodes, ends = model.nodes, [*model.nodes.v_index[1:], model.nv]
     known: list[_Known] = []
-    unseen = []
+    way: list[tuple[int, Array, Array]] = []  # body before, seen from it, what notices, of each
     world = _Known(np.zeros((0, 6)), _span([np.concatenate([[0.0], -model.gravity, np.zeros(6)])]))
-    ends = [*nodes.v_index[1:], model.nv]
-    for i in range(n):
-        parent, placement = nodes.parent[i], nodes.placement[i]
-        screws = nodes.screws[:, nodes.v_index[i] : ends[i]].T
-        own, noticed = _through_joint(known[parent] if parent >= 0 else world, placement, screws)
+    for i, (parent, body) in enumerate(zip(nodes.parent, nodes.body, strict=True)):
+        screws, moved = nodes.screws[:, nodes.v_index[i] : ends[i]].T, nodes.placement[i]
+        before = known[parent] if parent >= 0 else world
+        own, noticed = _through_joint(before, moved, screws)
         known.append(own)
-        for change in _complement(noticed):
-            whole = np.zeros((n, 10))
-            whole[i] = change
-            if parent >= 0:
-                whole[parent] = -_seen_from(placement) @ change
-            unseen.append(whole)
-    return _without_massless(np.array(unseen).reshape(len(unseen), n, 10), np.asarray(nodes.body))
+        carrier, outward = int(nodes.body[parent]) if parent >= 0 else -1, _seen_from(moved)
+        if parent >= 0 and carrier < 0:
+            carrier, inner, first = way[parent]
+            noticed = _span(np.concatenate([noticed, first @ outward]))
+            outward = inner @ outward
+        way.append((carrier, outward, noticed))
+        if body >= 0:
+            changes = _complement(noticed)
+            whole = np.zeros((len(changes), model.n_bodies, 10))
+            whole[:, body] = changes
+            if carrier >= 0:
+                whole[:, carrier] = -changes @ outward.T
+            yield whole.reshape(len(changes), 10 * model.n_bodies)
 
 
 def _through_joint(parent: _Known, placement: Array, screws: Array) -> tuple[_Known, Array]:
@@ -182,24 +193,54 @@ def _complement(rows: Array) -> Array:
     return np.asarray(basis[len(rows) :], dtype=np.float64)
 
 
-def _without_massless(unseen: Array, body: Array) -> Array:
-    """(., 10 n_bodies) those changes that leave nodes without a body as they are."""
-    count, massless = len(unseen), np.flatnonzero(body < 0)
-    nodes = np.argsort(body, kind="stable")[len(massless) :]  # in the order of the bodies
-    real = unseen[:, nodes].reshape(count, 10 * len(nodes))
-    empty = unseen[:, massless].reshape(count, 10 * len(massless))
-    if np.any(empty):
-        real = _complement(_span(empty.T)) @ real
-    return _span(real)
+def _orthonormal(blocks: Iterable[Array], width: int) -> Array:
+    """Orthonormal basis of all rows of some blocks, one block after the other.
+
+    As all below, in portions that do not grow with the robot as a decomposition would, in which
+    Ctrl-C is not heard.
+    """
+    basis, count = np.empty((width, width)), 0
+    for block in blocks:
+        rest = block / np.linalg.norm(block, axis=-1, keepdims=True)
+        for _ in range(2):  # the second time takes away what rounding has left
+            rest = rest - (rest @ basis[:count].T) @ basis[:count]
+        if len(rest):
+            _, s, rows = np.linalg.svd(rest, full_matrices=False)
+            rows = rows[s > _TOLERANCE]
+            basis[count : count + len(rows)] = rows
+            count += len(rows)
+    return basis[:count]
 
 
-def _independent_columns(rows: Array) -> Index:
-    """Choose as many columns as there are rows, far from dependent, early parameters first."""
-    rest, chosen = rows.copy(), []
-    for _ in range(len(rows)):
-        size = np.linalg.norm(rest, axis=0)
-        best = int(np.argmax(size > 0.5 * size.max()))
+def _chosen_columns(unseen: Array) -> tuple[Index, Array]:
+    """Choose columns that are far from dependent, early parameters first.
+
+    Returns them in the order of their choice, and an orthonormal basis of what is normal to the
+    orthonormal rows: each of it is what is new of the unit vector of the column chosen for it. The
+    squares of what is left of all unit vectors add up to the number of those to choose, so that the
+    longest is never short.
+    """
+    first, width = unseen.shape
+    basis, chosen = np.empty((width, width)), list[int]()
+    basis[:first] = unseen
+    left = 1.0 - np.einsum("ij,ij->j", unseen, unseen)
+    for k in range(first, width):
+        best = int(np.argmax(left > 0.25 * left.max()))
+        row = -basis[:k, best] @ basis[:k]
+        row[best] += 1.0
+        row -= (basis[:k] @ row) @ basis[:k]
+        basis[k] = row / np.linalg.norm(row)
+        left -= basis[k] ** 2
+        left[chosen] = left[best] = 0.0
         chosen.append(best)
-        direction = rest[:, best] / size[best]
-        rest -= np.outer(direction, direction @ rest)
-    return np.array(chosen, dtype=np.intp)
+    return np.array(chosen, dtype=np.intp), basis[first:]
+
+
+def _in_terms_of(chosen: Index, rows: Array) -> Array:
+    """Solve ``rows[:, chosen] @ result = rows``; those columns are an upper triangle."""
+    result = rows.copy()
+    for stop in range(len(rows), 0, -_AT_ONCE):
+        some = slice(max(0, stop - _AT_ONCE), stop)
+        result[some] -= rows[some][:, chosen[stop:]] @ result[stop:]
+        result[some] = np.linalg.solve(np.triu(rows[some][:, chosen[some]]), result[some])
+    return result

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,11 +43,26 @@ except ImportError:
         "jounce.interop.scipy needs SciPy: pip install 'jounce[scipy]'"
     ) from None
 
-__all__ = ["Residuals", "RightHandSide", "inverse_mass_operator", "mass_operator"]
+__all__ = ["Residuals", "RightHandSide", "State", "inverse_mass_operator", "mass_operator"]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class State(NamedTuple):
+    """What `RightHandSide.unpack` returns; unpacks as ``q, v``.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> jc.interop.scipy.RightHandSide(arm).unpack([0.1, 0.2, 3.0, 4.0]).v
+        array([3., 4.])
+    """
+
+    q: Array
+    """(nq,) or (k, nq) coordinates, with unit quaternions."""
+    v: Array
+    """(nv,) or (k, nv) rates."""
 
 
 class RightHandSide:
@@ -114,7 +129,7 @@ class RightHandSide:
         """
         return np.concatenate([np.asarray(q, float), np.asarray(v, float)], axis=-1)
 
-    def unpack(self, y: ArrayLike) -> tuple[Array, Array]:
+    def unpack(self, y: ArrayLike) -> State:
         """Coordinates, with unit quaternions, and rates of y, (nq + nv,) or (nq + nv, k).
 
         Of the columns of a solution, the states come first: (k, nq) and (k, nv).
@@ -126,7 +141,8 @@ class RightHandSide:
             (1.0, array([1., 2., 3.]))
         """
         states = np.asarray(y, float).T
-        return normalize(self.model, states[..., : self.model.nq]), states[..., self.model.nq :]
+        nq = self.model.nq
+        return State(normalize(self.model, states[..., :nq]), states[..., nq:])
 
     def __call__(self, t: float, y: Array) -> Array:
         """dy/dt at time t, of the shape of y."""

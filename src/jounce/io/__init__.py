@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from jounce._types import ArrayLike
-from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.io import mjcf, sdf, urdf
 from jounce.io._common import MIMIC_CHOICES
 from jounce.io._save import save
-from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
+from jounce.io._source import MAX_BYTES, check_format, read_source, root_tag
 from jounce.io.mjcf import load_mjcf
 from jounce.io.sdf import load_sdf
 from jounce.io.srdf import with_srdf
@@ -59,7 +59,7 @@ def load(
         arguments: values for ``$(arg name)`` in a xacro file.
         srdf: an SRDF file; its group states become ``model.poses``, by name.
         max_bytes: largest size of the file; what is larger is refused before it is read.
-        folder: where files that an MJCF or SDF file names must be, see `jounce.load_mjcf`.
+        folder: where files that an MJCF, SDF or xacro file names must be, see `jounce.load_mjcf`.
 
     Returns:
         The robot.
@@ -98,7 +98,7 @@ def _load(
         raise ArgumentTypeError(f"path must be the path of a model file, got {path!r:.60}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
-        options: dict[str, Any] = {"arguments": arguments, "max_bytes": max_bytes}
+        options: dict[str, Any] = {"arguments": arguments, "max_bytes": max_bytes, "folder": folder}
         return load_xacro(path, base, mimic=mimic, strict=strict, gravity=gravity, **options)
     if arguments:
         raise ArgumentError(f"arguments are for xacro files, got {os.fspath(path)!r}")
@@ -122,20 +122,5 @@ def _load(
         return sdf.from_source(
             source, base, strict=strict, gravity=gravity, max_bytes=max_bytes, folder=folder
         )
-    _check_format(source, root, suffix)
+    check_format(source, root, suffix)
     return urdf.from_source(source, base, mimic=mimic, strict=strict, gravity=gravity)
-
-
-def _check_format(source: Source, root: str | None, suffix: str) -> None:
-    """Refuse other formats by name; what is not XML at all is left to the parser."""
-    if root == "mujoco":
-        raise ModelError(
-            f"{source.name}:1: <mujoco>: this is an MJCF file; rename it to .xml or use load_mjcf"
-        )
-    if root is not None and root != "robot":
-        raise ModelError(
-            f"{source.name}:1: <{root}>: expected <robot> (URDF), <mujoco> (MJCF) or <sdf> as root "
-            "element"
-        )
-    if suffix not in (".urdf", ".xml") and root is None:
-        raise ModelError(f"{source.name}:1: expected a .urdf, .xacro, .xml or .sdf file")

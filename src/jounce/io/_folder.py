@@ -41,6 +41,7 @@ class Folder:
         self._given = allowed is not None
         self._max_bytes = max_bytes
         self._allowed = self.base
+        self._packages: list[Path] = []
         if allowed is not None:
             self._allowed = Path(os.path.abspath(allowed))
             if not self._allowed.is_dir():
@@ -55,7 +56,7 @@ class Folder:
         outside = None
         for directory in directories:
             path = Path(os.path.abspath(directory / name.replace("\\", "/")))
-            if not self._allows(path):
+            if not self.allows(path):
                 outside = path
                 continue
             try:
@@ -77,12 +78,17 @@ class Folder:
             )
         return None
 
+    def add_package(self, path: str) -> None:
+        """Allow the files of another package, which whoever installed it decided."""
+        self._packages.append(Path(os.path.abspath(path)))
+
     def above(self) -> list[Path]:
         """Return the folders above the model's that it may name files of, the nearest first."""
-        return [folder for folder in self.base.parents if self._allows(folder / "any")]
+        return [folder for folder in self.base.parents if self.allows(folder / "any")]
 
-    def _allows(self, path: Path) -> bool:
-        if self._allowed in path.parents:
+    def allows(self, path: Path) -> bool:
+        """Whether a file of this absolute path may be named."""
+        if any(folder in path.parents for folder in (self._allowed, *self._packages)):
             return True
         if not self._given:
             self._given = True

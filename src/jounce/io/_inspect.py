@@ -8,11 +8,11 @@ from pathlib import Path
 
 from jounce.errors import ModelError, ModelWarning
 from jounce.io import mjcf, sdf, urdf
-from jounce.io._findings import Finding
+from jounce.io._findings import CollectedError, Finding, stop_if_refused
 from jounce.io._folder import Folder
-from jounce.io._mjcf_gate import problems
+from jounce.io._mjcf_inspect import errors
 from jounce.io._mjcf_tree import expand
-from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
+from jounce.io._source import MAX_BYTES, Source, check_format, read_source, root_tag
 from jounce.io._xml import parse
 from jounce.io.xacro import expand_xacro
 from jounce.model import Model
@@ -31,40 +31,48 @@ def inspect(
         MissingExtraError: a package that the format needs is missing.
     """
     findings: list[Finding] = []
+    suffix = Path(path).suffix.lower()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
         try:
-            if Path(path).suffix.lower() == ".xacro":
+            if suffix == ".xacro":
                 expanded = expand_xacro(path, None, max_bytes).encode()
                 source = Source(expanded, f"{path} (expanded)", Path(path).parent, "utf-8")
             else:
                 source = read_source(path, max_bytes)
-            model = _read(source, base, max_bytes, findings)
+            model = _read(source, suffix, base, max_bytes, findings)
         except ModelError as error:
-            if not any(finding.refused for finding in findings):
+            if not isinstance(error, CollectedError):
                 findings.insert(0, _told("structure", str(error), refused=True))
             model = None
     for warning in caught:
         text = str(warning.message)
         findings.append(_told("physics" if "left out" in text else "structure", text))
-    return model, findings
+    once = {(finding.kind, finding.text()): finding for finding in findings}
+    return model, list(once.values())
 
 
 def _told(kind: str, text: str, refused: bool = False) -> Finding:
     return Finding(kind, lambda: text, refused)
 
 
-def _read(source: Source, base: Base, max_bytes: int, findings: list[Finding]) -> Model:
-    """Read a file as its root element says; `findings` grows."""
+def _read(
+    source: Source, suffix: str, base: Base, max_bytes: int, findings: list[Finding]
+) -> Model:
+    """Read a file as its root element says, as `jounce.load` does; `findings` grows."""
     root = root_tag(source)
-    if root == "mujoco":
+    if root == "mujoco" and suffix not in (".urdf", ".xacro"):
         tree = expand(source, Folder(source.directory, None, max_bytes), max_bytes)
-        findings += [_told("structure", str(problem), refused=True) for problem in problems(tree)]
+        for error in errors(tree, max_bytes):
+            findings.append(_told("structure", str(error), refused=True))
+        stop_if_refused(findings)
         return mjcf.from_source(
             source, base, gravity=None, strict=False, max_bytes=max_bytes, folder=None
         )
-    if root == "sdf":
+    if root == "sdf" and suffix not in (".urdf", ".xacro"):
         return sdf.from_source(source, base, findings=findings)
+    if suffix != ".xacro":
+        check_format(source, root, suffix)
     doc = parse(source)
     doc.collects, doc.findings = True, findings
     return urdf.read_model(doc, root_joint(base))

@@ -13,10 +13,10 @@ import numpy as np
 from jounce._types import Mask
 from jounce.errors import MissingExtraError, ModelError
 from jounce.io._mjcf_gate import Mesh, edits, meshes
-from jounce.io._mjcf_tree import Piece, Tree
+from jounce.io._mjcf_tree import Edits, Piece, Tree
 from jounce.io._xml import LARGEST
 
-__all__ = ["compile_tree", "warnings_to"]
+__all__ = ["compile_tree", "try_compile", "warnings_to"]
 
 # Lengths of actuators would be found by a simulation, whose length the file may choose.
 _NO_SIMULATION = '<compiler><lengthrange mode="none"/></compiler>'
@@ -114,12 +114,22 @@ def _compile(
     mujoco: Any, tree: Tree, attributes: Mapping[int, Mapping[str, str]]
 ) -> tuple[Any, list[str]]:
     remarks: list[str] = []
-    text = tree.text(edits(tree, attributes), _NO_SIMULATION)
+    compiled, refusal = try_compile(mujoco, tree, attributes, remarks)
+    if refusal is not None:
+        raise refusal[1]
+    return compiled, remarks
+
+
+def try_compile(
+    mujoco: Any, tree: Tree, attributes: Edits, remarks: list[str], more: str = ""
+) -> tuple[Any, tuple[int, ModelError] | None]:
+    """Return MuJoCo's model, or the index of the piece that it complains of, and the error."""
+    text = tree.text(edits(tree, attributes), _NO_SIMULATION + more)
     try:
         with warnings_to(mujoco, remarks):
-            return mujoco.MjModel.from_xml_string(text), remarks
+            return mujoco.MjModel.from_xml_string(text), None
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        raise _located(tree, str(error)) from None
+        return None, _located(tree, str(error))
 
 
 @contextmanager
@@ -144,29 +154,30 @@ _ELEMENT = re.compile(r"Element (?:'[^']*'|name '(?P<name>[^']*)', id (?P<id>-?\
 _LINE = re.compile(r"(?:, line |Line number=)(\d+)")
 
 
-def _located(tree: Tree, message: str) -> ModelError:
+def _located(tree: Tree, message: str) -> tuple[int, ModelError]:
     """Say in which line of which file the element stands that MuJoCo complains of."""
     element = _ELEMENT.search(message)
     reason = message[: element.start()] if element else message
     reason = re.sub(r"^(XML )?(Error: )+", "", " ".join(reason.split()))
-    return _place(tree, message).error(f"MuJoCo refuses the model: {reason}")
+    index = _place(tree, message)
+    return index, tree.pieces[index].error(f"MuJoCo refuses the model: {reason}")
 
 
-def _place(tree: Tree, message: str) -> Piece:
+def _place(tree: Tree, message: str) -> int:
     line = _LINE.search(message)
     if line and 1 <= int(line[1]) <= len(tree.pieces):
-        return tree.pieces[int(line[1]) - 1]
+        return int(line[1]) - 1
     element = _ELEMENT.search(message)
     if element and element["id"] and "keyframe" in message:
-        keys = [piece for _, piece in tree.of("key")]
+        keys = [k for k, _ in tree.of("key")]
         if 0 <= int(element["id"]) < len(keys):
             return keys[int(element["id"])]
     words = [element["name"]] if element and element["name"] else []
     for word in words + re.findall(r"'([^']+)'", message):
-        for piece in tree.pieces:
+        for k, piece in enumerate(tree.pieces):
             if word in (piece.element.get("name"), piece.element.get("file")):
-                return piece
-    return tree.pieces[0]
+                return k
+    return 0
 
 
 def _refuse_overflow(tree: Tree, compiled: Any) -> None:

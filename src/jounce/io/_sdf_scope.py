@@ -7,6 +7,7 @@ the one that it is attached to.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,24 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError, close_names, did_you_mean
+from jounce.io._findings import collected
 from jounce.io._folder import Folder
 from jounce.io._source import read_source
-from jounce.io._xml import LARGEST, Document, Element, parse
+from jounce.io._xml import LARGEST, Document, Element, is_xacro, parse
 
-__all__ = ["Scope", "Thing", "check_children", "numbers", "read_pose", "read_scope", "word"]
+__all__ = [
+    "Includes",
+    "Scope",
+    "Thing",
+    "check_children",
+    "numbers",
+    "read_pose",
+    "read_scope",
+    "word",
+]
+
+MOST_INCLUDED = 100_000
+"""Elements that includes may bring; a link with its joint has about 25."""
 
 _CHILDREN = {
     "sdf": "model world light",
@@ -63,6 +77,8 @@ class Scope:
         self.things: dict[str, Thing] = {}
         self.models: dict[str, Scope] = {}
         self.static = word(doc, element, "static", "false").lower() in ("true", "1")
+        self.incomplete = False
+        """Whether something that has a name here could not be read."""
         self._poses: dict[str, Array | None] = {}
 
     def pose(self, place: Thing, name: str) -> Array:
@@ -76,13 +92,29 @@ class Scope:
             return self.pose(place, head) @ self.models[head].pose(place, rest)
         if name not in self.things:
             raise self._unknown(place, name)
-        if name not in self._poses:
-            self._poses[name] = None
-            self._poses[name] = self._own_pose(name)
+        for needed in self._needed(name):
+            self._poses[needed] = None
+            try:
+                self._poses[needed] = self._own_pose(needed)
+            except ModelError:
+                del self._poses[needed]
+                raise
         known = self._poses[name]
         if known is None:
             raise place.error(f"the pose of {name!r} depends on itself")
         return known
+
+    def _needed(self, name: str) -> list[str]:
+        """What a pose is relative to and not known yet, the last first: chains may be long."""
+        chain: dict[str, Thing] = {}
+        while name in self.things and name not in self._poses:
+            if name in chain:
+                raise chain[next(reversed(chain))].error(f"the pose of {name!r} depends on itself")
+            chain[name] = thing = self.things[name]
+            placed = thing.element.find("pose")
+            relative = None if placed is None else placed.get("relative_to")
+            name = relative or thing.frame
+        return [*reversed(chain)]
 
     def _own_pose(self, name: str) -> Array:
         thing = self.things[name]
@@ -134,6 +166,8 @@ class Scope:
         raise self.doc.error(self.element, "there is no link")
 
     def _unknown(self, place: Thing, name: str) -> ModelError:
+        if self.incomplete:
+            return collected(f"{name!r} could not be read")
         hint = did_you_mean(map(repr, close_names(name, self.things, 2)))
         return place.error(f"there is nothing named {name!r} here{hint}")
 
@@ -185,32 +219,88 @@ def read_pose(doc: Document, element: Element) -> tuple[Array, str]:
     return out, relative
 
 
-def read_scope(scope: Scope, folder: Folder, max_bytes: int, depth: int = 0) -> None:
+class Includes:
+    """Reads the files that a model includes, each once, and counts what they bring."""
+
+    def __init__(self, folder: Folder, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._read: dict[Path, tuple[Document, int]] = {}
+        self._brought = 0
+
+    def model(self, doc: Document, element: Element) -> tuple[Document, Element]:
+        """Return the model of the file that an include names."""
+        check_children(doc, element)
+        if element.get("merge", "false") in ("true", "1"):
+            raise doc.error(element, "merging an included model is not supported")
+        uri = word(doc, element, "uri")
+        path = self._path(doc, element, uri)
+        if path not in self._read:
+            inner = parse(read_source(path, self._max_bytes), doc.strict)
+            inner.findings, inner.collects = doc.findings, doc.collects
+            self._read[path] = inner, 10 + sum(1 for _ in inner.root.iter())
+        inner, size = self._read[path]
+        if self._brought > MOST_INCLUDED:
+            raise collected("told before")
+        self._brought += size
+        if self._brought > MOST_INCLUDED:
+            raise doc.error(
+                element, f"includes bring more than {MOST_INCLUDED:,} elements, which is the limit"
+            )
+        models = inner.root.findall("model")
+        if inner.root.tag != "sdf" or len(models) != 1:
+            raise doc.error(element, f"expected an SDF file with one model, {uri!r} is none")
+        return inner, models[0]
+
+    def _path(self, doc: Document, element: Element, uri: str) -> Path:
+        scheme, _, rest = uri.rpartition("://")
+        if scheme not in ("", "model", "package", "file"):
+            raise doc.error(element, f"cannot read {uri!r}")
+        folder = self._folder
+        base = doc.directory or folder.base
+        directories = [base, *folder.above()] if scheme in ("model", "package") else [base]
+        if any((directory / rest).is_dir() for directory in directories):
+            rest += "/model.sdf"
+        path = folder.find(Thing(doc, element, ""), rest, directories)
+        if path is None:
+            raise doc.error(element, f"there is no file {uri!r}")
+        return path
+
+
+def read_scope(scope: Scope, includes: Includes, depth: int = 0) -> None:
     """Fill a scope with what its element holds, includes too."""
     doc, element = scope.doc, scope.element
     check_children(doc, element)
     if depth > 50:
         raise doc.error(element, "models are nested more than 50 deep")
     for child in element.iterchildren("link", "joint", "frame", "model", "include"):
-        inner_doc, inner, name = doc, child, child.get("name")
-        if child.tag == "include":
-            inner_doc, inner = _included(doc, child, folder, max_bytes)
-            name = word(doc, child, "name", inner.get("name"))
-        name = name or doc.text(child, "name")
-        if name in scope.things or name in ("world", "__model__") or "::" in name:
-            raise doc.error(child, f"the name {name!r} is taken or reserved")
-        frame = "__model__"
-        if child.tag == "joint":
-            frame = word(doc, child, "child")
-        elif child.tag == "frame":
-            frame = child.get("attached_to") or "__model__"
-        outer = child if child.find("pose") is not None or child.tag != "include" else inner
-        scope.things[name] = Thing(doc if outer is child else inner_doc, outer, frame)
-        if inner.tag == "model":
-            nested = Scope(inner_doc, inner, f"{scope.prefix}{name}::")
-            nested.static |= scope.static or word(doc, child, "static", "false") in ("true", "1")
-            read_scope(nested, folder, max_bytes, depth + 1)
-            scope.models[name] = nested
+        read = doc.attempt(_read_child, scope, child, includes, depth)
+        scope.incomplete |= read is None
+
+
+def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) -> bool:
+    """Add an element with a name, and what is inside of it if it is a model."""
+    doc, name = scope.doc, child.get("name")
+    inner_doc, inner = doc, child
+    if child.tag == "include":
+        inner_doc, inner = includes.model(doc, child)
+        name = word(doc, child, "name", inner.get("name"))
+    name = name or doc.text(child, "name")
+    if name in scope.things or name in ("world", "__model__") or "::" in name:
+        raise doc.error(child, f"the name {name!r} is taken or reserved")
+    frame = "__model__"
+    if child.tag == "joint":
+        frame = word(doc, child, "child")
+    elif child.tag == "frame":
+        frame = child.get("attached_to") or "__model__"
+    outer = child if child.find("pose") is not None or child.tag != "include" else inner
+    scope.things[name] = Thing(doc if outer is child else inner_doc, outer, frame)
+    if inner.tag == "model":
+        nested = Scope(inner_doc, inner, f"{scope.prefix}{name}::")
+        nested.static |= scope.static or word(doc, child, "static", "false") in ("true", "1")
+        scope.models[name] = nested
+        read_scope(nested, includes, depth + 1)
+    return True
 
 
 def check_children(doc: Document, element: Element) -> None:
@@ -219,34 +309,11 @@ def check_children(doc: Document, element: Element) -> None:
     for child in element:
         if child.tag in known:
             continue
+        if is_xacro(child):
+            doc.fault(child, "xacro is not expanded here; expand the file first")
+            continue
         close = close_names(child.tag, known, 1) if ":" not in child.tag else []
         if close and not child.tag.startswith("{"):
-            raise doc.error(child, f"unknown element; did you mean <{close[0]}>?")
+            doc.fault(child, f"unknown element; did you mean <{close[0]}>?")
+            continue
         doc.doubt("style", child, f"unknown element in <{element.tag}>")
-
-
-def _included(
-    doc: Document, element: Element, folder: Folder, max_bytes: int
-) -> tuple[Document, Element]:
-    """Parse the file that an include names and return its model."""
-    check_children(doc, element)
-    if element.get("merge", "false") in ("true", "1"):
-        raise doc.error(element, "merging an included model is not supported")
-    uri = word(doc, element, "uri")
-    scheme, _, rest = uri.rpartition("://")
-    if scheme not in ("", "model", "package", "file"):
-        raise doc.error(element, f"cannot read {uri!r}")
-    place = Thing(doc, element, "")
-    base = doc.directory or folder.base
-    directories = [base, *folder.above()] if scheme in ("model", "package") else [base]
-    if any((directory / rest).is_dir() for directory in directories):
-        rest += "/model.sdf"
-    path = folder.find(place, rest, directories)
-    if path is None:
-        raise doc.error(element, f"there is no file {uri!r}")
-    inner = parse(read_source(path, max_bytes), doc.strict)
-    inner.findings, inner.collects = doc.findings, doc.collects
-    models = inner.root.findall("model")
-    if inner.root.tag != "sdf" or len(models) != 1:
-        raise doc.error(element, f"expected an SDF file with one model, {uri!r} is none")
-    return inner, models[0]

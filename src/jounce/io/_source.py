@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingFileError, ModelError
 
-__all__ = ["MAX_BYTES", "Source", "after_prolog", "read_source", "root_tag"]
+__all__ = ["MAX_BYTES", "Source", "after_prolog", "check_format", "read_source", "root_tag"]
 
 MAX_BYTES = 100_000_000
 """Default limit of the size of a model file. Parsed, it takes about ten times as much memory."""
@@ -159,3 +159,18 @@ def root_tag(source: Source) -> str | None:
     data, position, _ = after_prolog(source)
     match = _TAG.match(data, position)
     return match[1].decode("utf-8", "replace").rpartition(":")[2] if match else None
+
+
+def check_format(source: Source, root: str | None, suffix: str) -> None:
+    """Refuse other formats by name; what is not XML at all is left to the parser."""
+    if root == "mujoco":
+        raise ModelError(
+            f"{source.name}:1: <mujoco>: this is an MJCF file; rename it to .xml or use load_mjcf"
+        )
+    if root is not None and root != "robot":
+        raise ModelError(
+            f"{source.name}:1: <{root}>: expected <robot> (URDF), <mujoco> (MJCF) or <sdf> as root "
+            "element"
+        )
+    if suffix not in (".urdf", ".xml") and root is None:
+        raise ModelError(f"{source.name}:1: expected a .urdf, .xacro, .xml or .sdf file")

@@ -22,40 +22,41 @@ __all__ = [
 
 
 def check_tree(
-    doc: Document, links: Sequence[LinkRecord], joints: Sequence[JointRecord]
-) -> LinkRecord:
-    """Check that links and joints make one tree with unique names; return its root."""
-    if not links:
-        raise doc.error(doc.root, "there are no links")
+    doc: Document, links: Sequence[LinkRecord], joints: Sequence[JointRecord], whole: bool = True
+) -> LinkRecord | None:
+    """Check that links and joints make one tree with unique names; return its root.
+
+    Unless all links and joints are there (`whole`), what seems to be missing is not told.
+    """
+    if not links and whole:
+        doc.fault(doc.root, "there are no links")
     by_name = _unique(doc, links)
     _unique(doc, joints)
     joint_of: dict[str, JointRecord] = {}
     for joint in joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in by_name:
-                raise doc.error(
-                    joint.element.find(role),
-                    f"there is no link named {link!r}{_hint(link, by_name)}",
-                )
+            if link not in by_name and whole:
+                message = f"there is no link named {link!r}{_hint(link, by_name)}"
+                doc.fault(joint.element.find(role), message)
         if joint.parent == joint.child:
-            raise doc.error(joint.element, f"link {joint.child!r} is its own parent")
+            doc.fault(joint.element, f"link {joint.child!r} is its own parent")
         other = joint_of.setdefault(joint.child, joint)
         if other is not joint:
             line = doc.line(other.element)
-            raise doc.error(
+            doc.fault(
                 joint.element,
                 f"link {joint.child!r} is the child of joint {other.name!r} (line {line}) already",
             )
     roots = [link for link in links if link.name not in joint_of]
-    if len(roots) > 1:
+    if len(roots) > 1 and whole and by_name.keys() >= joint_of.keys():
         listed = ", ".join(f"{r.name!r} (line {doc.line(r.element)})" for r in roots[:10])
         more = ", ..." if len(roots) > 10 else ""
-        raise doc.error(
+        doc.fault(
             roots[1].element,
             f"there are {len(roots)} root links, expected one: {listed}{more}",
         )
     _refuse_cycle(doc, joint_of, joints)
-    return roots[0]
+    return roots[0] if roots else None
 
 
 def _unique(
@@ -66,7 +67,7 @@ def _unique(
         first = found.setdefault(record.name, record)
         if first is not record:
             line = doc.line(first.element)
-            raise doc.error(record.element, f"the name is taken in line {line} already")
+            doc.fault(record.element, f"the name is taken in line {line} already")
     return found
 
 
@@ -84,8 +85,8 @@ def _refuse_cycle(
         while link in joint_of and link not in walk_of:
             walk_of[link] = number
             link = joint_of[link].parent
-        if link in joint_of and walk_of[link] == number:
-            raise doc.error(
+        if link in joint_of and walk_of[link] == number and joint_of[link].parent != link:
+            doc.fault(
                 joint_of[link].element, f"the joints form a loop: link {link!r} is its own ancestor"
             )
 
@@ -101,7 +102,7 @@ def unknown_leaders(doc: Document, joints: Sequence[JointRecord]) -> list[JointR
         if leader is None:
             lost.append(joint)
         elif leader.type not in ("revolute", "continuous", "prismatic"):
-            raise doc.error(
+            doc.fault(
                 joint.mimic_element, f"joint {leader.name!r} is {leader.type}, it has no position"
             )
     _refuse_mimic_cycle(doc, by_name)
@@ -142,7 +143,7 @@ def _refuse_mimic_cycle(doc: Document, by_name: Mapping[str, JointRecord]) -> No
             walk_of[joint.name] = number
             joint = by_name.get(joint.mimic.joint)
         if joint is not None and joint.mimic is not None and walk_of[joint.name] == number:
-            raise doc.error(joint.mimic_element, f"joint {joint.name!r} mimics itself")
+            doc.fault(joint.mimic_element, f"joint {joint.name!r} mimics itself")
 
 
 def locked_positions(joints: Sequence[JointRecord]) -> dict[str, float]:

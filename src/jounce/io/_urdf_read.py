@@ -25,6 +25,8 @@ JOINT_TYPES = {
 }
 """URDF's joint types (and two extensions seen in files), and ours."""
 
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
 
 class Inertial(NamedTuple):
     """Mass properties; `inertia` holds ixx, ixy, ixz, iyy, iyz, izz about `origin`."""
@@ -77,6 +79,8 @@ class Robot(NamedTuple):
     joints: list[JointRecord]
     shapes: list[ShapeRecord]
     materials: list[Element]
+    whole: bool
+    """Whether each of the links and joints has a record; without, others seem lost."""
 
 
 def read_robot(doc: Document) -> Robot:
@@ -87,7 +91,7 @@ def read_robot(doc: Document) -> Robot:
     children = checked_children(doc, root)
     version = root.get("version", "1.0")
     if version.split(".")[0] != "1":
-        raise doc.error(root, f"URDF version {version!r} is not supported, expected 1.x")
+        doc.fault(root, f"URDF version {version!r} is not supported, expected 1.x")
     if not root.get("name"):
         doc.doubt("style", root, "attribute 'name' is missing")
     name = root.get("name") or "robot"
@@ -96,7 +100,9 @@ def read_robot(doc: Document) -> Robot:
     joints = [doc.attempt(_joint, doc, e) for e in children.get("joint", ())]
     materials = children.get("material", [])
     materials = materials + [s.material for s in shapes if s.material is not None]
-    return Robot(name, [x for x in links if x], [x for x in joints if x], shapes, materials)
+    whole = None not in links and None not in joints
+    links_read, joints_read = [x for x in links if x], [x for x in joints if x]
+    return Robot(name, links_read, joints_read, shapes, materials, whole)
 
 
 def _first(children: dict[str, list[Element]], tag: str) -> Element | None:
@@ -111,27 +117,36 @@ def _link(doc: Document, element: Element, shapes: list[ShapeRecord]) -> LinkRec
     if own is not None:
         message = "a link has no <origin> in URDF; its pose is that of its joint"
         if read_origin(doc, own) != Origin():
-            raise doc.error(own, message)
-        doc.doubt("style", own, message)
+            doc.fault(own, message)
+        else:
+            doc.doubt("style", own, message)
     for child in [*children.get("visual", ()), *children.get("collision", ())]:
         shape = doc.attempt(read_shape, doc, child, name, needed=False)
         shapes += [] if shape is None else [shape]
     inertial = _first(children, "inertial")
-    return LinkRecord(element, name, None if inertial is None else _inertial(doc, inertial))
+    known = None if inertial is None else doc.attempt(_inertial, doc, inertial)
+    return LinkRecord(element, name, known)
 
 
-def _inertial(doc: Document, element: Element) -> Inertial:
+def _inertial(doc: Document, element: Element) -> Inertial | None:
     children = checked_children(doc, element)
     mass_element, inertia_element = children["mass"][0], children["inertia"][0]
     checked_children(doc, mass_element)
     checked_children(doc, inertia_element)
-    mass = doc.number(mass_element, "value")
+    mass = doc.attempt(_mass, doc, mass_element)
+    moments = [doc.attempt(doc.number, inertia_element, name) for name in _MOMENTS]
+    origin = doc.attempt(read_origin, doc, _first(children, "origin"))
+    inertia = tuple(x for x in moments if x is not None)
+    if mass is None or origin is None or len(inertia) < len(_MOMENTS):
+        return None
+    return Inertial(element, origin, mass, inertia)
+
+
+def _mass(doc: Document, element: Element) -> float:
+    mass = doc.number(element, "value")
     if mass < 0:
-        raise doc.error(mass_element, f"mass must not be negative, got {mass:g}")
-    inertia = tuple(
-        doc.number(inertia_element, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    )
-    return Inertial(element, read_origin(doc, _first(children, "origin")), mass, inertia)
+        raise doc.error(element, f"mass must not be negative, got {mass:g}")
+    return mass
 
 
 def _joint(doc: Document, element: Element) -> JointRecord:
@@ -139,8 +154,8 @@ def _joint(doc: Document, element: Element) -> JointRecord:
     name, urdf_type = doc.text(element, "name"), doc.text(element, "type")
     if urdf_type not in JOINT_TYPES:
         known = ", ".join(JOINT_TYPES)
-        raise doc.error(element, f"unknown joint type {urdf_type!r}, expected one of {known}")
-    kind = JOINT_TYPES[urdf_type]
+        doc.fault(element, f"unknown joint type {urdf_type!r}, expected one of {known}")
+    kind = JOINT_TYPES.get(urdf_type, "continuous")  # whose other parts can be looked at as well
     parent, child = children["parent"][0], children["child"][0]
     checked_children(doc, parent)
     checked_children(doc, child)
@@ -153,10 +168,10 @@ def _joint(doc: Document, element: Element) -> JointRecord:
         kind,
         doc.text(parent, "link"),
         doc.text(child, "link"),
-        read_origin(doc, _first(children, "origin")),
-        _axis(doc, _first(children, "axis"), kind),
-        _limits(doc, element, kind, children),
-        None if mimic_element is None else _mimic(doc, mimic_element, kind),
+        doc.attempt(read_origin, doc, _first(children, "origin")) or Origin(),
+        doc.attempt(_axis, doc, _first(children, "axis"), kind) or ZERO,
+        doc.attempt(_limits, doc, element, kind, children) or Limits(),
+        None if mimic_element is None else doc.attempt(_mimic, doc, mimic_element, kind),
         mimic_element,
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from jounce.io._xml import Document, Element
+from jounce.io._xml import Document, Element, is_xacro
 
 __all__ = ["RULES", "Rule", "checked_children"]
 
@@ -173,8 +173,9 @@ def _stray_text(doc: Document, element: Element, text: str) -> None:
     """Text may be meant as a value, but not between the children of an open element."""
     message = f"unexpected text {text[:200].strip()[:40]!r}"
     if not RULES[element.tag].children or RULES[element.tag].closed:
-        raise doc.error(element, message)
-    doc.doubt("structure", element, message)
+        doc.fault(element, message)
+    else:
+        doc.doubt("structure", element, message)
 
 
 def _check_counts(doc: Document, element: Element, found: Mapping[str, list[Element]]) -> None:
@@ -184,7 +185,7 @@ def _check_counts(doc: Document, element: Element, found: Mapping[str, list[Elem
     for tag, elements in found.items():
         if len(elements) > 1 and RULES[element.tag].children[tag] != _ANY:
             first = doc.line(elements[0])
-            raise doc.error(elements[1], f"there is already a <{tag}> in line {first}")
+            doc.fault(elements[1], f"there is already a <{tag}> in line {first}")
 
 
 def _check_attributes(doc: Document, element: Element, rule: Rule) -> None:
@@ -196,41 +197,54 @@ def _check_attributes(doc: Document, element: Element, rule: Rule) -> None:
         if name.startswith("{http://www.w3.org/") or (":" in name and not doc.strict):
             continue
         hint = _suggestion(name, known)
-        if hint is not None:
-            raise doc.error(element, f"unknown attribute {name!r}; did you mean {hint!r}?")
         expected = ", ".join(map(repr, known)) or "none"
         message = f"unknown attribute {name!r}; known here: {expected}"
-        if rule.closed:
-            raise doc.error(element, message)
-        doc.doubt("style", element, message)
+        if hint is not None:
+            doc.fault(element, f"unknown attribute {name!r}; did you mean {hint!r}?")
+        elif rule.closed:
+            doc.fault(element, message)
+        else:
+            doc.doubt("style", element, message)
     for name in rule.required:
         if name not in names:
-            raise doc.error(element, f"attribute {name!r} is missing")
+            doc.fault(element, f"attribute {name!r} is missing")
 
 
 def _check_extension(doc: Document, child: Element, rule: Rule) -> None:
-    tag = child.tag
-    local = tag.rpartition("}")[2].rpartition(":")[2]
-    namespaced = local != tag
-    if "xacro" in tag and namespaced:
-        raise doc.error(child, "xacro is not expanded here; load the .xacro file itself")
-    if "XInclude" in tag or local in ("include", "loop_joint"):
-        raise doc.error(child, "inclusion of files and closed loops are not supported")
-    if not namespaced:
-        if tag in RULES:
-            raise doc.error(child, f"<{tag}> is not allowed here; expected {_list(rule)}")
-        hint = _FOREIGN_WORDS.get(tag) or _suggestion(tag, rule.children)
-        if hint is not None and hint in _listed(rule):
-            raise doc.error(child, f"unknown element; did you mean <{hint}>?")
-        if hint is not None:
-            raise doc.error(child, f"unknown element; expected {_list(rule)}")
+    local = child.tag.rpartition("}")[2].rpartition(":")[2]
+    namespaced = local != child.tag
+    reason = _refusal(child, rule, local, namespaced)
+    if reason is not None:
+        doc.fault(child, reason)
+        return
     for hidden in child.iter("inertial", "joint"):
         if hidden.tag == "inertial" or hidden.find("child") is not None:
-            raise doc.error(hidden, f"<{child.tag}> is unknown, so this would be dropped")
+            doc.fault(hidden, f"<{child.tag}> is unknown, so this would be dropped")
+            return
     message = f"unknown element; expected {_list(rule)}"
     if rule.closed and not namespaced:
-        raise doc.error(child, message)
-    doc.doubt("style", child, message)
+        doc.fault(child, message)
+    else:
+        doc.doubt("style", child, message)
+
+
+def _refusal(child: Element, rule: Rule, local: str, namespaced: bool) -> str | None:
+    """Why an element that is unknown here cannot be some vendor's own; None if it can."""
+    tag = child.tag
+    if is_xacro(child):
+        return "xacro is not expanded here; load the .xacro file itself"
+    if "XInclude" in tag or local in ("include", "loop_joint"):
+        return "inclusion of files and closed loops are not supported"
+    if namespaced:
+        return None
+    if tag in RULES:
+        return f"<{tag}> is not allowed here; expected {_list(rule)}"
+    hint = _FOREIGN_WORDS.get(tag) or _suggestion(tag, rule.children)
+    if hint is None:
+        return None
+    if hint in _listed(rule):
+        return f"unknown element; did you mean <{hint}>?"
+    return f"unknown element; expected {_list(rule)}"
 
 
 def _listed(rule: Rule) -> list[str]:

@@ -14,10 +14,20 @@ from typing import Any, TypeVar
 from xml.parsers import expat
 
 from jounce.errors import MissingExtraError, ModelError
-from jounce.io._findings import Finding
+from jounce.io._findings import CollectedError, Finding
 from jounce.io._source import Source, after_prolog
 
-__all__ = ["LARGEST", "UNLIMITED", "Document", "Element", "label", "parse"]
+__all__ = [
+    "LARGEST",
+    "UNLIMITED",
+    "Document",
+    "Element",
+    "is_xacro",
+    "label",
+    "malformed",
+    "parse",
+    "refuse_deep",
+]
 
 T = TypeVar("T")
 Element = Any
@@ -60,12 +70,12 @@ def parse(source: Source, strict: bool = False) -> Document:
         raise ModelError(f"{source.name}:1: <!DOCTYPE>: there are two document types")
     root, faults = _tree(etree, source)
     if any(_kind(fault) in _LIMITS for fault in faults):
-        _refuse_deep(source)
+        refuse_deep(source)
         root, faults = _tree(etree, source, huge_tree=True)
     if faults and all(_kind(fault) in _HARMLESS for fault in faults):
         root, faults = _tree(etree, source, huge_tree=True, recover=True)
     elif root is None:
-        raise _malformed(source.name, data, faults)
+        raise malformed(source.name, data, faults)
     internal = root.getroottree().docinfo.internalDTD
     if internal is not None and not doctype:
         raise ModelError(f"{source.name}:1: <!DOCTYPE>: not allowed in model files")
@@ -110,7 +120,7 @@ def _kind(fault: Any) -> str:
     return str(getattr(fault, "type_name", ""))
 
 
-def _refuse_deep(source: Source) -> None:
+def refuse_deep(source: Source) -> None:
     """Refuse deep nesting without building a tree; what is not well-formed is told later."""
     depth = 0
     parser = expat.ParserCreate(source.encoding)
@@ -138,7 +148,8 @@ def _refuse_deep(source: Source) -> None:
             raise
 
 
-def _malformed(name: str, data: bytes, faults: list[Any]) -> ModelError:
+def malformed(name: str, data: bytes, faults: list[Any]) -> ModelError:
+    """Build the exception for what a parser complains of; it names the last element before."""
     first = next((fault for fault in faults if _kind(fault) not in _HARMLESS), faults[0])
     line = max(getattr(first, "line", None) or getattr(first, "lineno", None) or 1, 1)
     message = getattr(first, "message", None) or str(first)
@@ -175,6 +186,8 @@ class Document:
         self.findings: list[Finding] = []
         self.collects = False
         """Whether errors of single elements are findings too, so that all of them are told."""
+        self._spare: str | None = None
+        """Class of what is found in a part that is not needed, while one is read."""
         self.name = source.name
         self.size = len(source.data)
         self.directory = source.directory
@@ -212,18 +225,34 @@ class Document:
             raise self.error(element, message)
         self.findings.append(Finding(kind, lambda: str(self.error(element, message))))
 
+    def fault(self, element: Element, message: str) -> None:
+        """Refuse the file; where errors are collected, note this one and go on."""
+        error = self.error(element, message)
+        if not self.collects:
+            raise error
+        self._note(error)
+
+    def _note(self, error: ModelError) -> None:
+        refused = self._spare is None
+        self.findings.append(Finding(self._spare or "structure", lambda: str(error), refused))
+
     def attempt(
         self, read: Callable[..., T], *arguments: Any, needed: bool = True, kind: str = "structure"
     ) -> T | None:
         """Read a part; one that is not needed is left out with a finding if it is wrong."""
+        before = self._spare
+        if not needed:
+            self._spare = before or kind
         try:
             return read(*arguments)
         except ModelError as error:
             if self.strict or (needed and not self.collects):
                 raise
-            text = str(error)
-            self.findings.append(Finding(kind, lambda: text, refused=needed))
+            if not isinstance(error, CollectedError):
+                self._note(error)
             return None
+        finally:
+            self._spare = before
 
     def _path(self, element: Element) -> str:
         parts = [label(element)]
@@ -284,3 +313,9 @@ def label(element: Element) -> str:
         tag = f"{element.prefix}:{local}" if element.prefix else f"{local} of {namespace}"
     name = element.get("name")
     return f"<{tag} name={name!r}>" if name is not None else f"<{tag}>"
+
+
+def is_xacro(element: Element) -> bool:
+    """Whether an element is one of xacro, by its prefix or by its namespace."""
+    namespace = element.tag.rpartition("}")[0] or element.tag.rpartition(":")[0]
+    return element.prefix == "xacro" or "xacro" in namespace

@@ -16,6 +16,7 @@ from jounce.io._common import (
     warn_of_findings,
 )
 from jounce.io._equalities import with_constraints, with_mimic_couplings
+from jounce.io._findings import stop_if_refused
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_header, restored
 from jounce.io._urdf_origin import poses
@@ -116,13 +117,14 @@ def read_model(
     """Return the model; what is doubtful about it is in ``doc.findings``."""
     base = root_joint("fixed") if base is None else base
     robot = read_robot(doc)
-    if any(finding.refused for finding in doc.findings):
-        raise ModelError("some elements of the file are wrong")
-    root = check.check_tree(doc, robot.links, robot.joints)
+    root = check.check_tree(doc, robot.links, robot.joints, robot.whole)
     lost = check.unknown_leaders(doc, robot.joints)
     colors = read_colors(doc, robot.materials)
     parameters = _inertial_parameters(doc, robot.links)
-    header = read_header(doc)
+    header = doc.attempt(read_header, doc)
+    stop_if_refused(doc.findings)
+    assert root is not None
+    assert header is not None
     joint = _root_joint(doc, robot, root, base, header)
     builder = ModelBuilder(gravity=header.gravity if gravity is None else gravity, name=robot.name)
     builder.add_visuals(visuals(doc, robot.shapes, colors))

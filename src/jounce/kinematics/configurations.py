@@ -10,6 +10,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._core import kernel, memory
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics.bodies import body_pose
@@ -196,6 +197,7 @@ def _joint_coordinates(name: str, value: ArrayLike, count: int) -> Array:
 
 
 def _real(name: str, value: ArrayLike) -> Array:
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import refuse_masked
 from jounce._core.coupled import coupled
 from jounce._core.out import require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike, Mask
@@ -24,6 +25,9 @@ __all__ = ["CENTER_OF_MASS", "InverseKinematics", "inverse_kinematics", "placed_
 
 CENTER_OF_MASS = "center_of_mass"
 """Key of the task that asks for the robot's center of mass."""
+
+MOST_TARGETS = 100
+"""In a search."""
 
 _search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
 _check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics")
@@ -130,11 +134,8 @@ def inverse_kinematics(
     generator = generator_of(rng) if more else None
     if out is None or not _require_places(model, q0, tasks, out):
         return _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
-    out[1][...] = False  # as NaN is to numbers, if the search fails
-    with untouched_if_failing(out, {"q0": q0}, threads):
-        found = _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
-    for place, x in zip(out, found, strict=True):
-        place[...] = x
+    with untouched_if_failing(out, {"q0": q0}, threads) as guard:
+        guard.write(_solved(model, q0, tasks, fixed, tolerance, more, generator, threads))
     return InverseKinematics(*out)
 
 
@@ -223,6 +224,8 @@ def _tasks(
 ) -> _Tasks:
     if not isinstance(targets, Mapping) or not targets:
         raise ArgumentError(f"targets must be a dict of at least one frame, got {targets!r}")
+    if len(targets) > MOST_TARGETS:
+        raise ArgumentError(f"at most {MOST_TARGETS} targets fit a search, got {len(targets)}")
     if not isinstance(weights, Mapping) or not weights.keys() <= targets.keys():
         raise ArgumentError(
             f"weights must be a dict of some of the targets {list(targets)}, got {weights!r}"
@@ -318,6 +321,7 @@ def _bounds(model: Model, hold: bool) -> Array:
 
 
 def _numbers(name: str, value: ArrayLike) -> Array:
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind in "iuf":

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import MISSING, fields
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -51,7 +54,7 @@ def numbers(
     refuse_complex(name, value)
     try:
         array = np.array(value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} must be numbers, got {value!r}") from None
     if scalar and array.ndim == 0:
         array = np.full(shape, array)
@@ -71,6 +74,44 @@ def name_list(name: str, value: Iterable[T]) -> list[T]:
         return list(value)
     except TypeError:  # an array without axes
         raise ArgumentTypeError(f"{name} must be a list of names, got {value!r}") from None
+
+
+def item_tuple(name: str, value: Any, what: str) -> tuple[Any, ...]:
+    """Several things that a model keeps, or an error that names the argument."""
+    try:
+        if not isinstance(value, (str, bytes)):
+            return tuple(value)
+    except TypeError:
+        pass
+    raise ModelError(f"{name} must be a list of {what}, got {value!r:.200}")
+
+
+def is_finite(value: Any) -> bool:
+    """Whether it is one real number, neither infinite nor NaN."""
+    real = isinstance(value, (float, int, np.floating, np.integer))
+    return real and bool(abs(value) <= sys.float_info.max)
+
+
+def restore(thing: Any, state: Any) -> None:
+    """Set what a pickle or a copy brings by the constructor, so that nothing evades its checks.
+
+    Raises:
+        ModelError: that is not what the fields of such a thing are.
+    """
+    kind: Any = type(thing)
+    needed, known = _field_names(kind)
+    if not isinstance(state, dict) or not needed <= state.keys() <= known:
+        raise ModelError(
+            f"a pickled {kind.__name__} must have its fields and no others, got {state!r:.200}"
+        )
+    kind.__init__(thing, **state)
+
+
+@lru_cache
+def _field_names(kind: Any) -> tuple[frozenset[str], frozenset[str]]:
+    """Of a dataclass: those without a default, and all."""
+    needed = frozenset(field.name for field in fields(kind) if field.default is MISSING)
+    return needed, frozenset(field.name for field in fields(kind))
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:

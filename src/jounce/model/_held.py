@@ -6,12 +6,40 @@ hold, and what they are under other names.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jounce._types import Array
+from jounce.errors import Error, ModelError
+from jounce.model._checks import item_tuple
 
-__all__ = ["mounted", "named", "still_held", "with_locked"]
+__all__ = ["built_anew", "mounted", "named", "still_held", "with_locked"]
+
+_SAY = ("frame_names", "joint_names", "renamed", "with_locked")
+"""What all constraints can be asked for."""
+
+
+def built_anew(constraints: Any) -> tuple[Any, ...]:
+    """Constraints by their constructors, which check them: a pickle may bring anything.
+
+    Raises:
+        ModelError: some are none.
+    """
+    items = item_tuple("constraints", constraints, "constraints")
+    return tuple(_built_anew(item) for item in items)
+
+
+def _built_anew(item: Any) -> Any:
+    if isinstance(item, type) or not all(hasattr(type(item), name) for name in _SAY):
+        raise ModelError(f"constraints must be such as jounce.Weld, got {reprlib.repr(item)}")
+    try:
+        return replace(item)
+    except Error:
+        raise
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"a {type(item).__name__} cannot be built of this: {error}") from None
 
 
 def named(constraints: Iterable[Any], body_names: Sequence[str]) -> list[Any]:

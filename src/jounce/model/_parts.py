@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model.joints import Joint
@@ -20,13 +21,26 @@ _MOST = 1e100
 """Inertial parameters beyond cannot be computed with: their products overflow."""
 
 
-def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
+def check_parts(name: str, bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
     """Refuse what is no tree of rigid bodies with frames, by the name of what is wrong.
 
     Raises:
         ModelError: a wrong type, a parent that does not come before, a pose that is no rigid
-            motion, an axis that is no unit vector, or parameters that are not finite or too large.
+            motion, or parameters that are not finite, too large or of a negative mass.
     """
+    if not isinstance(name, str):
+        raise ModelError(f"a robot's name must be a string, got {name!r:.200}")
+    if not isinstance(bodies, (list, tuple)):
+        raise ModelError(f"bodies must be a list of bodies, got {bodies!r:.200}")
+    if not isinstance(frames, Mapping):
+        raise ModelError(f"frames must be a mapping of names to frames, got {frames!r:.200}")
+    _check_bodies(bodies)
+    _check_frames(frames, len(bodies))
+    joints = [joint.name for body in bodies for joint in body.joints]
+    _check_text(chain([name], [body.name for body in bodies], joints, frames))
+
+
+def _check_bodies(bodies: Sequence[Body]) -> None:
     for body in () if _are_bodies(bodies) else bodies:
         if not isinstance(body, Body) or not isinstance(body.name, str):
             raise ModelError(f"a model is made of bodies with names, got {body!r:.200}")
@@ -37,10 +51,17 @@ def check_parts(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> None:
     _check_parents(names, [body.parent for body in bodies])
     _check_poses("body", names, [body.placement for body in bodies])
     check_inertias(names, _rows("body", "parameters", names, [b.parameters for b in bodies], (10,)))
-    _check_axes([joint for body in bodies for joint in body.joints])
-    for name, frame in () if _are_frames(frames, len(bodies)) else frames.items():
+    for joint in chain.from_iterable(body.joints for body in bodies):
+        if not vars(joint) or not isinstance(joint.name, str):  # one can be made without anything
+            raise ModelError(f"a joint's name must be a string, got {vars(joint).get('name')!r}")
+
+
+def _check_frames(frames: Mapping[str, Frame], count: int) -> None:
+    for name, frame in () if _are_frames(frames, count) else frames.items():
         at = frame.body if isinstance(frame, Frame) else None
-        if not _is_integer(at) or not -1 <= at < len(bodies):
+        if not isinstance(name, str):
+            raise ModelError(f"a frame's name must be a string, got {name!r:.200}")
+        if not _is_integer(at) or not -1 <= at < count:
             raise ModelError(
                 f"frame {name!r} must be fixed to a body or to the world (-1), got {at!r}"
             )
@@ -60,7 +81,7 @@ def _are_bodies(bodies: Sequence[Body]) -> bool:
 
 def _are_frames(frames: Mapping[str, Frame], count: int) -> bool:
     """The same for frames."""
-    if not set(map(type, frames.values())) <= {Frame}:
+    if not (set(map(type, frames.values())) <= {Frame} and set(map(type, frames)) <= {str}):
         return False
     at = [frame.body for frame in frames.values()]
     return set(map(type, at)) <= {int} and min(at, default=-1) >= -1 and max(at, default=-1) < count
@@ -70,7 +91,7 @@ def check_inertias(names: Sequence[str], rows: Array) -> None:
     """Refuse inertial parameters that nobody can compute with.
 
     Raises:
-        ModelError: some are not finite, or beyond 1e100.
+        ModelError: some are not finite, or beyond 1e100, or a mass is negative.
     """
     bad = ~(np.abs(rows) <= _MOST).all(axis=-1)
     if bad.any():
@@ -80,6 +101,19 @@ def check_inertias(names: Sequence[str], rows: Array) -> None:
             f"body {names[k]!r}: inertial parameters must be finite and below {_MOST:g}, "
             f"got {worst:g}"
         )
+    if (rows[:, 0] < 0).any():
+        k = int(np.flatnonzero(rows[:, 0] < 0)[0])
+        raise ModelError(f"body {names[k]!r}: mass {rows[k, 0]:g} is negative")
+
+
+def _check_text(names: Iterable[str]) -> None:
+    """The core keeps names in UTF-8, which has no place for half of a surrogate pair."""
+    listed = list(names)
+    try:
+        "".join(listed).encode()
+    except UnicodeEncodeError:
+        wrong = next(name for name in listed if any("\ud800" <= x <= "\udfff" for x in name))
+        raise ModelError(f"names must be text that UTF-8 can hold, got {wrong!r:.200}") from None
 
 
 def _is_integer(value: object) -> bool:
@@ -113,6 +147,7 @@ def _rows(
             raise ModelError(
                 f"{kind} {name!r}: {what} must be an array of shape {shape}, got {value!r:.200}"
             )
+        refuse_masked(f"{kind} {name!r}: {what}", value)
     return np.array(values).reshape(-1, *shape)
 
 
@@ -132,19 +167,3 @@ def _check_poses(kind: str, names: Sequence[str], values: Sequence[Array]) -> No
         raise ModelError(
             f"{kind} {names[k]!r}: placement must be a rotation and a translation, got\n{poses[k]}"
         )
-
-
-def _check_axes(joints: list[Joint]) -> None:
-    """Joints keep their axes as unit vectors; what is no vector is told where it is used."""
-    seen: dict[int, object] = {}  # many joints share them
-    for joint in joints:
-        for axis in (joint.axis, joint.axis2):
-            if id(axis) in seen:
-                continue
-            seen[id(axis)] = axis
-            if type(axis) is tuple and len(axis) == 3 and set(map(type, axis)) == {float}:
-                x, y, z = axis
-                if not (x == y == z == 0.0) and not abs(x * x + y * y + z * z - 1.0) <= 1e-9:
-                    raise ModelError(
-                        f"joint {joint.name!r}: an axis must be a unit vector, got {axis}"
-                    )

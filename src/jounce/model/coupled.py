@@ -27,7 +27,7 @@ from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError, ModelError
 from jounce.model._checks import numbers
 from jounce.model.joints import COORDINATE_FIELDS, RATE_FIELDS, SIZES, Joint, elementary_joints
-from jounce.model.model import Model
+from jounce.model.model import Model, require_model
 from jounce.model.nodes import IDENTITY, Body, Nodes, frozen
 from jounce.model.poses import checked_poses, neutral_coordinates
 
@@ -81,6 +81,7 @@ class CoupledModel(Model):
             ModelError: a joint follows itself, one that is not there, or one that has no single
                 coordinate.
         """
+        require_model(expanded)
         roots = [_leader(expanded, k) for k in range(len(expanded.joints))]
         leads = [k for k, (root, _, _) in enumerate(roots) if root == k]
         self._set("independent", _independent(expanded, leads))

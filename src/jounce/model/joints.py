@@ -18,6 +18,7 @@ import numpy as np
 
 from jounce._types import AnyArray, Array, ArrayLike, Integers
 from jounce.errors import ArgumentError, ModelError
+from jounce.model._checks import is_finite, restore
 
 __all__ = [
     "COORDINATE_FIELDS",
@@ -176,7 +177,11 @@ class Joint:
     ) -> None:
         """Keep numbers as floats and tuples, which nobody can change later, and axes as units."""
         if not (actuated is None or isinstance(actuated, (bool, np.bool_))):
-            raise ModelError(f"actuated must be True, False or None, got {actuated!r}")
+            raise ModelError(
+                f"joint {name!r}: actuated must be True, False or None, got {actuated!r:.200}"
+            )
+        if mimic is not None:
+            _check_mimic(name, mimic)
         vars(self).update(
             type=type,
             name=name,
@@ -198,6 +203,29 @@ class Joint:
             actuated=actuated,
             mimic=mimic,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: fields that are not as by default, and nothing computed."""
+        own = vars(self)
+        return {
+            name: own[name]
+            for name in _FIELDS
+            if name in own and own[name] is not getattr(Joint, name, None)
+        }
+
+    def __setstate__(self, state: Any) -> None:
+        """Build the joint anew: a pickle may bring anything.
+
+        Raises:
+            ModelError: the state is not what a joint keeps.
+        """
+        if isinstance(state, dict) and "_elements" in state:  # as pickles had it once
+            state = {name: value for name, value in state.items() if name != "_elements"}
+        vars(self).clear()
+        restore(self, state)
+        for field in ("axis", "axis2"):
+            if field in state:
+                _check_kept(self, field, state[field])
 
     def named(self, name: str) -> Joint:
         """Return the joint with this name if it has none yet."""
@@ -225,6 +253,8 @@ RATE_FIELDS = (
 COORDINATE_FIELDS = ("lower", "upper", "springref")
 """Fields of `Joint` with one number per coordinate."""
 
+_FIELDS = tuple(field.name for field in fields(Joint))
+
 _JOINT_DEFAULTS: dict[str, float] = {
     field.name: field.default
     for field in fields(Joint)
@@ -232,15 +262,35 @@ _JOINT_DEFAULTS: dict[str, float] = {
 }
 
 
+def _check_mimic(name: str, mimic: Any) -> None:
+    if not isinstance(mimic, Mimic) or not isinstance(mimic.joint, str):
+        raise ModelError(
+            f"joint {name!r}: mimic must be a jounce.Mimic with the name of a joint, or None, "
+            f"got {mimic!r:.200}"
+        )
+    if not (is_finite(mimic.multiplier) and is_finite(mimic.offset)):
+        raise ModelError(
+            f"joint {name!r}: mimic must have a finite multiplier and a finite offset, "
+            f"got {mimic!r:.200}"
+        )
+
+
+def _check_kept(joint: Joint, field: str, given: Any) -> None:
+    """Refuse an axis that no joint has kept, since joints keep them as unit vectors."""
+    kept, axis = getattr(joint, field), _plain(given)
+    if _is_vector(axis) and max(abs(a - b) for a, b in zip(axis, kept, strict=True)) > 1e-9:
+        raise ModelError(f"joint {joint.name!r}: an axis must be a unit vector, got {axis}")
+
+
 def _plain(value: Any) -> Any:
     """Return a float or a tuple of floats; what is neither is left to the checks of the model."""
     try:
-        if isinstance(value, np.ndarray):
-            value = value.tolist()
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.tolist()  # hidden entries become None, and complex numbers stay complex
         if isinstance(value, (tuple, list)):
             return tuple(map(float, value))
-        return value if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
+        return value if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
         return value
 
 
@@ -291,11 +341,14 @@ def elementary_joints(joint: Joint) -> Sequence[Elementary]:
 
 def _decomposed(joint: Joint) -> list[Elementary]:
     kind = joint.type
-    if kind not in JOINT_TYPES:
+    if not isinstance(kind, str) or kind not in JOINT_TYPES:
         raise ModelError(
-            f"joint {joint.name!r}: unknown type {kind!r}, expected one of {', '.join(JOINT_TYPES)}"
+            f"joint {joint.name!r}: unknown type {kind!r:.200}, "
+            f"expected one of {', '.join(JOINT_TYPES)}"
         )
-    anchor = _ORIGIN if joint.anchor is _ORIGIN else _vector(joint, "anchor")
+    anchor, _, _ = (_vector(joint, field) for field in ("anchor", "axis", "axis2"))
+    if joint.pitch.__class__ is not float or not math.isfinite(joint.pitch):
+        raise ModelError(f"joint {joint.name!r}: pitch must be finite, got {joint.pitch!r:.200}")
     if kind in ("spherical", "free"):
         return [Elementary(ELEMENTARY.index(kind), (0.0, 0.0, 1.0), anchor)]
     axis = _axis(joint, "axis")
@@ -304,8 +357,6 @@ def _decomposed(joint: Joint) -> list[Elementary]:
     if kind == "prismatic":
         return [Elementary(1, axis, anchor)]
     if kind == "helical":
-        if not isinstance(joint.pitch, float) or not math.isfinite(joint.pitch):
-            raise ModelError(f"joint {joint.name!r}: pitch must be finite, got {joint.pitch!r}")
         return [Elementary(2, axis, anchor, joint.pitch)]
     if kind == "cylindrical":
         return [Elementary(0, axis, anchor), Elementary(1, axis, anchor)]
@@ -323,7 +374,9 @@ def _decomposed(joint: Joint) -> list[Elementary]:
 def _vector(joint: Joint, name: str) -> Triple:
     value = getattr(joint, name)
     if not _is_vector(value):
-        raise ModelError(f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r}")
+        raise ModelError(
+            f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r:.200}"
+        )
     vector: Triple = value
     return vector
 
@@ -368,10 +421,7 @@ def spread(joints: Sequence[Joint], field: str, counts: Integers) -> Array:
     out = np.empty(int(counts.sum()))
     ends = np.cumsum(counts)
     for joint, value, end, count in zip(joints, values, ends, counts, strict=True):
-        try:
-            out[end - count : end] = value
-        except (ValueError, TypeError):
-            raise wrong_count(joint, field, value, int(count)) from None
+        out[end - count : end] = _numbers_of(joint, field, value, int(count))
     return out
 
 
@@ -440,7 +490,7 @@ def _numbers_of(joint: Joint, field: str, value: Any, count: int) -> Sequence[fl
     """The numbers of a field, one for all or one each."""
     if value.__class__ is float:
         return (value,)
-    if value.__class__ is not tuple or len(value) != count or set(map(type, value)) != {float}:
+    if value.__class__ is not tuple or len(value) != count or not set(map(type, value)) <= {float}:
         raise wrong_count(joint, field, value, count)
     numbers: Sequence[float] = value
     return numbers
@@ -449,7 +499,7 @@ def _numbers_of(joint: Joint, field: str, value: Any, count: int) -> Sequence[fl
 def wrong_count(joint: Joint, field: str, value: object, count: int) -> ModelError:
     """Build the error for a field that has not as many numbers as its joint."""
     return ModelError(
-        f"joint {joint.name!r}: {field} must be a number or {count} numbers, got {value!r}"
+        f"joint {joint.name!r}: {field} must be a number or {count} numbers, got {value!r:.200}"
     )
 
 

@@ -15,6 +15,7 @@ from jounce.errors import ArgumentTypeError, ModelError, unknown_name
 from jounce.model import inertia as inertia_
 from jounce.model._checks import bool_mask, find_index, name_list, numbers, unique_index
 from jounce.model._edits import Edits
+from jounce.model._held import built_anew
 from jounce.model._links import checked_pose
 from jounce.model._named import Named, named
 from jounce.model._parts import check_inertias, check_parts
@@ -40,6 +41,7 @@ from jounce.model.nodes import (
     unit_quaternions,
 )
 from jounce.model.poses import checked_poses
+from jounce.model.shapes import checked_visuals
 
 __all__ = ["Frame", "Model", "node_of", "require_model"]
 
@@ -137,30 +139,43 @@ class Model(_core.Tree, Edits):
     ) -> None:
         if "nodes" in self.__dict__:
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
-        check_parts(bodies, frames or {})
+        frames = {} if frames is None else frames
+        check_parts(name, bodies, frames)
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
         self._set("_skeleton", tuple(bodies))
         self._set("bodies", self._skeleton)
         self._set("name", name)
-        self._set("fixed_inertia", frozen(numbers("fixed_inertia", fixed_inertia, (10,))))
+        fixed = numbers("fixed_inertia", fixed_inertia, (10,))
+        check_inertias(["world"], fixed[None])
+        self._set("fixed_inertia", frozen(fixed))
         self._set("gravity", frozen(numbers("gravity", gravity, (3,))))
-        self._set("visuals", tuple(visuals))
-        self._set("constraints", tuple(constraints))
         self._set("body_names", tuple(body.name for body in bodies))
         self._set("joint_names", tuple(joint.name for joint in joints))
         self._set("joints", joints)
         self._set("parents", frozen(np.array([b.parent for b in bodies], np.int64)))
         self._set("_body_index", unique_index("body", self.body_names))
         self._set("_joint_index", unique_index("joint", self.joint_names))
-        self._set("frames", all_frames(bodies, frames or {}))
+        self._set("frames", all_frames(bodies, frames))
+        self._set("visuals", checked_visuals(visuals, self.frames))
+        self._set("constraints", self._held(constraints))
         self._set_joint_arrays(joints, nodes)
-        self._set("poses", checked_poses(poses or {}, nodes))
+        self._set("poses", checked_poses({} if poses is None else poses, nodes))
         self._set("_body_nodes", frozen(np.flatnonzero(nodes.body >= 0).astype(np.int32)))
         self._set("inertias", frozen(nodes.parameters[self._body_nodes]))
         self._set("_named", named(self))
         self._make_tree()
+
+    def _held(self, constraints: Iterable[Any]) -> tuple[Any, ...]:
+        """The constraints, checked; what they hold must be there."""
+        items = built_anew(constraints)
+        for item in items:
+            for frame in item.frame_names:
+                self.frame(frame)
+            for joint in item.joint_names:
+                self.joint_index(joint)
+        return items
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
@@ -405,9 +420,6 @@ class Model(_core.Tree, Edits):
         """Set the inertias of a copy that is not finished yet."""
         rows = numbers("inertias", inertias, (self.n_bodies, 10))
         check_inertias(self.body_names, rows)
-        if (rows[:, 0] < 0).any():
-            k = int(np.flatnonzero(rows[:, 0] < 0)[0])
-            raise ModelError(f"body {self.body_names[k]!r}: mass {rows[k, 0]:g} is negative")
         inertia_.warn_of_violations(self.body_names, rows, stacklevel=3)
         parameters = self.nodes.parameters.copy()
         parameters[self._body_nodes] = rows
@@ -467,6 +479,10 @@ class Model(_core.Tree, Edits):
         """Pickle by what defines the model."""
         made_of = (self.name, self.gravity, self.bodies, dict(self.frames), self.visuals)
         return Model, (*made_of, dict(self.poses), self.fixed_inertia, self.constraints)
+
+    def __setstate__(self, state: object) -> NoReturn:
+        """Refuse what a pickle would set beside what defines the model."""
+        raise ModelError(f"a pickled model has no state of its own, got {state!r:.200}")
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same robot, number by number; see the class."""

@@ -148,16 +148,29 @@ IDENTITY = frozen(np.eye(4))
 def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[str, Frame]:
     """The frames of the bodies and the given ones, read-only."""
     out: dict[str, Frame] = {}
+    known = {id(IDENTITY)}  # placements that are the identity; pickles hold one for all bodies
     for i, body in enumerate(bodies):
         own = frames.get(body.name)
-        same = own is not None and own.body == i and own.placement is IDENTITY
-        out[body.name] = own if own is not None and same else Frame(i, IDENTITY)
+        if own is None or own.placement is not IDENTITY or own.body != i:
+            _check_own(body.name, own, i, known)
+            own = Frame(i, IDENTITY)
+        out[body.name] = own
     out.update(
-        (name, Frame(f.body, frozen(f.placement)))
-        for name, f in frames.items()
-        if out.get(name) is not f
+        (name, Frame(f.body, frozen(f.placement))) for name, f in frames.items() if name not in out
     )
     return MappingProxyType(out)
+
+
+def _check_own(name: str, frame: Frame | None, body: int, known: set[int]) -> None:
+    """Refuse a frame that has the name of a body and is not the body's own."""
+    if frame is None or (frame.body == body and id(frame.placement) in known):
+        return
+    if frame.body != body or not np.array_equal(frame.placement, IDENTITY):
+        raise ModelError(
+            f"frame {name!r} has the name of a body, so it must be that of body {body} itself, "
+            f"got one on body {frame.body} with the placement\n{frame.placement}"
+        )
+    known.add(id(frame.placement))
 
 
 def unit_quaternions(nodes: Nodes, q: Array) -> Array:

@@ -118,6 +118,22 @@ class Parameters:
             known[place] = name
         self.values.setflags(write=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: what defines them, and nothing computed from it."""
+        return {"model": self.model, "items": self.items}
+
+    def __setstate__(self, state: Any) -> None:
+        """Compute the rest anew: a pickle may bring anything.
+
+        Raises:
+            ArgumentError: these are no parameters of the model.
+        """
+        if not isinstance(state, dict) or not {"model", "items"} <= state.keys():
+            raise ArgumentTypeError(f"pickled Parameters have model and items, got {state!r:.200}")
+        found = _of_items(state["model"], state["items"])
+        vars(self).clear()
+        vars(self).update(vars(found))
+
     def __len__(self) -> int:
         """How many there are."""
         return len(self.items)
@@ -318,6 +334,27 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     if kind in _INERTIAL or kind == "log_cholesky":
         return _of_bodies(model, kind, some)
     return _of_joints(model, kind, some)
+
+
+def _of_items(model: Model, items: Any) -> Parameters:
+    """The parameters of a model by their kinds, names and components."""
+    require_model(model)
+    if not isinstance(items, tuple) or not all(isinstance(item, Parameter) for item in items):
+        raise ArgumentTypeError(f"items must be a tuple of parameters, got {items!r:.200}")
+    values, (rows, inertial) = np.zeros(len(items)), _empty(model.expanded, len(items))
+    known: dict[tuple[str, str], Parameters] = {}
+    for k, item in enumerate(items):
+        kind, name = item.kind, item.name
+        if not (isinstance(kind, str) and isinstance(name, str)):
+            raise ArgumentTypeError(f"a parameter has a kind and a name, got {item!r:.200}")
+        if (kind, name) not in known:
+            known[kind, name] = parameters(model, kind, None if kind == "gravity" else name)
+        own = known[kind, name]
+        if not isinstance(item.component, int) or item not in own:
+            raise ArgumentError(f"the model has no parameter {item!r:.200}")
+        at = own.items.index(item)
+        values[k], rows[k], inertial[k] = own.values[at], own._directions[at], own._inertial[at]
+    return Parameters(model, items, values, rows, inertial)
 
 
 def _require_same(one: Model, other: Model) -> None:

@@ -114,6 +114,7 @@ def inputs_of(model: Model, actuated: Actuated, actuation: ArrayLike | None) -> 
     require_model(model)
     if actuated is not None:
         raise ArgumentError("give actuated or actuation, not both")
+    refuse_masked("actuation", actuation)
     try:
         array = np.array(actuation, float)
     except (TypeError, ValueError):

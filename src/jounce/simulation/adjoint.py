@@ -213,10 +213,8 @@ def rollout_vjp(
     require_out(out, shapes)
     names = ("q0", "v0", "tau", "dt", "f_ext", "weights of q", "weights of v")
     arrays = dict(zip(names, (q0, v0, tau, dt, f_ext, *weights), strict=True))
-    with untouched_if_failing(out, arrays, threads):
-        result, _ = _whole(model, call, both, lead, every, threads)
-    for place, value in zip(out, result, strict=True):
-        place[...] = value
+    with untouched_if_failing(out, arrays, threads) as guard:
+        guard.write(_whole(model, call, both, lead, every, threads)[0])
     return RolloutGradient(*out)
 
 

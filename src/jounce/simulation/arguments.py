@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = [
     "ANY",
     "accelerations",
     "asked",
+    "asked_number",
     "floats",
     "force_rows",
     "increasing_times",
@@ -33,11 +35,24 @@ ANY = 1e300
 def asked(control: Callable[..., Any], t: Any, q: Array, v: Array) -> Any:
     """What a control returns, if it can be called at all."""
     try:
-        return control(t, q, v)
+        found = control(t, q, v)
     except ArgumentTypeError:
         raise
     except TypeError as error:
         raise ArgumentTypeError(f"control(t, q, v) fails: {error}") from error
+    refuse_masked("control must return forces: they", found)
+    return found
+
+
+def asked_number(threads: Any) -> Any:
+    """The integer that an object is, before Ctrl-C counts as the end of a motion.
+
+    What is none stays as it is: kernels say what is wrong with it.
+    """
+    try:
+        return operator.index(threads)
+    except TypeError:
+        return threads
 
 
 def accelerations(model: Model, state: tuple[ArrayLike, ArrayLike], threads: int = 1) -> Array:

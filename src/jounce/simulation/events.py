@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError, DivergenceError
@@ -247,7 +248,9 @@ def apply_map(event: Event, at: State) -> State:
         return at
     t, q, v = at
     try:
-        new_q, new_v = (np.array(x, float) for x in event.map(t, q.copy(), v.copy()))
+        found = event.map(t, q.copy(), v.copy())
+        refuse_masked("they", found)
+        new_q, new_v = (np.array(x, float) for x in found)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"the map of event {event.name!r} must return (q, v): {error}"

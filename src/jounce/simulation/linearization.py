@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from jounce._core import core_info
+from jounce._core.arrays import refuse_masked
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_dynamics
@@ -36,6 +37,9 @@ from jounce.simulation.taylor import TAYLOR, checked_order
 from jounce.simulation.taylor_tangents import linearized_taylor
 
 __all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
+
+Place = Callable[[int], str]
+"""Where in a batch one of some states is, in words."""
 
 _PORTION = 2**19
 """Bytes of the derivatives of those states of a batch that are worked on at once."""
@@ -253,7 +257,8 @@ def linearize_step(
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
             method; a state that violates the constraints; weights with a spring in a spherical or
             free joint; out with constraints; weights or passive forces with "taylor"; weights
-            under constraints with a projection, which has no second derivatives here.
+            under constraints with a projection, which has no second derivatives here; a step that
+            leads to numbers that are not finite.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero;
@@ -297,7 +302,8 @@ def linearize_step(
     ) -> LinearizedStep | SecondOrderStep:
         state = (q, v, tau, f_ext)
         lead, states, weights = _flat_states(model, state, step, weights, passive, threads)
-        results = _step_all(model, states, inputs, chosen, passive, weights, threads)
+        place = _places(lead, 0)
+        results = _step_all(model, states, inputs, chosen, passive, weights, threads, place)
         kind = LinearizedStep if weights is None else SecondOrderStep
         return kind(*(x.reshape(*lead, *x.shape[1:]) for x in results))
 
@@ -338,8 +344,10 @@ def _constrained(
     groups = []
     for some, held in held_alike(c, states.q, states.dt[:, 0]):
         own, one = None if weights is None else weights[some], states.portion(some)
-        groups.append(_step_all(c.model, one, inputs, method, passive, own, threads, held))
+        place = _places(lead, some.start or 0)
+        groups.append(_step_all(c.model, one, inputs, method, passive, own, threads, place, held))
     taken = [np.concatenate(x) for x in zip(*groups, strict=True)]
+    _require_finite(taken, lead)
     if project:
         taken = projected_steps(c, states.q, states.dt[:, 0], taken, threads)
     parts = on_manifold(c, (states.q, states.v), Z, taken, weights, threads)
@@ -369,21 +377,27 @@ def _step_all(
     passive: bool,
     weights: Array | None,
     threads: int,
+    place: Place,
     constraints: Constraints | None = None,
 ) -> list[Array]:
-    """Step all states, a portion of them at a time: A, B, q, v, and H if there are weights."""
+    """Step all states, a portion of them at a time: A, B, q, v, and H if there are weights.
+
+    Raises:
+        ArgumentError: a step leads to numbers that are not finite; `place` says of which state.
+    """
     nv, m, count = model.nv, inputs.number, len(states.q)
     shapes = [(2 * nv, 2 * nv), (2 * nv, m), (model.nq,), (nv,)]
     if weights is not None:
         shapes.append((2 * nv + m, 2 * nv + m))
     A, B, next_q, next_v, *H = (np.empty((count, *shape)) for shape in shapes)
-    for some in _portions(count, 8 * nv * (2 * nv + m), threads):
+
+    def take(some: slice) -> None:
         part = states.portion(some)
         if isinstance(method, int):
             parts = linearized_taylor(model, part, inputs, method, threads, constraints)
             next_q[some], next_v[some] = parts[:2]
             _fill(A[some], B[some], *parts[2:])
-            continue
+            return
         flow = TangentFlow.of(model, part, inputs, passive, threads, constraints)
         if weights is None:
             q, v, dq, dv = flow.end(advance(method, flow, flow.start()))
@@ -391,7 +405,52 @@ def _step_all(
             q, v, dq, dv, H[0][some] = step_hessian(flow, method, weights[some])
         next_q[some], next_v[some] = q, v
         _fill(A[some], B[some], dq, dv)
+
+    for some in _portions(count, 8 * nv * (2 * nv + m), threads):
+        try:
+            with np.errstate(all="ignore"):
+                take(some)
+        except ArgumentError as error:
+            if "finite" not in str(error):
+                raise
+            raise _not_finite(place(_first_failing(take, some))) from None
     return [A, B, next_q, next_v, *H]
+
+
+def _first_failing(take: Callable[[slice], None], some: slice) -> int:
+    """The first state that a step cannot be taken from, or the first of all."""
+    for k in range(some.start, some.stop):
+        try:
+            with np.errstate(all="ignore"):
+                take(slice(k, k + 1))
+        except ArgumentError:
+            return k
+    return int(some.start)
+
+
+def _not_finite(where: str) -> ArgumentError:
+    """The arguments were, but not what the function itself makes of them."""
+    return ArgumentError(
+        f"the step leads to numbers that are not finite{where}: take a shorter dt, a method of "
+        "higher order, or smaller forces"
+    )
+
+
+def _require_finite(taken: list[Array], lead: Shape) -> None:
+    """Refuse results that are not finite, which `deliver_all` does where there is an `out`."""
+    good = [np.isfinite(x).reshape(len(x), -1).all(axis=-1) for x in taken if x.size]
+    if good and not np.all(good):
+        raise _not_finite(_places(lead, 0)(int(np.argmin(np.all(good, axis=0)))))
+
+
+def _places(lead: Shape, first: int) -> Place:
+    """Where states of a batch are, from the first on."""
+
+    def place(k: int) -> str:
+        at = np.unravel_index(first + k, lead) if lead else ()
+        return f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
+
+    return place
 
 
 def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
@@ -403,6 +462,7 @@ def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
 
 
 def _weights(model: Model, weights: ArrayLike) -> Array:
+    refuse_masked("weights", weights)
     try:
         array: Array | None = np.asarray(weights, float)
     except (TypeError, ValueError):

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._core.out import require_out
+from jounce._core.arrays import refuse_masked
+from jounce._core.out import require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.checks import rank_lost
@@ -49,6 +50,8 @@ def rollout_call(
     """
     chosen = find_stepper(method)
     check_choice("hold", hold, HOLDS)
+    for name, value in (("q0", q0), ("v0", v0), ("tau", tau), ("f_ext", f_ext)):
+        refuse_masked(name, value)
     inputs = control_inputs(model, control, tau)
     if isinstance(chosen, Geometric):
         _require_simple(chosen, inputs, manifold)
@@ -79,6 +82,7 @@ def time_step(dt: ArrayLike) -> Array:
     Raises:
         ArgumentError: they are no positive finite numbers.
     """
+    refuse_masked("dt", dt)
     try:
         array = np.asarray(dt)
     except ValueError:
@@ -159,8 +163,10 @@ class RolloutCall(NamedTuple):
             own = call._replace(q0=q0[at], v0=v0[at]).run(model, threads=threads)
             for to, x in zip(found, own, strict=True):
                 to[at] = x
-        for to, x in zip(out or (), found, strict=False):
-            to[...] = x
+        if out is not None:
+            given = {"q0": self.q0, "v0": self.v0, "f_ext": self.f_ext, **self.control._asdict()}
+            with untouched_if_failing(out, given, threads) as guard:
+                guard.write(found)
         q, v, failed = out or found
         return q, v, failed
 

@@ -18,7 +18,7 @@ from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
-from jounce.simulation.arguments import force_rows, increasing_times, positive
+from jounce.simulation.arguments import asked_number, force_rows, increasing_times, positive
 from jounce.simulation.contacts import Contact, checked_contacts
 from jounce.simulation.control import Control, ControlInputs, control_inputs
 from jounce.simulation.dense import SERIES, Dense
@@ -137,6 +137,8 @@ def simulate(
     for name, flag in (("passive", passive), ("projection", projection), ("dense", dense)):
         check_flag(name, flag)
     check_choice("on_failure", on_failure, ("raise", "mark"))
+    if not isinstance(threads, int):
+        threads = asked_number(threads)
     times = increasing_times(t)
     _require_no_step(method, chosen, dt)
     held = None if constraints is None else constraints_on(model, constraints)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import reals
-from jounce._core.out import Given, deliver_all, require_out
+from jounce._core.out import Given, deliver_all, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints import Constraints
 from jounce.derivatives.jvp import let_differentiate
@@ -261,7 +262,8 @@ def rollout(
             raise ArgumentError("method 'taylor' takes no control in a rollout: it needs series")
         options = every, HOLDS.index(hold), checked_order(order), marks, threads
         found = taylor_rollout(model, (q0, v0), tau, time_step(dt), f_ext, manifold, *options)
-        return _delivered(found, out, marks)
+        given = {"q0": q0, "v0": v0, "tau": tau, "dt": dt, "f_ext": f_ext}
+        return _delivered(found, out, marks, given)
     call = rollout_call(model, q0, v0, tau, dt, f_ext, method, every, hold, control, manifold)
     place = None if out is None else _place(out, marks)
     shared = _shared(call, out)
@@ -283,15 +285,18 @@ def rollout(
 
 
 def _delivered(
-    found: tuple[Array, Array, Array], out: tuple[Array, ...] | None, marks: bool
+    found: tuple[Array, Array, Array],
+    out: tuple[Array, ...] | None,
+    marks: bool,
+    given: Mapping[str, Any],
 ) -> Rollout | MarkedRollout:
     """The result of a rollout, in the arrays of the caller."""
     q, v, steps = found[0], found[1], np.asarray(found[2]).astype(np.int64)
     if out is not None:
         _place(out, marks)
         require_out(out[:2], [q.shape, v.shape])
-        for place, x in zip(out, (q, v, steps), strict=False):
-            place[...] = x
+        with untouched_if_failing(out, given, 1) as guard:
+            guard.write((q, v, steps)[: len(out)])
         q, v = out[:2]
         steps = cast(Integers, out[2]) if marks else steps
     return MarkedRollout(q, v, steps) if marks else Rollout(q, v)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.series import forward_dynamics_series
@@ -388,6 +389,7 @@ def _scaled(derivatives: ArrayLike, h: float) -> Array:
     Raises:
         ArgumentError: they are no row of finite numbers.
     """
+    refuse_masked("what an event returns", derivatives)
     try:
         rows = np.asarray(derivatives, float)
     except (TypeError, ValueError):

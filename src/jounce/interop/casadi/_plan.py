@@ -16,19 +16,15 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 
 from jounce import kinematics
-from jounce._types import Array
+from jounce._types import Array, Integers
 from jounce.interop._bridge.evaluate import direct, evaluate
 from jounce.interop._bridge.functions import Argument, Operation, operation
 from jounce.interop._bridge.partials import closed_forms, directional, reverse
 from jounce.interop._bridge.tangents import layout
 
 __all__ = ["ONE", "Plan", "Step", "hessian", "jacobian", "matrix", "pulled", "values"]
-
-Places = npt.NDArray[np.int64]
-"""Where numbers are in the memory of a plan, in the shape of the array that they make up."""
 
 ONE = 0
 """Where the one is."""
@@ -44,18 +40,18 @@ class Step(NamedTuple):
     operation: Operation
     states: int
     """0: one, without an axis for it."""
-    inputs: tuple[Places | Array, ...]
+    inputs: tuple[Integers | Array, ...]
     """Where they are, or constants: for all states, or a row for each."""
-    outputs: tuple[Places, ...]
+    outputs: tuple[Integers, ...]
 
 
 class Terms(NamedTuple):
     """Products that are added up to the entries of a matrix, counted by rows."""
 
     shape: tuple[int, int]
-    entry: Places
-    a: Places
-    b: Places
+    entry: Integers
+    a: Integers
+    b: Integers
     factor: Array
 
 
@@ -79,14 +75,14 @@ class Plan:
         self.terms: list[Terms] = []
         """Of each result, in the order of its nonzeros."""
 
-    def _room(self, shape: tuple[int, ...]) -> Places:
+    def _room(self, shape: tuple[int, ...]) -> Integers:
         count = int(np.prod(shape, dtype=int))
         self.size += count
         return np.arange(self.size - count, self.size).reshape(shape)
 
     def run(
-        self, own: Operation, given: dict[str, Places | Array], states: int = 0
-    ) -> tuple[Places, ...]:
+        self, own: Operation, given: dict[str, Integers | Array], states: int = 0
+    ) -> tuple[Integers, ...]:
         """Add a kernel; what it is not given is zero. Where its results will be."""
         for step in self.steps:
             if step.operation is own and step.states == states == 0:
@@ -98,7 +94,7 @@ class Plan:
         return outputs
 
     @property
-    def given(self) -> dict[str, Places | Array]:
+    def given(self) -> dict[str, Integers | Array]:
         """Where the inputs of the operation are."""
         return {x.name: place for x, place in zip(self.own.inputs, self.inputs, strict=True)}
 
@@ -241,7 +237,7 @@ def hessian(own: Operation) -> Plan:
     return plan.returns([_nested(plan, x, z) for x in own.inputs for z in own.inputs])
 
 
-def _first(plan: Plan) -> list[list[Places]]:
+def _first(plan: Plan) -> list[list[Integers]]:
     """Where the derivatives of each result by each input will be, as matrices."""
     own = plan.own
     by = [_partials(plan, own, plan.given, x) for x in own.inputs]
@@ -252,8 +248,8 @@ def _first(plan: Plan) -> list[list[Places]]:
 
 
 def _partials(
-    plan: Plan, own: Operation, given: dict[str, Places | Array], x: Argument
-) -> list[Places]:
+    plan: Plan, own: Operation, given: dict[str, Integers | Array], x: Argument
+) -> list[Integers]:
     """Where the derivatives of all results by one input will be: its axes come last."""
     closed = closed_forms(own).get(x.name)
     if closed is not None:
@@ -335,7 +331,7 @@ def matrix(shape: tuple[int, ...]) -> tuple[int, int]:
     return (shape[0] if shape else 1, shape[1] if len(shape) > 1 else 1)
 
 
-def _by_columns(block: Places, rows: tuple[int, ...], columns: tuple[int, ...]) -> Places:
+def _by_columns(block: Integers, rows: tuple[int, ...], columns: tuple[int, ...]) -> Integers:
     """A derivative, (*rows, *columns), as a matrix whose entries are counted by columns."""
     n = len(rows)
     axes = [*reversed(range(n)), *reversed(range(n, n + len(columns)))]
@@ -343,19 +339,19 @@ def _by_columns(block: Places, rows: tuple[int, ...], columns: tuple[int, ...]) 
     return np.transpose(block, axes).reshape(size)
 
 
-def _as_matrix(place: Places) -> Terms:
+def _as_matrix(place: Integers) -> Terms:
     """A result as it is."""
     return _copied(place.reshape(matrix(place.shape)))
 
 
-def _copied(block: Places) -> Terms:
+def _copied(block: Integers) -> Terms:
     """A matrix of numbers as they are."""
     order = np.arange(block.size).reshape(block.shape)
     return _summed((block.shape[0], block.shape[1]), block, order, np.full(1, ONE))
 
 
 def _summed(
-    shape: tuple[int, int], a: Places, entry: Any, b: Any, factor: Array | float = 1.0
+    shape: tuple[int, int], a: Integers, entry: Any, b: Any, factor: Array | float = 1.0
 ) -> Terms:
     """Sums of products; all broadcast to the shape of a."""
     entry, b, factor = (np.broadcast_to(x, a.shape).ravel() for x in (entry, b, factor))
@@ -367,7 +363,7 @@ def _joined(parts: Sequence[Terms]) -> Terms:
     return Terms(parts[0].shape, *columns)
 
 
-def _pattern(mask: Array) -> tuple[ca.Sparsity, Places]:
+def _pattern(mask: Array) -> tuple[ca.Sparsity, Integers]:
     """The pattern of a mask, and for each entry, counted by rows, which nonzero it is, or -1."""
     columns, rows = np.nonzero(mask.T)
     order = np.full(mask.size, -1)
