@@ -130,7 +130,12 @@ NOT_ASAN = --ignore tests/bridges/test_bridge_casadi.py --ignore tests/bridges/t
 asan: $(VENV)/.test-$(ISA)
 	tools/sanitize.sh address $(BIN)/python $(PYTEST_HERE) $(ALONE) $(NOT_ASAN) $(PYTEST_ARGS) $(TESTS)
 
+# The thread sanitizer itself fails after a fork of many threads, has a thread of its own, and needs memory.
+NOT_TSAN = --deselect tests/test_threads.py::test_a_fork_during_a_call_of_another_thread_works \
+  --deselect tests/test_threads.py::test_a_thread_without_a_core_is_not_waited_for \
+  --deselect tests/test_threads.py::test_a_workspace_needs_few_megabytes
 tsan: $(VENV)/.test-$(ISA)
+	tools/sanitize.sh thread $(BIN)/python $(PYTEST_HERE) $(NOT_TSAN) tests/test_threads.py
 	tools/sanitize.sh thread $(BIN)/python tools/stress.py --seconds $(SECONDS)
 
 coverage: $(VENV)/.test-$(ISA)
