@@ -287,6 +287,7 @@ def test_errors_name_the_function_and_the_place(model):
     assert close(marked[::2], jc.gravity_forces(model, q[::2]), 16 * EPS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["forward_dynamics", "bias_forces", "step"])
 def test_states_that_fail_have_no_part_in_gradients(model, name):
     """Gradients by inputs that all states share are those of the others."""

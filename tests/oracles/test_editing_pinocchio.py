@@ -41,6 +41,7 @@ def check_torques(model, theirs, seed=0):
     assert relative_error(ours, expected, scale) < RELATIVE
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::jounce.ModelWarning")
 @pytest.mark.parametrize(("path", "base"), CASES)
 def test_locked_joints(path, base):

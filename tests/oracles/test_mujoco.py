@@ -128,6 +128,7 @@ def at_states(s, evaluate):
     return [np.array(x) for x in zip(*results, strict=True)]
 
 
+@pytest.mark.long
 @every_model
 def test_poses(source):
     """All bodies and sites, those without joints and without names too."""

@@ -20,6 +20,7 @@ RELATIVE = 1e-11
 STATES = 5
 
 
+@pytest.mark.long
 @every_model
 @pytest.mark.filterwarnings("ignore::UserWarning")  # MuJoCo's own of files, too
 def test_models_of_mujoco_are_those_of_their_files(source):

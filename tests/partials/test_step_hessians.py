@@ -70,11 +70,13 @@ def check(name, method):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-11 * (1 + np.abs(y).max()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_with_joints_of_all_kinds(method):
     check("free_root", method)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_every_kind_of_tree(name):
     check(name, "rkmk4")

@@ -342,6 +342,7 @@ def other_data(file):
         np.save(file, np.arange(5.0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "damage", [damaged_record, other_record, no_data, half_of_the_data, other_data]
 )
