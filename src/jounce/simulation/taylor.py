@@ -56,7 +56,7 @@ def order_of(rtol: float, atol: float, bodies: int) -> int:
     they would lose digits where a body turns by several radians in one: sums of large terms.
     What a step of a single body costs beside its series counts most: there it pays to go further.
     """
-    order = math.ceil(3 - 0.6 * math.log(min(rtol, atol))) + (5 if bodies == 1 else 0)
+    order = math.ceil(3 - 0.6 * math.log(min(rtol, atol))) + (4 if bodies == 1 else 0)
     return min(max(order, LEAST_ORDER), MOST_CHOSEN)
 
 
