@@ -7,20 +7,9 @@
 namespace jounce {
 namespace {
 
-constexpr int kDeepest = 8;  // a list may hold itself, more than once
-
 bool is_real(PyArrayObject* array) {
   const int type = PyArray_TYPE(array);
   return PyTypeNum_ISFLOAT(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
-}
-
-// What a masked array hides is no number; to compute with it would be silently wrong.
-bool hides_nothing(const char* name, PyObject* array) {
-  PyObject* arrays = PyImport_ImportModule("jounce._core.arrays");
-  PyObject* fine = arrays ? PyObject_CallMethod(arrays, "refuse_masked", "sO", name, array) : nullptr;
-  Py_XDECREF(arrays);
-  Py_XDECREF(fine);
-  return fine != nullptr;
 }
 
 }  // namespace
@@ -37,18 +26,15 @@ void name_argument(const char* name, PyObject* object, const char* wanted) {
   Py_XDECREF(trace);
 }
 
-bool shows_all(const char* name, PyObject* object, int depth) {
-  if (PyArray_Check(object)) return PyArray_CheckExact(object) || hides_nothing(name, object);
-  if (depth == kDeepest || !(PyList_Check(object) || PyTuple_Check(object))) return true;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-    if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;
-    Py_INCREF(item);
-    const bool good = shows_all(name, item, depth + 1);
-    Py_DECREF(item);
-    if (!good) return false;
-  }
-  return true;
+// What a masked array hides is no number; to compute with it would be silently wrong.
+bool shows_all(const char* name, PyObject* object) {
+  if (PyArray_CheckExact(object)) return true;
+  if (!PyArray_Check(object) && !PyList_Check(object) && !PyTuple_Check(object)) return true;
+  PyObject* arrays = PyImport_ImportModule("jounce._core.arrays");
+  PyObject* fine = arrays ? PyObject_CallMethod(arrays, "refuse_masked", "sO", name, object) : nullptr;
+  Py_XDECREF(arrays);
+  Py_XDECREF(fine);
+  return fine != nullptr;
 }
 
 PyArrayObject* as_numbers(const char* name, PyObject* object, Keep& keep) {

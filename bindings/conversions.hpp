@@ -12,7 +12,7 @@ constexpr double kLargeBytes = 1 << 26;  // fewer are not looked at, whether the
 void name_argument(const char* name, PyObject* object, const char* wanted);
 
 // False with an exception set if an array, or one in lists of them, masks entries.
-bool shows_all(const char* name, PyObject* object, int depth = 0);
+bool shows_all(const char* name, PyObject* object);
 
 // Whether a kernel can read the array as it is.
 inline bool is_ready(PyArrayObject* array) {

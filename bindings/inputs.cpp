@@ -116,18 +116,6 @@ bool repeats_one(PyArrayObject* array, int trailing) {
   return true;
 }
 
-// A large array as the kernel reads it; null with an exception set.
-PyArrayObject* made_ready(const char* name, PyArrayObject* array, Keep& keep) {
-  PyObject* copy = keep(contiguous_doubles(reinterpret_cast<PyObject*>(array)));
-  if (!copy) return nullptr;
-  auto* made = reinterpret_cast<PyArrayObject*>(copy);
-  bool same = PyArray_NDIM(made) == PyArray_NDIM(array);
-  for (int i = 0; same && i < PyArray_NDIM(made); ++i) same = PyArray_DIM(made, i) == PyArray_DIM(array, i);
-  if (same) return made;
-  raise(kArgumentError, "%s has changed its shape during the call", name);
-  return nullptr;
-}
-
 // Whether there is room for the results, and for inputs that have to be copied or repeated over the
 // batch; false with an exception set if not. Large ones alone are looked at.
 bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call& call, const Batch& batch) {
@@ -371,7 +359,7 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
     } else if (own != 1 && own != call.states && call.states != 0) {
       array = spread(array, trailing, batch, keep);
     } else if (!is_ready(array)) {
-      array = made_ready(s.inputs[k].name, array, keep);
+      array = reinterpret_cast<PyArrayObject*>(keep(contiguous_doubles(reinterpret_cast<PyObject*>(array))));
     }
     if (!array) return false;
     call.in[k] = static_cast<const double*>(PyArray_DATA(array));

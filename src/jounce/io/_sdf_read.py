@@ -83,26 +83,28 @@ def _pose(scope: Scope, thing: Thing, name: str, outer: Array) -> Array:
     return outer if inner is None else outer @ inner
 
 
-def _links(scope: Scope, pose: Array) -> Iterator[_Link]:
+def _tagged(scope: Scope, pose: Array, tag: str) -> Iterator[tuple[Scope, str, Thing, Array]]:
+    """What has a tag, in models within models too, each with its scope and the pose of that."""
+    for name, thing in scope.things.items():
+        if name in scope.models:
+            yield from _tagged(scope.models[name], _pose(scope, thing, name, pose), tag)
+        elif thing.element.tag == tag:
+            check_children(thing.doc, thing.element)
+            yield scope, name, thing, pose
+
+
+def _links(top: Scope, pose: Array) -> Iterator[_Link]:
     """All links with their poses in the world; `pose` is that of the scope."""
-    for name, thing in scope.things.items():
-        if name in scope.models:
-            yield from _links(scope.models[name], _pose(scope, thing, name, pose))
-        elif thing.element.tag == "link":
-            check_children(thing.doc, thing.element)
-            yield _Link(thing, scope, scope.prefix + name, _pose(scope, thing, name, pose))
+    for scope, name, thing, outer in _tagged(top, pose, "link"):
+        yield _Link(thing, scope, scope.prefix + name, _pose(scope, thing, name, outer))
 
 
-def _joints(scope: Scope, pose: Array) -> Iterator[_Joint]:
-    for name, thing in scope.things.items():
-        if name in scope.models:
-            yield from _joints(scope.models[name], _pose(scope, thing, name, pose))
-        elif thing.element.tag == "joint":
-            check_children(thing.doc, thing.element)
-            ends = thing.doc.attempt(_ends, scope, thing)
-            if ends is not None:
-                where = _pose(scope, thing, name, pose)
-                yield _Joint(thing, scope, scope.prefix + name, *ends, where)
+def _joints(top: Scope, pose: Array) -> Iterator[_Joint]:
+    for scope, name, thing, outer in _tagged(top, pose, "joint"):
+        ends = thing.doc.attempt(_ends, scope, thing)
+        if ends is not None:
+            where = _pose(scope, thing, name, outer)
+            yield _Joint(thing, scope, scope.prefix + name, *ends, where)
 
 
 def _ends(scope: Scope, thing: Thing) -> tuple[str, str]:
