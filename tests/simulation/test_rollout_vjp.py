@@ -212,6 +212,10 @@ BAD = {
     "weights": (lambda: vjp((W[:1], None)), r"weights_q must have shape \(..., 2, 3\)"),
     "pair": (lambda: vjp(W[0]), "weights must be a pair"),
     "NaN": (lambda: vjp((None, W + np.nan)), "weights_v must be finite"),
+    "axes": (
+        lambda: vjp((np.stack([W] * 2), np.stack([W] * 3))),
+        r"axes \(2,\) and \(3,\) of the weights do not broadcast",
+    ),
     "every": (lambda: vjp(every=0), "every must be an integer"),
     "out": (lambda: vjp(out=(Z, Z)), "tuple of 3 arrays"),
     "row": (lambda: jc.rollout_vjp(MODEL, Z, Z, Z, 0.1, (None, None)), "tau must have shape"),

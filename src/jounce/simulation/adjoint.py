@@ -331,14 +331,14 @@ def _has_own_axes(model: Model, call: RolloutCall, threads: int) -> bool:
 
 def _lead(model: Model, call: RolloutCall, weights: Pair) -> Shape:
     """Leading axes of all arguments."""
-    own = np.broadcast_shapes(*(x.shape[:-2] for x in weights))
+    own = [x.shape[:-2] for x in weights]
     try:
-        return np.broadcast_shapes(*call.leads(), own)
+        return np.broadcast_shapes(*call.leads(), *own)
     except ValueError:
         call.run(model)  # which names the argument, if it is none of the weights
         raise ArgumentError(
-            f"the leading axes {own} of the weights do not broadcast with those of "
-            "the other arguments"
+            f"the leading axes {own[0]} and {own[1]} of the weights do not broadcast with each "
+            "other and those of the other arguments"
         ) from None
 
 
