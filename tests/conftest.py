@@ -39,12 +39,16 @@ HANGS = 3600
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Tests that are found stay to the end: the collector of garbage need not look at them."""
+    """Tests that are found stay to the end: the collector of garbage need not look at them.
+
+    Nor need it look often at what tests make, such as the syntax trees of the whole package.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(100_000)
         gc.enable()
 
 

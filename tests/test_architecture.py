@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import doctest
-import functools
 import importlib
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from syntax import statements
 from test_docstrings import CASES
 
 import jounce as jc
@@ -161,17 +161,13 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-parse = functools.cache(ast.parse)
-"""Several laws look at the same files."""
-
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def imports(name, lazy=True):
     """Modules of the package that a module imports; lazy ones are those inside functions."""
-    tree = parse(MODULES[name].read_text())
-    nodes = ast.walk(tree) if lazy else iter(tree.body)
-    for node in nodes:
+    module, *inside = statements(MODULES[name])
+    for node in inside if lazy else module.body:
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -296,7 +292,7 @@ def lines_without_docstrings(path):
     lines = len(text.splitlines())
     if path.suffix != ".py":
         return lines
-    for node in ast.walk(parse(text)):
+    for node in statements(path):
         first = getattr(node, "body", None)
         if not isinstance(first, list) or not first or not isinstance(first[0], ast.Expr):
             continue
@@ -333,17 +329,16 @@ def functions_in_cpp(text):
         yield k + 1, end - k + 1
 
 
-def functions_in_python(text):
+def functions_in_python(path):
     """The same, without the documentation."""
-    for node in ast.walk(parse(text)):
+    for node in statements(path):
         if isinstance(node, ast.FunctionDef):
             documented = ast.get_docstring(node) is not None and len(node.body) > 1
             yield node.lineno, node.end_lineno - node.body[documented].lineno + 1
 
 
 def functions_of(path):
-    text = path.read_text()
-    return (functions_in_python if path.suffix == ".py" else functions_in_cpp)(text)
+    return functions_in_python(path) if path.suffix == ".py" else functions_in_cpp(path.read_text())
 
 
 def test_functions_fit_a_screen():

@@ -34,7 +34,12 @@ def saved(name, folder):
     return path
 
 
-@pytest.mark.parametrize("name", cli.NAMES)
+SLOW = {"series", "kernels", "papers", "partials"}
+"""Those that take seconds even in this mode."""
+NAMES = [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in cli.NAMES]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_runs_and_saves_json(name, folder, capsys):
     path = folder / f"{name}.json"
     assert cli.main([name, "--tiny", "--save", str(path)]) == 0

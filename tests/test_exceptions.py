@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syntax import statements, within
 
 import jounce as jc
 from jounce import errors
@@ -50,12 +51,6 @@ def test_every_class_derives_from_the_base_and_from_a_builtin():
     assert jc.Error.__mro__[1] is Exception
 
 
-def trees():
-    """The nodes of every module: a walk is what takes time."""
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return {path: list(ast.walk(ast.parse(path.read_text()))) for path in paths}
-
-
 def makers(sources):
     """Names of functions whose result is annotated as one of the classes."""
     for nodes in sources.values():
@@ -87,7 +82,7 @@ def raised(nodes):
 
 
 def test_the_package_raises_its_own_exceptions():
-    sources = trees()
+    sources = {path: statements(path) for path in sorted(PACKAGE.rglob("*.py"))}
     known = CLASSES | set(makers(sources)) | set(ALLOWED)
     for path, nodes in sources.items():
         for name, line in raised(nodes):
@@ -99,7 +94,7 @@ def test_the_package_raises_its_own_exceptions():
 
 def test_the_walk_would_find_a_builtin():
     for code in ("raise ValueError('x')", "e = ValueError('x')\nraise e"):
-        assert [n for n, _ in raised(list(ast.walk(ast.parse(code))))] == ["ValueError"]
+        assert [n for n, _ in raised(within(ast.parse(code)))] == ["ValueError"]
 
 
 MODEL = jc.models.chain(3)

@@ -53,6 +53,8 @@ REAL = {
         "envs/mujoco/assets/walker2d.xml",
     ),
 }
+LARGE = {"drosophila_fused", "fruitfly", "kitchen_env_model"}
+"""Files whose meshes take MuJoCo's compiler a second or two."""
 
 
 def real_models():
@@ -60,8 +62,9 @@ def real_models():
         spec = importlib.util.find_spec(package)
         for name in names if spec and spec.origin else ():
             path = Path(spec.origin).parent / name
+            marks = [pytest.mark.long] if path.stem in LARGE else []
             if path.is_file():
-                yield pytest.param(path, id=f"{package}/{path.stem}")
+                yield pytest.param(path, id=f"{package}/{path.stem}", marks=marks)
 
 
 MODELS = [pytest.param(text, id=name.lower()) for name, text in OWN.items()] + list(real_models())
