@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -93,6 +95,77 @@ def test_every_kernel_has_a_definition():
         assert getattr(jc, name).__module__.startswith("jounce.")
         assert name in jc.__all__
     assert not INTERNAL & set(jc.__all__)
+
+
+def is_raw(node):
+    """Whether code takes a raw kernel."""
+    name = isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None))
+    return name in ("raw", "_raw")
+
+
+def raw_kernels(nodes):
+    """Calls of raw() for a known kernel, with the variable that it is assigned to, if to one."""
+    variables, at_once = {}, set()
+    for node in nodes:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = getattr(node, "target", None) or node.targets[0]
+            variables[id(node.value)] = getattr(target, "id", None)
+        elif isinstance(node, ast.Call):
+            at_once.add(id(node.func))
+    for node in nodes:
+        if is_raw(node) and isinstance(node.args[0], ast.Constant) and id(node) not in at_once:
+            yield variables.get(id(node)), node
+
+
+def misplaced(call, inputs):
+    """Whether a call gives by position what is not stated, or what is named like another one."""
+    for k, x in enumerate(call.args[1:]):
+        if isinstance(x, ast.Starred):
+            return not inputs
+        name = getattr(x, "attr", getattr(x, "id", None))
+        if k >= len(inputs) or (name in inputs and name != inputs[k]):
+            return True
+    return False
+
+
+def mistakes(nodes):
+    """What a module says of raw kernels that the core does not, and calls in another order."""
+    calls = [x for x in nodes if isinstance(x, ast.Call)]
+    wrong = [x for x in calls if is_raw(x.func) and misplaced(x, [])]
+    for variable, node in raw_kernels(nodes):
+        own = _core.signature(node.args[0].value)
+        order = [*own["inputs"], *own["options"], *own["optional_inputs"]]
+        inputs = [x.value.value.split() for x in node.keywords if x.arg == "inputs"]
+        if not inputs or inputs[0] != order[: len(inputs[0])]:
+            wrong.append(node)
+        elif variable:
+            uses = [x for x in calls if getattr(x.func, "id", None) == variable]
+            wrong += [x for x in uses if misplaced(x, inputs[0])]
+    return [ast.unparse(x) for x in wrong]
+
+
+def test_raw_kernels_are_given_their_inputs_in_order():
+    sources = [x.read_text("utf-8") for x in Path(jc.__file__).parent.rglob("*.py")]
+    modules = [list(ast.walk(ast.parse(x))) for x in sources if "raw(" in x]
+    assert sum(len(list(raw_kernels(nodes))) for nodes in modules) > 40
+    assert [x for nodes in modules for x in mistakes(nodes)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "f = raw('constrained_jump')",
+        "table = {1: raw('constrained_jump')}",
+        "f = raw('constrained_jump', inputs='jump q table')",
+        "table = {1: raw('constrained_jump', inputs='jump q table')}",
+        "f = raw('constrained_jump', inputs='q jump table')\nf(model, q, c.table, jump)",
+        "f = raw('constrained_jump', inputs='q jump')\nf(model, q, x, y)",
+        "f: Any = _core.raw('constrained_jump', 'impulse', inputs='')\nf(model, *given)",
+        "_raw('constrained_jump')(model, q, jump=x)",
+    ],
+)
+def test_another_order_of_inputs_is_seen(source):
+    assert mistakes(list(ast.walk(ast.parse(source))))
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch, tmp_path):

@@ -25,6 +25,30 @@ def after_event(x):
     return jc.simulate(ARM, Z, Z, T, events=[event])
 
 
+def scipy_motion(tau=None, **more):
+    return pytest.importorskip("jounce.interop.scipy").RightHandSide(ARM, tau, **more)
+
+
+def residuals(q=Z, target=0.0, weights=1.0):
+    made = pytest.importorskip("jounce.interop.scipy").Residuals
+    return made(jc.gravity_forces, ARM, {"q": q}, "q", target, weights)
+
+
+def operator(name, q):
+    return getattr(pytest.importorskip("jounce.interop.scipy"), name)(ARM, q)
+
+
+def mujoco_control(ctrl):
+    module = pytest.importorskip("jounce.interop.mujoco")
+    body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+    more = '<actuator><motor joint="hinge"/></actuator>'
+    text = f"<mujoco><worldbody>{body}</worldbody>{more}</mujoco>"
+    theirs = pytest.importorskip("mujoco").MjModel.from_xml_string(text)
+    return module.control(jc.load_mjcf(text), theirs, ctrl)
+
+
+PATH = jc.trajectories.RobotTrajectory.through(ARM, [0, 1], [Z, Z + 1])
+PATH_DYNAMICS = jc.path_dynamics(ARM, PATH, [0.2, 0.5])
 TAKES = {
     "dt of step": ([0.1, 0.2], lambda x: jc.step(ARM, Z, Z, Z, x)),
     "dt of a Taylor step": ([0.1, 0.2], lambda x: jc.step(ARM, Z, Z, Z, x, method="taylor")),
@@ -56,6 +80,28 @@ TAKES = {
         Z,
         lambda x: jc.parameter_derivatives(jc.mass_matrix, ARM, (x,), jc.parameters(ARM, "mass")),
     ),
+    "limits of s_curve": ([1.0, 2.0], lambda x: jc.trajectories.s_curve([0, 0], [1, 1], x, 1)),
+    "limits of forces": (
+        np.full(3, 1e3),
+        lambda x: jc.trajectories.largest_speed_factor(PATH_DYNAMICS, x),
+    ),
+    "SciPy: tau": (Z, scipy_motion),
+    "SciPy: tau of a function": (Z, lambda x: scipy_motion(lambda t, q, v: x)(0.0, np.zeros(6))),
+    "SciPy: tau_derivatives": (
+        np.eye(3),
+        lambda x: scipy_motion(lambda t, q, v: Z, tau_derivatives=lambda t, q, v: (x, 0.0)).jac(
+            0.0, np.zeros(6)
+        ),
+    ),
+    "SciPy: pack": (Z, lambda x: scipy_motion().pack(Z, x)),
+    "SciPy: y": (np.zeros(6), lambda x: scipy_motion()(0.0, x)),
+    "SciPy: q of an operator": (Z, lambda x: operator("mass_operator", x)),
+    "SciPy: matrix": (np.eye(3), lambda x: operator("mass_operator", Z).matmat(np.ma.asarray(x))),
+    "SciPy: unknown": (Z, residuals),
+    "SciPy: target": (Z, lambda x: residuals(target=x)),
+    "SciPy: weights": (Z, lambda x: residuals(weights=x)),
+    "SciPy: x": (Z, lambda x: residuals()(x)),
+    "ctrl of MuJoCo": ([[0.0]], mujoco_control),
     "coupled model": ([0.0], lambda x: jc.step(COUPLED, x, [0.0], [0.0], 0.1)),
 }
 COUPLED = coupled()

@@ -242,6 +242,30 @@ def test_arguments_of_models_are_checked(name, value, message):
         pickled_model(**{name: value})
 
 
+CONSTRAINTS = {
+    "Weld": (jc.Weld("body3"), {"target": np.zeros((4, 4))}, "target"),
+    "Loop": (jc.Loop("body3", "body0", ("rz",)), {"free": ("rz", "w")}, "free"),
+    "Point": (jc.Point("body3"), {"motion": "x"}, "motion must be numbers"),
+    "Distance": (jc.Distance("body3"), {"target": -1.0}, "target must be a positive length"),
+    "Coupling": (jc.Coupling({"joint1": 1.0}), {"coefficients": (1, 2)}, "cannot be built"),
+    "Rolling": (
+        jc.Rolling("body3", 1, (2, 1, 7)),
+        {"normal": (0, 0, 0)},
+        "normal must not be zero",
+    ),
+    "another field": (jc.Point("body3"), {"extra": 1}, "a pickled Point must have its fields"),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_constraints_alone_are_checked(name):
+    good, changes, message = CONSTRAINTS[name]
+    for twin in (loaded(good), copy.copy(good), copy.deepcopy(good)):
+        assert twin == good
+    with pytest.raises(jc.Error, match=message):
+        loaded(raw(good, **changes))
+
+
 BALL = Visual("body1", Sphere(0.1), np.eye(4), (1.0, 0.0, 0.0, 1.0), "ball")
 SHAPES = {
     "frame": (3, "the frame and the name of a shape must be strings"),

@@ -6,8 +6,8 @@
 Calls of all public functions with arguments of wrong shapes, types and values; models from pickles
 whose parts were changed; model files in which something was changed. What comes back must be finite
 numbers or an exception of `jounce.errors`. The jobs run in processes of their own: a signal that
-ends one, or a job that takes a quarter of an hour, fails the run. A job depends on the seed and its
-number only: `--only calls --first NUMBER --count 1` runs it again.
+ends one, a job that computes for more than 20 s, or a wait of a quarter of an hour fails the run. A
+job depends on the seed and its number only: `--only calls --first NUMBER --count 1` runs it again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import faulthandler
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,10 @@ from fuzz_files import PLACE, Files
 import jounce as jc
 
 HERE = Path(__file__).resolve()
+LONGEST = 20.0
+"""Seconds of processor time that a job may take, however busy the machine is."""
 HANGS = 900.0
-"""Seconds without a finished job that are a hang."""
+"""Seconds that 64 jobs may take if they wait instead."""
 ENOUGH = 100
 """Wrong results after which a process ends."""
 
@@ -101,15 +104,18 @@ class Run:
             if number % 64 == 0:
                 faulthandler.dump_traceback_later(HANGS, exit=True)
             os.pwrite(note, b"%-20d" % number, 0)
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)  # SIGPROF ends the process, in C++, too
             self.one(seed, number)
             if time.monotonic() > end or len(self.wrong) >= ENOUGH:
                 break
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
 
 
 def worker(options: argparse.Namespace) -> int:
     """The jobs of one process; prints counts as JSON."""
     faulthandler.enable()
+    faulthandler.register(signal.SIGPROF, chain=True)
     run = Run(options.only)
     last = options.first + options.count
     numbers = range(options.first, last, options.step)

@@ -287,6 +287,19 @@ def test_an_exception_inside_an_expression_comes_through(load, monkeypatch):
         load(name_of("${1 + 1}"))
 
 
+def test_what_a_wrong_file_may_raise_too_stays_the_cause(load, monkeypatch):
+    """A ValueError may be that of a handler of somebody else."""
+    raised = ValueError("not of the file")
+
+    def wrong(*arguments):
+        raise raised
+
+    monkeypatch.setattr(_xacro_bounds.Bounds, "_binary", wrong)
+    with pytest.raises(ModelError, match=r"r\.xacro:3: .*not of the file") as caught:
+        load(name_of("${1 + 1}"))
+    assert caught.value.__cause__ is raised
+
+
 def test_loads_of_several_threads_and_of_others_do_not_disturb_each_other(load):
     import xacro
 

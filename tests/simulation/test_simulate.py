@@ -233,6 +233,7 @@ BAD = {
         "^v0 must have shape",
     ),
     "direction": (lambda: jc.Event(lambda t, q, v: 1.0, direction=2), "direction -1, 0 or 1"),
+    "directions": (lambda: jc.Event(np.sum, direction=np.ones(2)), "direction -1, 0 or 1"),
     "taylor is offered": (lambda: run(method="tailor"), "one of .*'taylor', got 'tailor'"),
     "adjoint": (
         lambda: jc.rollout_vjp(MODEL, Z, Z, [Z], 0.1, (None, None), method="rk45"),

@@ -285,15 +285,24 @@ def directional(known: dict[Any, Callable[..., Any]]) -> Callable[[F], F]:
     return replace
 
 
-def raw(kernel: str, function: str | None = None, result: Any = None, part: Any = None) -> Any:
+def raw(
+    kernel: str,
+    function: str | None = None,
+    result: Any = None,
+    part: Any = None,
+    *,
+    inputs: str = "",
+) -> Any:
     """Return a kernel as it is, for a function that prepares its arguments in Python.
 
     Messages name the function, which people know, where it is not the kernel's own name. `result`
     is the named tuple that it returns, if it does; of a derivative, `part` is that of the value and
-    of the derivative in it.
+    of the derivative in it. `inputs` names what callers give by position after the model, in their
+    order; a test compares it with the kernel and with the calls.
     """
     shown = function or kernel
-    return _module.bind(kernel, shown, f"Kernel behind jounce.{shown}.", __name__, result, part)
+    text = f"Kernel behind jounce.{shown}, by position: model {inputs}".rstrip()
+    return _module.bind(kernel, shown, text, __name__, result, part)
 
 
 def kernel_names() -> tuple[str, ...]:

@@ -30,7 +30,7 @@ __all__ = ["along", "carried_call", "carrying_derivative", "with_derivative"]
 _STEP = 2.0**-200
 
 _signature = cache(_core.signature)
-_coordinate_rates: Callable[..., Array] = _core.raw("coordinate_rates")
+_coordinate_rates: Callable[..., Array] = _core.raw("coordinate_rates", inputs="q v")
 
 
 def along(name: str, compute: Callable[..., Any]) -> Callable[..., tuple[Array, ...]]:

@@ -171,7 +171,7 @@ def _checked(
         _check_own(name, model, own, given, threads)
     if given.get("f_ext") is not None:
         q = model.expand(model.neutral)
-        _raw("check_state")(model.expanded, q, f_ext=given["f_ext"], threads=threads)
+        _raw("check_state")(model.expanded, q=q, f_ext=given["f_ext"], threads=threads)
         own["f_ext"] = given["f_ext"]
     own = {key: np.asarray(value, float) for key, value in own.items()}
     arrays = {key: own.get(key, np.asarray(given[key])) for key in axes if key in given}

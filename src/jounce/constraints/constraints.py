@@ -25,10 +25,12 @@ from jounce.model.nodes import frozen
 
 __all__ = ["Constraints", "constraints_on"]
 
-_rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints")
-_inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints")
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "project")
-_local: Callable[..., Any] = _core.raw("constrained_forward_local", "constrained_dynamics")
+_rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints", inputs="q v a rows table")
+_inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints", inputs="q rows table")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "project", inputs="q jump table")
+_local: Callable[..., Any] = _core.raw(
+    "constrained_forward_local", "constrained_dynamics", inputs="q v tau accelerations table"
+)
 
 MOST_ORDERS = 101
 """How many rows a series may have."""

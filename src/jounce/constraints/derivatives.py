@@ -33,11 +33,15 @@ __all__ = [
 ]
 
 _forward: Callable[..., Any] = _core.raw(
-    "constrained_forward_derivatives", "constrained_dynamics_derivatives"
+    "constrained_forward_derivatives",
+    "constrained_dynamics_derivatives",
+    inputs="q v tau accelerations most table f_ext",
 )
-_jump: Callable[..., Any] = _core.raw("constrained_jump_derivatives", "impulse_derivatives")
+_jump: Callable[..., Any] = _core.raw(
+    "constrained_jump_derivatives", "impulse_derivatives", inputs="q v jump restitution most table"
+)
 _row_derivatives: Callable[..., Any] = _core.raw(
-    "constraint_row_derivatives", "constrained_dynamics_derivatives"
+    "constraint_row_derivatives", "constrained_dynamics_derivatives", inputs="q v a force table"
 )
 
 

@@ -31,7 +31,7 @@ __all__ = [
     "without_rounding",
 ]
 
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse", inputs="q jump table")
 
 _ROUNDING = 1e-12
 _UNREACHABLE = 1e-8
@@ -59,10 +59,16 @@ class ConstrainedDynamics(NamedTuple):
 
 
 _forward: Callable[..., Any] = _core.raw(
-    "constrained_forward", "constrained_dynamics", ConstrainedDynamics
+    "constrained_forward",
+    "constrained_dynamics",
+    ConstrainedDynamics,
+    inputs="q v tau accelerations table f_ext",
 )
 _local: Callable[..., Any] = _core.raw(
-    "constrained_forward_local", "constrained_dynamics", ConstrainedDynamics
+    "constrained_forward_local",
+    "constrained_dynamics",
+    ConstrainedDynamics,
+    inputs="q v tau accelerations table f_ext",
 )
 
 

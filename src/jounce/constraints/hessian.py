@@ -20,7 +20,9 @@ from jounce.model import Model
 
 __all__ = ["ConstrainedDynamicsHessian", "constrained_dynamics_hessian", "row_hessian"]
 
-_row_hessian: Callable[..., Any] = _core.raw("constraint_hessian", "constrained_dynamics_hessian")
+_row_hessian: Callable[..., Any] = _core.raw(
+    "constraint_hessian", "constrained_dynamics_hessian", inputs="q v a u weights force table"
+)
 
 
 class ConstrainedDynamicsHessian(NamedTuple):

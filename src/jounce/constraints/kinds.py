@@ -18,7 +18,7 @@ from jounce._core.arrays import reals
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie._checks import group_element
-from jounce.model._checks import numbers
+from jounce.model._checks import building, numbers, restore
 
 __all__ = [
     "DIRECTIONS",
@@ -34,11 +34,23 @@ __all__ = [
 DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
 """Turns about and shifts along the axes of a frame."""
 
+_ROUNDING = 1e-15
+"""Of the length of a unit vector, which stays as it is: copies are equal."""
+
 Numbers = tuple[float, ...]
 Frame = str | int
 
 
-class _Between:
+class _Restored:
+    """What a pickle or a copy brings goes through the constructor."""
+
+    def __setstate__(self, state: Any) -> None:
+        """Build it anew: a pickle may bring anything."""
+        with building(type(self)):
+            restore(self, state)
+
+
+class _Between(_Restored):
     """What all but couplings share: two frames, of which the second may be the world."""
 
     first: Frame
@@ -214,7 +226,7 @@ class Distance(_Between):
 
 
 @dataclass(frozen=True)
-class Coupling:
+class Coupling(_Restored):
     """Coordinates that move together, as those of gears: sum of c_i q_i = offset; one row.
 
     A coefficient may be a list (c_1, ..., c_4) for c_1 q + c_2 q^2 + c_3 q^3 + c_4 q^4. The force
@@ -385,7 +397,9 @@ def _direction(name: str, value: ArrayLike | None) -> Numbers | None:
     length = np.linalg.norm(vector)
     if length == 0:
         raise ArgumentError(f"{name} must not be zero")
-    return tuple((vector / length).tolist())
+    if abs(length - 1.0) > _ROUNDING:
+        vector = vector / length
+    return tuple(vector.tolist())
 
 
 def _pose(name: str, value: ArrayLike | None) -> Any:

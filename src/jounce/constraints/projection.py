@@ -20,7 +20,7 @@ from jounce.model._checks import numbers
 
 __all__ = ["project", "project_velocity", "projected"]
 
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse", inputs="q jump table")
 
 _MOST_STEPS = 50
 

@@ -35,9 +35,19 @@ __all__ = [
     "constrained_hybrid_dynamics_series",
 ]
 
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "constrained_dynamics_series")
-_series: Callable[..., Any] = _core.raw("constrained_series", "constrained_dynamics_series")
-_hybrid: Callable[..., Any] = _core.raw("constrained_series", "constrained_hybrid_dynamics_series")
+_jump: Callable[..., Any] = _core.raw(
+    "constrained_jump", "constrained_dynamics_series", inputs="q jump table"
+)
+_series: Callable[..., Any] = _core.raw(
+    "constrained_series",
+    "constrained_dynamics_series",
+    inputs="q v a tau rates table prescribed f_ext",
+)
+_hybrid: Callable[..., Any] = _core.raw(
+    "constrained_series",
+    "constrained_hybrid_dynamics_series",
+    inputs="q v a tau rates table prescribed f_ext",
+)
 
 
 @ranked

@@ -21,7 +21,7 @@ from jounce.series import forward_dynamics_series
 __all__ = ["ConstrainedDynamicsSeriesDerivatives", "constrained_dynamics_series_derivatives"]
 
 _jvp: Callable[..., Any] = _core.raw(
-    "constrained_series_jvp", "constrained_dynamics_series_derivatives"
+    "constrained_series_jvp", "constrained_dynamics_series_derivatives", inputs=""
 )
 
 

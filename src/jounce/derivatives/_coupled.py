@@ -119,7 +119,7 @@ def _forward_dynamics_hessian(
     return dqdq, -(h.dqdv + h.dqda @ d.dv), -h.dvdv, -(h.dqda @ d.dtau)
 
 
-_inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp")
+_inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp", inputs="q v a weights f_ext")
 
 
 @coupled("forward_dynamics_vjp")

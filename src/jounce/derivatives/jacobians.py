@@ -27,13 +27,13 @@ __all__ = ["jacobian_derivatives"]
 
 _COMPILED: dict[int, Callable[..., Array]] = {
     0: jacobian,
-    1: raw("jacobian_first_derivatives", "jacobian_derivatives"),
-    2: raw("jacobian_second_derivatives", "jacobian_derivatives"),
+    1: raw("jacobian_first_derivatives", "jacobian_derivatives", inputs="q body twist"),
+    2: raw("jacobian_second_derivatives", "jacobian_derivatives", inputs="q body twist"),
 }
 """By order; those above follow from the Jacobian."""
 _BY_DUALS = {
-    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives", Jvp),
-    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives", Jvp),
+    1: raw("jacobian_first_derivatives_jvp", "jacobian_derivatives", Jvp, inputs=""),
+    2: raw("jacobian_second_derivatives_jvp", "jacobian_derivatives", Jvp, inputs=""),
 }
 _PORTION = 2**16
 """Partial derivatives that are computed at once, so that Ctrl-C is heard and memory is spared."""

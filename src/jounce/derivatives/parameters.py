@@ -28,7 +28,7 @@ from jounce.model.parameters import Parameters, require_parameters
 
 __all__ = ["parameter_derivatives"]
 
-_by_inertias = _core.raw("forward_dynamics_by_inertias", "forward_dynamics")
+_by_inertias = _core.raw("forward_dynamics_by_inertias", "forward_dynamics", inputs="")
 _FEW = 8
 """States below which the directions, not the states, fill the lanes."""
 

@@ -222,8 +222,12 @@ def _potential(
 
 
 _COMPILED: dict[Any, Callable[..., Any]] = {
-    inverse_dynamics: _core.raw("inverse_dynamics_vjp", "vjp", InverseDynamicsVjp),
-    forward_dynamics: _core.raw("forward_dynamics_vjp", "vjp", ForwardDynamicsVjp),
+    inverse_dynamics: _core.raw(
+        "inverse_dynamics_vjp", "vjp", InverseDynamicsVjp, inputs="q v a weights f_ext"
+    ),
+    forward_dynamics: _core.raw(
+        "forward_dynamics_vjp", "vjp", ForwardDynamicsVjp, inputs="q v tau weights f_ext"
+    ),
 }
 _IN_PYTHON: dict[Any, Callable[..., Any]] = {
     kinetic_energy: _kinetic,

@@ -105,7 +105,7 @@ def torque_regressor_pattern(model: Model) -> RegressorPattern:
     return RegressorPattern(*carried_bodies(model.nodes))
 
 
-_blocks = raw("torque_blocks", "torque_regressor_blocks")
+_blocks = raw("torque_blocks", "torque_regressor_blocks", inputs="q v a")
 
 
 def torque_regressor_blocks(

@@ -17,7 +17,7 @@ from jounce.model.model import Model, require_model
 
 __all__ = ["external_wrenches", "joint_wrenches"]
 
-_frame_wrench: Any = _core.raw("frame_wrench", "external_wrenches")
+_frame_wrench: Any = _core.raw("frame_wrench", "external_wrenches", inputs="q wrench body twist")
 
 
 @kernel

@@ -281,7 +281,7 @@ class Run:
         reason = " ".join((str(told) or repr(told)).split())
         if isinstance(error, RecursionError):
             reason = "elements, macros or includes are nested too deep"
-        raise ModelError(f"{self._place(told)}: xacro cannot expand it: {reason}") from None
+        raise ModelError(f"{self._place(told)}: xacro cannot expand it: {reason}") from error
 
     def _place(self, error: BaseException) -> str:
         """The innermost element that the library worked on."""

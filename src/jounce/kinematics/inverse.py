@@ -29,8 +29,12 @@ CENTER_OF_MASS = "center_of_mass"
 MOST_TARGETS = 100
 """In a search."""
 
-_search: Callable[..., Any] = _core.raw("search_configuration", "inverse_kinematics")
-_check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics")
+_search: Callable[..., Any] = _core.raw(
+    "search_configuration",
+    "inverse_kinematics",
+    inputs="q0 targets weights nodes frames bounds settings",
+)
+_check_state: Callable[..., Any] = _core.raw("check_state", "inverse_kinematics", inputs="q")
 
 _POSE, _POSITION, _CENTER = 0, 1, -2  # kinds of tasks of the core
 _FAR = 1e300  # stands for a coordinate without limit

@@ -18,6 +18,7 @@ from jounce.errors import (
     WORLD_IS_NO_BODY,
     ArgumentError,
     ArgumentTypeError,
+    Error,
     ModelError,
     UnknownNameError,
     unknown_name,
@@ -105,6 +106,21 @@ def restore(thing: Any, state: Any) -> None:
             f"a pickled {kind.__name__} must have its fields and no others, got {state!r:.200}"
         )
     kind.__init__(thing, **state)
+
+
+@contextmanager
+def building(kind: type) -> Iterator[None]:
+    """Say what cannot be built where a constructor fails otherwise than by an error of ours.
+
+    Raises:
+        ModelError: the constructor could make nothing of what it was given.
+    """
+    try:
+        yield
+    except Error:
+        raise
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"a {kind.__name__} cannot be built of this: {error}") from None
 
 
 @lru_cache

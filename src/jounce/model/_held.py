@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from jounce._types import Array
-from jounce.errors import Error, ModelError
-from jounce.model._checks import item_tuple
+from jounce.errors import ModelError
+from jounce.model._checks import building, item_tuple
 
 __all__ = ["built_anew", "mounted", "named", "still_held", "with_locked"]
 
@@ -34,12 +34,8 @@ def built_anew(constraints: Any) -> tuple[Any, ...]:
 def _built_anew(item: Any) -> Any:
     if isinstance(item, type) or not all(hasattr(type(item), name) for name in _SAY):
         raise ModelError(f"constraints must be such as jounce.Weld, got {reprlib.repr(item)}")
-    try:
+    with building(type(item)):
         return replace(item)
-    except Error:
-        raise
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"a {type(item).__name__} cannot be built of this: {error}") from None
 
 
 def named(constraints: Iterable[Any], body_names: Sequence[str]) -> list[Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advanced", "refuse_control", "rows_of", "unpacked"]
 
-_check_state: Callable[..., Any] = _core.raw("check_state")
+_check_state: Callable[..., Any] = _core.raw("check_state", inputs="q v")
 
 
 def unpacked(row: Array) -> Method:

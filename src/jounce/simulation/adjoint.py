@@ -22,8 +22,8 @@ from jounce.simulation.rollout_call import RolloutCall, along, rollout_call
 
 __all__ = ["ParameterGradient", "RolloutGradient", "rollout_vjp"]
 
-_adjoint = _core.raw("explicit_rollout_adjoint", "rollout_vjp")
-_model_adjoint = _core.raw("explicit_rollout_model_adjoint", "rollout_vjp")
+_adjoint = _core.raw("explicit_rollout_adjoint", "rollout_vjp", inputs="")
+_model_adjoint = _core.raw("explicit_rollout_model_adjoint", "rollout_vjp", inputs="")
 
 _BLOCK = 2**25
 """Memory for states and weights of the steps of those that are gone back through together."""
@@ -370,9 +370,22 @@ def _backward(
     """Derivatives by the start of a part and by its rows of forces, and what else there is."""
     tau, prescribed, passive, q_ref, servo = call.control
     assert isinstance(call.method, Method)
-    options = call.method.packed(), call.hold, prescribed, passive
-    given = tau, q, v, weights, call.dt, *options, call.f_ext, q_ref, servo
-    found: tuple[Array, ...] = kernel(model, *given, threads=threads)
+    found: tuple[Array, ...] = kernel(
+        model,
+        tau=tau,
+        q=q,
+        v=v,
+        weights=weights,
+        dt=call.dt,
+        tableau=call.method.packed(),
+        hold=call.hold,
+        prescribed=prescribed,
+        passive=passive,
+        f_ext=call.f_ext,
+        q_ref=q_ref,
+        servo=servo,
+        threads=threads,
+    )
     return found
 
 

@@ -39,10 +39,10 @@ __all__ = [
     "without_end",
 ]
 
-_embedded = _core.raw("embedded_motion", "simulate")
-_embedded_step = _core.raw("embedded_step", "simulate")
-_taylor = _core.raw("taylor_motion", "simulate")
-_taylor_polynomial = _core.raw("taylor_polynomial", "simulate")
+_embedded = _core.raw("embedded_motion", "simulate", inputs="q0 v0 progress plan t room pair hold")
+_embedded_step = _core.raw("embedded_step", "simulate", inputs="q v tau dt pair")
+_taylor = _core.raw("taylor_motion", "simulate", inputs="q0 v0 progress plan t room order hold")
+_taylor_polynomial = _core.raw("taylor_polynomial", "simulate", inputs="q v tau dt order")
 
 
 class Kernel(NamedTuple):

@@ -81,7 +81,8 @@ class Event:
 
     def __post_init__(self) -> None:
         """Refuse what no simulation can look for."""
-        if self.direction not in (-1, 0, 1) or not callable(self.function):
+        number = isinstance(self.direction, (int, float, np.number))
+        if not (number and self.direction in (-1, 0, 1) and callable(self.function)):
             raise ArgumentError(f"event {self.name!r} needs a function and a direction -1, 0 or 1")
 
 

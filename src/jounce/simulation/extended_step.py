@@ -19,7 +19,11 @@ from jounce.simulation.taylor import Polynomials
 
 __all__ = ["HeldStep", "held_step"]
 
-_step: Callable[..., Any] = _core.raw("constrained_taylor_step", "simulate")
+_step: Callable[..., Any] = _core.raw(
+    "constrained_taylor_step",
+    "simulate",
+    inputs="q s q_low s_low tau rates dt rtol atol table f_ext",
+)
 
 
 class HeldStep(NamedTuple):

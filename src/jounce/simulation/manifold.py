@@ -35,8 +35,10 @@ from jounce.model import Model
 
 __all__ = ["Manifold", "held_alike", "held_at", "later", "manifold_of", "rates_only"]
 
-_forward: Callable[..., Any] = _core.raw("constrained_forward", "simulate")
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate")
+_forward: Callable[..., Any] = _core.raw(
+    "constrained_forward", "simulate", inputs="q v tau accelerations table"
+)
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "simulate", inputs="q jump table")
 
 TOLERANCE = 1e-12
 """Of projections; they go on as long as a Newton step helps."""

@@ -33,7 +33,9 @@ from jounce.simulation.manifold import TOLERANCE, Manifold
 
 __all__ = ["projected_steps"]
 
-_jump: Callable[..., Any] = _core.raw("constrained_jump_derivatives", "linearize_step")
+_jump: Callable[..., Any] = _core.raw(
+    "constrained_jump_derivatives", "linearize_step", inputs="q v jump restitution most table"
+)
 _MOST_STEPS = 50
 
 

@@ -25,8 +25,8 @@ from jounce.simulation.methods import Geometric, Method, find_stepper
 
 __all__ = ["HOLDS", "RolloutCall", "along", "diverged", "rollout_call", "time_step"]
 
-_rollout = _core.raw("explicit_rollout", "rollout")
-_constrained: Any = _core.raw("constrained_rollout", "rollout")
+_rollout = _core.raw("explicit_rollout", "rollout", inputs="")
+_constrained: Any = _core.raw("constrained_rollout", "rollout", inputs="")
 HOLDS = ("zero", "first")
 
 
@@ -131,19 +131,22 @@ class RolloutCall(NamedTuple):
             return self._one_by_one(model, **options)
         tau, prescribed, passive, q_ref, servo = self.control
         kernel: Any = _rollout
-        choices: tuple[Any, ...] = self.every, self.hold
+        choices: dict[str, Any] = {"every": self.every, "hold": self.hold}
         if self.held is not None:
             assert isinstance(self.method, Method)
             kernel = _constrained
-            choices = *self.held[0], self.method.packed(), *choices, passive
+            rows = self.held[0]._asdict()
+            choices |= {**rows, "tableau": self.method.packed(), "passive": passive}
         elif isinstance(self.method, Method):
-            choices = self.method.packed(), *choices, prescribed, passive
+            choices |= {"tableau": self.method.packed(), "passive": passive}
+            choices["prescribed"] = prescribed
         else:
             kernel = _core.raw(self.method.kernel, "rollout")
             if self.method.tableau is not None:
-                choices = self.method.tableau.packed(), *choices, passive
-        given = self.q0, self.v0, tau, self.dt, *choices, self.f_ext, q_ref, servo
-        q, v, failed = kernel(model, *given, **options)
+                choices |= {"tableau": self.method.tableau.packed(), "passive": passive}
+        given = {"q0": self.q0, "v0": self.v0, "tau": tau, "dt": self.dt, **choices}
+        given |= {"f_ext": self.f_ext, "q_ref": q_ref, "servo": servo}
+        q, v, failed = kernel(model, **given, **options)
         return q, v, failed
 
     def _one_by_one(

@@ -38,7 +38,7 @@ from jounce.simulation.tangents import Carried, Slope, TangentFlow
 
 __all__ = ["check_springs", "step_hessian"]
 
-_integrate_blocks = _core.raw("integrate_blocks", "linearize_step")
+_integrate_blocks = _core.raw("integrate_blocks", "linearize_step", inputs="dv")
 
 
 def check_springs(model: Model) -> None:

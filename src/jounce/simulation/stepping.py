@@ -26,7 +26,7 @@ from jounce.simulation.taylor_rollout import taylor_rollout
 
 __all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
 
-_step = _core.raw("explicit_step", "step")
+_step = _core.raw("explicit_step", "step", inputs="q v tau dt tableau f_ext")
 
 
 class Step(NamedTuple):

@@ -21,7 +21,7 @@ from jounce.simulation.free_joints import FreeJoint, displaced, free_joints
 
 __all__ = ["IDENTITY", "Carried", "Slope", "States", "TangentFlow", "rotating_rates"]
 
-_integrate_blocks: Callable[..., Any] = _core.raw("integrate_blocks", "linearize_step")
+_integrate_blocks: Callable[..., Any] = _core.raw("integrate_blocks", "linearize_step", inputs="dv")
 
 IDENTITY: Array = np.empty(0)
 """Stands for derivatives of the start by itself, which need no products."""

@@ -41,7 +41,7 @@ LEAST_ORDER, LEAST_ADAPTIVE_ORDER, MOST_CHOSEN, MOST_ORDER = 2, 4, 22, 30
 
 _FIRST_GROUP = ELEMENTARY.index("spherical")  # and after it "free"
 
-_step = _core.raw("taylor_step", "step")
+_step = _core.raw("taylor_step", "step", inputs="q v tau dt rtol atol f_ext")
 
 Control = Callable[[float, Array, Array], ArrayLike]
 """The forces and their time derivatives, (m, nv), from time and state on."""

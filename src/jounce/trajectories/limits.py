@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model._checks import check_flag
@@ -121,6 +122,7 @@ class Limits(NamedTuple):
 
 
 def _limit(name: str, value: ArrayLike, size: int) -> Array:
+    refuse_masked(name, value)
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import inverse_dynamics_derivatives
@@ -210,6 +211,7 @@ def largest_speed_factor(
 
 def limit_of(name: str, value: ArrayLike, size: int) -> Array:
     """A limit for each rate, (nv,); infinite ones are none."""
+    refuse_masked(name, value)
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):
