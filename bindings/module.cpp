@@ -59,7 +59,7 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   const std::size_t n = parent.size();
   expect(kind.size() == n && pitch.size() == n && parameters.size() == 10 * n && joints.size() == n);
   expect(placement.size() == 16 * n && alignment.size() == 16 * n);
-  expect(gravity.size() == 3 && body_node.size() <= n && frame_pose.size() == 16 * frame_body.size());
+  expect(gravity.size() == 3 && frame_pose.size() == 16 * frame_body.size());
   expect(frames.size() <= body_node.size() + frame_body.size());
   std::size_t nq = 0, nv = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -70,7 +70,6 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   expect(damping.size() == nv && friction.size() == nv);
   const int n_bodies = int(body_node.size());
   const std::vector<int> bodies(frame_body.data(), frame_body.data() + frame_body.size());
-  for (int body : bodies) expect(body >= -1 && body < n_bodies);
   for (auto [name, at] : frames) {
     const Py_ssize_t k = nb::cast<Py_ssize_t>(at);
     expect(k >= 0 && k < Py_ssize_t(n_bodies + bodies.size()));
