@@ -139,8 +139,9 @@ PyTypeObject* type_or_null(nb::handle type) {
 nb::object bind(const std::string& kernel, const std::string& name, const std::string& doc,
                 const std::string& module_name, nb::handle result, nb::handle part) {
   Bound bound;
-  if (!bound.prepare(kernel_named(kernel), type_or_null(result))) throw nb::python_error();
+  bound.result = type_or_null(result);
   bound.part = type_or_null(part);
+  if (!bound.prepare(kernel_named(kernel))) throw nb::python_error();
   return bound_function(name, doc, module_name, call_bound, bound);
 }
 
