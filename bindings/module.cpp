@@ -180,7 +180,7 @@ nb::list dims_of(const Shape& shape) {
 
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
-  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
+  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks, may_be_nan;
   nb::dict ranks;
   for (const Input& input : s.inputs) {
     (input.optional ? optional_inputs : required).append(input.name);
@@ -193,6 +193,7 @@ nb::dict signature_of(const Signature& s) {
   for (const Output& output : s.outputs) {
     outputs.append(output.name);
     output_ranks.append(output.shape.rank);
+    if (output.finite == Finite::unchecked) may_be_nan.append(output.name);
   }
   nb::dict all, input_axes, output_axes, input_dims, output_dims;
   for (const Input& input : s.inputs) {
@@ -214,6 +215,7 @@ nb::dict signature_of(const Signature& s) {
   all["outputs"] = outputs;
   all["input_ranks"] = ranks;
   all["output_ranks"] = output_ranks;
+  all["may_be_nan"] = may_be_nan;
   all["internal"] = s.internal;
   return all;
 }
