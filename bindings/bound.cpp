@@ -1,5 +1,7 @@
 #include "bound.hpp"
 
+#include <string>
+
 namespace jounce {
 namespace {
 
@@ -18,29 +20,46 @@ bool missing(const Bound& bound, int slot) {
   return false;
 }
 
-// How many of the outputs are fields of the named tuple, and what the one beyond them is called.
-bool finds_fields(Bound& bound) {
+// How many fields a named tuple has; -1 with an exception set if it is none.
+Py_ssize_t count_fields(PyTypeObject* type) {
+  PyObject* names = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_fields");
+  const Py_ssize_t count = names ? PyObject_Size(names) : -1;
+  Py_XDECREF(names);
+  return count;
+}
+
+// Whether the named tuple has a place for the last output beside its fields.
+bool has_place_beyond(Bound& bound) {
   const auto& outputs = bound.kernel->signature->outputs;
-  bound.fields = outputs.count;
-  if (!bound.result || outputs.count == 1) return true;
-  PyObject* names = PyObject_GetAttrString(reinterpret_cast<PyObject*>(bound.result), "_fields");
-  if (!names) return false;
-  if (PyTuple_GET_SIZE(names) + 1 == outputs.count) {
-    bound.fields = outputs.count - 1;
-    bound.beyond = PyUnicode_FromFormat("_%s", outputs[bound.fields].name);
-    PyUnicode_InternInPlace(&bound.beyond);
+  const std::string name = std::string("_") + outputs[outputs.count - 1].name;
+  bound.beyond = PyUnicode_InternFromString(name.c_str());
+  if (bound.beyond && PyObject_HasAttr(reinterpret_cast<PyObject*>(bound.result), bound.beyond)) return true;
+  Py_CLEAR(bound.beyond);
+  return false;
+}
+
+// Finds a place for each output in the named tuples.
+bool finds_fields(Bound& bound) {
+  const int outputs = bound.fields = bound.kernel->signature->outputs.count;
+  if (!bound.result) return true;
+  const Py_ssize_t own = count_fields(bound.result), each = bound.part ? count_fields(bound.part) : 1;
+  if (own < 0 || each < 0) return false;
+  if (own * each == outputs && (!bound.part || own == 2)) return true;
+  if (!bound.part && own + 1 == outputs && has_place_beyond(bound)) {
+    bound.fields = outputs - 1;
+    return true;
   }
-  Py_DECREF(names);
-  return bound.fields == outputs.count || bound.beyond;
+  PyErr_Format(PyExc_ImportError, "%s returns %zd fields, but its kernel %d outputs", bound.function, own * each,
+               outputs);
+  return false;
 }
 
 }  // namespace
 
-bool Bound::prepare(const Kernel& own, PyTypeObject* type) {
+bool Bound::prepare(const Kernel& own) {
   const Signature& s = *own.signature;
   kernel = &own;
   function = s.name;
-  result = type;
   if (!finds_fields(*this)) return false;
   const auto add = [&](int slot, const char* name) {
     names[slot] = PyUnicode_InternFromString(name);

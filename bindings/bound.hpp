@@ -29,8 +29,9 @@ struct Bound {
   PyObject* of_complex = nullptr;   // the function of complex numbers in Python, or null
   bool has_model = true;
 
-  // False with an exception set if memory is short.
-  bool prepare(const Kernel& own, PyTypeObject* type);
+  // With `result` and `part` set. False with an exception set if these do not hold all outputs, or if memory is
+  // short.
+  bool prepare(const Kernel& own);
 };
 
 // The arguments as they were given, by slot; null where not given. The slots that the function uses

@@ -80,7 +80,7 @@ bool prepare_elementwise(std::string_view name, Bound& bound) {
     (first ? bound.other : first) = &kernel;
   }
   bound.has_model = false;
-  return first && bound.prepare(*first, nullptr);
+  return first && bound.prepare(*first);
 }
 
 PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t n_args,

@@ -59,7 +59,7 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   const std::size_t n = parent.size();
   expect(kind.size() == n && pitch.size() == n && parameters.size() == 10 * n && joints.size() == n);
   expect(placement.size() == 16 * n && alignment.size() == 16 * n);
-  expect(gravity.size() == 3 && body_node.size() <= n && frame_pose.size() == 16 * frame_body.size());
+  expect(gravity.size() == 3 && frame_pose.size() == 16 * frame_body.size());
   expect(frames.size() <= body_node.size() + frame_body.size());
   std::size_t nq = 0, nv = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -70,7 +70,6 @@ void make_model(PythonModel* self, Array<int> parent, Array<int> kind, Array<dou
   expect(damping.size() == nv && friction.size() == nv);
   const int n_bodies = int(body_node.size());
   const std::vector<int> bodies(frame_body.data(), frame_body.data() + frame_body.size());
-  for (int body : bodies) expect(body >= -1 && body < n_bodies);
   for (auto [name, at] : frames) {
     const Py_ssize_t k = nb::cast<Py_ssize_t>(at);
     expect(k >= 0 && k < Py_ssize_t(n_bodies + bodies.size()));
@@ -140,8 +139,9 @@ PyTypeObject* type_or_null(nb::handle type) {
 nb::object bind(const std::string& kernel, const std::string& name, const std::string& doc,
                 const std::string& module_name, nb::handle result, nb::handle part) {
   Bound bound;
-  if (!bound.prepare(kernel_named(kernel), type_or_null(result))) throw nb::python_error();
+  bound.result = type_or_null(result);
   bound.part = type_or_null(part);
+  if (!bound.prepare(kernel_named(kernel))) throw nb::python_error();
   return bound_function(name, doc, module_name, call_bound, bound);
 }
 
@@ -180,7 +180,7 @@ nb::list dims_of(const Shape& shape) {
 
 // What a kernel takes and gives, for those who compare it with its definition in Python.
 nb::dict signature_of(const Signature& s) {
-  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks;
+  nb::list required, optional_inputs, options, optional_options, outputs, output_ranks, may_be_nan;
   nb::dict ranks;
   for (const Input& input : s.inputs) {
     (input.optional ? optional_inputs : required).append(input.name);
@@ -193,6 +193,7 @@ nb::dict signature_of(const Signature& s) {
   for (const Output& output : s.outputs) {
     outputs.append(output.name);
     output_ranks.append(output.shape.rank);
+    if (output.finite == Finite::unchecked) may_be_nan.append(output.name);
   }
   nb::dict all, input_axes, output_axes, input_dims, output_dims;
   for (const Input& input : s.inputs) {
@@ -214,6 +215,7 @@ nb::dict signature_of(const Signature& s) {
   all["outputs"] = outputs;
   all["input_ranks"] = ranks;
   all["output_ranks"] = output_ranks;
+  all["may_be_nan"] = may_be_nan;
   all["internal"] = s.internal;
   return all;
 }

@@ -89,6 +89,42 @@ def test_a_definition_unlike_the_kernel_is_refused(mistake):
         _core.kernel(named(name, function), result)
 
 
+class One(NamedTuple):
+    a: object
+
+
+class Three(NamedTuple):
+    a: object
+    tau: object
+    more: object
+
+
+class WithPlace(One):
+    _tau = None
+
+
+@pytest.mark.parametrize(
+    "kinds", [(One, None), (Three, None), (jc.Jvp, One), (jc.Jvp, Three), (Fields, None)]
+)
+def test_named_tuples_without_a_place_for_each_output_are_refused(kinds):
+    two_outputs = kinds[0] in (One, Three)
+    name = "hybrid_dynamics" if two_outputs else "hybrid_dynamics_jvp"
+    with pytest.raises(ImportError, match=rf"^{name} returns \d fields, but its kernel [24]"):
+        _core.raw(name, None, *kinds)
+
+
+def test_an_output_beyond_the_fields_needs_a_place_of_its_name():
+    model, q = jc.models.chain(2), [0.1, 0.2]
+    given = (model, q, [0, 0], [1, 2], [3, 4], [True, False])
+    found = _core.raw("hybrid_dynamics", None, WithPlace)(*given)
+    a, tau = jc.hybrid_dynamics(*given)
+    assert (found.a == a).all()
+    assert (found._tau == tau).all()
+    value, change = _core.raw("hybrid_dynamics_jvp", None, jc.Jvp, Fields)(*given, d_q=[1, 0])
+    assert value.tau == pytest.approx(tau, rel=1e-14)
+    assert change.tau.shape == tau.shape
+
+
 def test_every_kernel_has_a_definition():
     assert KERNELS > INTERNAL > {"check_state"}
     for name in KERNELS - INTERNAL:

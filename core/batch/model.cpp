@@ -10,6 +10,7 @@ std::vector<FrameAt<>> make_frames(const Tree<double>& tree, const std::vector<i
   std::vector<FrameAt<>> frames;
   frames.reserve(tree.n_bodies + body.size());
   const auto add = [&](int b, const Pose<double>& own) {
+    if (b < -1 || b >= tree.n_bodies) throw std::invalid_argument("a frame has no body");
     const int node = b < 0 ? -1 : tree.body_node[b];
     frames.push_back({node, b < 0 ? own : inverse(tree.nodes[node].alignment) * own});
   };

@@ -139,6 +139,8 @@ constexpr bool is_consistent(const Signature& s) {
     const Shape& shape = input.shape;
     const bool is_q = shape.rank == 1 && shape.dims[0].of == Dimension::nq;
     if (input.holds != Holds::numbers) good = good && is_q;
+    // a configuration comes first, where the bindings look for the layout of another library
+    if (input.holds == Holds::configuration) good = good && s.inputs[0].holds == Holds::configuration;
     // a mask over the rates repeats along the last axis
     if (input.reads != Reads::all) {
       good = good && masked && shape.rank > 0 && shape.dims[shape.rank - 1].of == Dimension::nv;

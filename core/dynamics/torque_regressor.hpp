@@ -176,10 +176,10 @@ JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, cons
   work.is_bounded = all(value(work.size) < value(S(0x1p1016)));
 }
 
-// A screw along the axes of the root, about a point; some do not turn.
+// A screw along the axes of the root, about a point.
 template <class S>
-struct Screw {
-  Vec3<S> w, v, point;
+struct Screw : Motion<S> {
+  Vec3<S> point;
 };
 
 // Equation (2) for the bodies c.
@@ -237,24 +237,15 @@ JOUNCE_SHARED void put_row(const Screw<S>& screw, const TorqueRegressorWork<S>& 
   }
 }
 
-// Calls visit(k, turns, screw) for the screws of a node.
+// Calls visit(k, turns, screw) for the screws of a node; some do not turn.
 template <class S, class P, class Visit>
 JOUNCE_INLINE void for_screws(const Node<P>& node, const Pose<S>& pose, Visit&& visit) {
-  const Mat3<S>& R = pose.R;
-  const Vec3<S> none = Vec3<S>::zero();
-  const Vec3<S>* const axes = &R.x;
-  constexpr std::true_type turns;
-  constexpr std::false_type slides;
-  switch (node.kind) {
-    case Kind::revolute: return visit(0, turns, Screw<S>{R.z, none, pose.p});
-    case Kind::prismatic: return visit(0, slides, Screw<S>{none, R.z, pose.p});
-    case Kind::helical: return visit(0, turns, Screw<S>{R.z, R.z * node.pitch, pose.p});
-    case Kind::spherical:
-    case Kind::free: break;
-  }
-  for (int k = 0; k < 3; ++k) visit(k, turns, Screw<S>{axes[k], none, pose.p});
-  if (node.kind == Kind::spherical) return;
-  for (int k = 0; k < 3; ++k) visit(3 + k, slides, Screw<S>{none, axes[k], pose.p});
+  with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
+    constexpr Kind K = decltype(kind)::value;
+    for (int k = 0; k < rates(K); ++k) {
+      visit(k, !slides(K, k), Screw<S>{base_frame_screw<K>(node, k, pose.R), pose.p});
+    }
+  });
 }
 
 }  // namespace regressor
@@ -322,10 +313,14 @@ void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, O
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     const int first = work.before[i], end = work.before[node.end];
-    regressor::for_screws(node, work.base.in_root[i], [&](int k, auto turns, const auto& screw) JOUNCE_INLINED {
+    regressor::for_screws(node, work.base.in_root[i], [&](int k, bool turns, const auto& screw) JOUNCE_INLINED {
       const std::size_t row = node.v + k, begin = row * out.step;
       out.clear(done, work.in_order ? begin + kParameters * first : begin + out.step);
-      regressor::put_row<decltype(turns)::value>(screw, work, first, end, row, out);
+      if (turns) {
+        regressor::put_row<true>(screw, work, first, end, row, out);
+      } else {
+        regressor::put_row<false>(screw, work, first, end, row, out);
+      }
       done = work.in_order ? begin + kParameters * end : begin + out.step;
     });
   }

@@ -9,20 +9,15 @@
 
 #include "jounce/batch/branches.hpp"
 #include "jounce/constraints/dynamics.hpp"
+#include "jounce/simulation/accelerations.hpp"
 
 namespace jounce {
 
-struct ContactBranches {
-  ArticulatedWork<Branches> factors;
-  Branches *q, *v, *tau, *a;
+struct ContactBranches : BranchDynamics {
   int* place;  // (n) of a node that carries a contact, its node of the branched tree; or -1
 
-  ContactBranches(const Tree<double>& tree, Arena& arena) : factors(tree.branched->tree, arena) {
-    const Tree<Branches>& branched = tree.branched->tree;
-    q = arena.take<Branches>(branched.nq);
-    for (Branches** x : {&v, &tau, &a}) *x = arena.take<Branches>(branched.nv);
-    place = arena.take<int>(tree.n);
-  }
+  ContactBranches(const Tree<double>& tree, Arena& arena)
+      : BranchDynamics(tree.branched->tree, arena), place(arena.take<int>(tree.n)) {}
 };
 
 // The workspace of constrained dynamics; of one state, that of its branches as well.
@@ -59,7 +54,7 @@ inline int find_place(const BranchedTree& branched, int rate) {
 // What contacts need of a node and its rates.
 inline void take_node(const Node<double>& node, const Node<Branches>& from, int lane, int i, int place,
                       ConstrainedForwardWork<double>& work) {
-  const ArticulatedWork<Branches>& packs = work.branches->factors;
+  const ArticulatedWork<Branches>& packs = work.branches->work;
   auto& row = work.factors.row[i];
   take_lane(packs.row[place].in_parent, lane, row.in_parent);
   take_lane(packs.row[place].w, lane, row.w);
@@ -102,7 +97,7 @@ inline void apply_in_lanes(const Tree<double>& tree, const double* f, Constraine
       const double* z = reduced.Z + (node.v + k) * reduced.stride;
       double u = 0.0;
       for (int r = reduced.begin[node.v + k]; r < reduced.end[node.v + k]; ++r) u += z[r] * f[r];
-      auto* lanes_of_u = reinterpret_cast<double*>(&work.branches->factors.rate[at.v + k].u);
+      auto* lanes_of_u = reinterpret_cast<double*>(&work.branches->work.rate[at.v + k].u);
       for (int step = 0; step < kBranchLanes; ++step) {
         const auto* same = reinterpret_cast<const double*>(&at.sharing.same[step]);
         lanes_of_u[(lane + step) % kBranchLanes] += same[lane] * u;
@@ -122,17 +117,15 @@ inline bool held_in_branches(const Tree<double>& tree, const ConstraintTable& ta
   const BranchedTree& branched = *tree.branched;
   ContactBranches& packs = *work.branches;
   const Branches* none = nullptr;
-  spread(branched.q, q, tree.nq, 1, packs.q);
-  spread(branched.v, v, tree.nv, 1, packs.v);
-  spread(branched.v, tau, tree.nv, 1, packs.tau);
-  articulated_outward(branched.tree, packs.q, packs.v, none, packs.factors);
-  if (articulated_inward(branched.tree, none, packs.tau, NoneMask{}, packs.factors) >= 0) return false;
+  packs.take(tree, q, v, tau);
+  articulated_outward(branched.tree, packs.q, packs.v, none, packs.work);
+  if (articulated_inward(branched.tree, none, packs.tau, NoneMask{}, packs.work) >= 0) return false;
   contact_branches::take_carriers(tree, table, work);
   reduce_contacts(tree, table, v, work.factors, work.path, work.operational);
   solve_forces(w, (const double*)work.operational.acceleration, f, rank, work);
   contact_branches::apply_in_lanes(tree, f, work);
   articulated_solve(branched.tree, branched.tree.gravity, none, packs.tau, NoneMask{}, packs.a,
-                    (Branches*)nullptr, packs.factors);
+                    (Branches*)nullptr, packs.work);
   collect(branched, packs.a, 1, a);
   return std::all_of(a, a + tree.nv, [](double x) { return std::isfinite(x); });
 }

@@ -26,11 +26,16 @@ struct BranchDynamics {
   BranchDynamics(const Tree<Branches>& tree, Arena& arena) : work(tree, arena), q(arena.take<Branches>(tree.nq)) {
     for (Branches** x : {&v, &tau, &a}) *x = arena.take<Branches>(tree.nv);
   }
-  int run(const Tree<double>& tree, const double* own_q, const double* own_v, const double* own_tau, double* own_a) {
+  // The state and the forces, as each lane needs them.
+  void take(const Tree<double>& tree, const double* own_q, const double* own_v, const double* own_tau) {
     const BranchedTree& branched = *tree.branched;
     spread(branched.q, own_q, tree.nq, 1, q);
     spread(branched.v, own_v, tree.nv, 1, v);
     spread(branched.v, own_tau, tree.nv, 1, tau);
+  }
+  int run(const Tree<double>& tree, const double* own_q, const double* own_v, const double* own_tau, double* own_a) {
+    const BranchedTree& branched = *tree.branched;
+    take(tree, own_q, own_v, own_tau);
     const int singular = forward_dynamics(branched.tree, q, v, tau, (const Branches*)nullptr, a, work);
     collect(branched, a, 1, own_a);
     return singular;

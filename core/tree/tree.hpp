@@ -274,6 +274,7 @@ inline int heaviest_root(const std::vector<Node<double>>& nodes) {
 }  // namespace detail
 
 inline Tree<double> make_tree(const TreeData& data) {
+  if (data.n_bodies > data.n) throw std::invalid_argument("there are more bodies than nodes");
   Tree<double> t;
   t.n = data.n;
   t.n_bodies = data.n_bodies;

@@ -68,22 +68,23 @@ _ON_INDEPENDENT, _ON_EXPANDED = map(_with_directional, (_CONFIGURATION, _PROJECT
 
 _SOLVED: dict[str, Callable[..., Any]] = {}
 
-_MAY_BE_NAN = frozenset({"explicit_rollout"})
-_ADJOINTS = frozenset({"explicit_rollout_adjoint", "explicit_rollout_model_adjoint"})
-_CHECK_THEMSELVES = _ADJOINTS | {"explicit_step", "explicit_rollout", "search_configuration"}
-"""Functions that check their own inputs, or whose inputs others have checked."""
+_CHECKED: set[str] = set()
+"""Those of them whose inputs need no check here."""
 
 
-def coupled(name: str) -> Callable[[F], F]:
+def coupled(name: str, checked: bool = False) -> Callable[[F], F]:
     """Make known what computes a kernel for coupled models.
 
     The function takes the model, the kernel's inputs and options by name, and `threads`; it returns
     fresh arrays, which may lack leading axes. Its derivative along a direction follows: it is
-    called with complex arrays for that, and must not make real ones of them.
+    called with complex arrays for that, and must not make real ones of them. `checked` says that
+    it checks its inputs, or that others have done so before.
     """
 
     def remember(function: F) -> F:
         _SOLVED[name] = function
+        if checked:
+            _CHECKED.add(name)
         if f"{name}_jvp" in _core.kernel_names():
             _SOLVED[f"{name}_jvp"] = along(name, function)
         return function
@@ -167,7 +168,7 @@ def _checked(
     for key in axes:
         refuse_masked(key, given.get(key))
     own = {key: given[key] for key in axes if key in given and {"nq", "nv"} & {*axes[key]}}
-    if name not in _CHECK_THEMSELVES:
+    if name not in _CHECKED:
         _check_own(name, model, own, given, threads)
     if given.get("f_ext") is not None:
         q = model.expand(model.neutral)
@@ -227,10 +228,11 @@ def _projected(name: str) -> Callable[..., Any]:
 def _full(name: str, found: Any, lead: tuple[int, ...], body: Any) -> list[Any]:
     """Results with all leading axes, finite ones."""
     several = isinstance(body, (list, tuple))
+    signature = _signature(name)
     values = []
-    for x, own in zip(_as_tuple(found), _signature(name)["output_axes"].values(), strict=True):
+    for x, (key, own) in zip(_as_tuple(found), signature["output_axes"].items(), strict=True):
         array = np.asarray(x, float, order="C")
-        if name not in _MAY_BE_NAN and not np.isfinite(array).all():
+        if key not in signature["may_be_nan"] and not np.isfinite(array).all():
             raise ArgumentError(f"the result of {name}() is not finite: an input is too large")
         shape = (*lead, *array.shape[array.ndim - len(own) - several :])
         values.append(array if array.shape == shape else np.broadcast_to(array, shape).copy())

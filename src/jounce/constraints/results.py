@@ -30,7 +30,8 @@ def ranked(kind: type[T]) -> type[T]:
     Compiled functions set it, too: an output beyond the fields.
     """
     names = ("__doc__", "__module__", "__qualname__")
-    return type(kind.__name__, (kind,), {name: getattr(kind, name) for name in names})
+    own = {name: getattr(kind, name) for name in names}
+    return type(kind.__name__, (kind,), {**own, "_rank": None})
 
 
 def with_rank(kind: type[T], arrays: tuple[Array, ...] | list[Array], rank: ArrayLike) -> T:

@@ -194,7 +194,7 @@ def _solved(
     return InverseKinematics(q, error <= tolerance, error[()])
 
 
-@coupled("search_configuration")
+@coupled("search_configuration", checked=True)
 def _search_coupled(
     model: CoupledModel, q0: Array, bounds: Array, *, threads: int, **tasks: Array
 ) -> tuple[Array, ...]:

@@ -62,7 +62,7 @@ def advanced(
     return end.q, field.rates(end)
 
 
-@coupled("explicit_step")
+@coupled("explicit_step", checked=True)
 def _step(
     model: CoupledModel,
     q: Array,
@@ -82,7 +82,7 @@ def _step(
     return found[0][..., 1, :], found[1][..., 1, :]
 
 
-@coupled("explicit_rollout")
+@coupled("explicit_rollout", checked=True)
 def _rollout(
     model: CoupledModel,
     q0: Array,

@@ -50,12 +50,12 @@ class _Steps(NamedTuple):
         return _Steps(*rows)  # type: ignore[arg-type]
 
 
-@coupled("explicit_rollout_adjoint")
+@coupled("explicit_rollout_adjoint", checked=True)
 def _adjoint(model: CoupledModel, *, threads: int, **given: Any) -> tuple[Array, ...]:
     return _backward(model, threads, 0, **given)[:3]
 
 
-@coupled("explicit_rollout_model_adjoint")
+@coupled("explicit_rollout_model_adjoint", checked=True)
 def _model_adjoint(model: CoupledModel, *, threads: int, **given: Any) -> tuple[Array, ...]:
     gravity = parameters(model, "gravity")
     return _backward(model, threads, gravity.model_tangent(model, np.zeros(3)).size, **given)
