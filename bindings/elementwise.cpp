@@ -19,20 +19,15 @@ const PythonModel& no_model() {
   return *none;
 }
 
-// Whether an input is complex. What is no array becomes one; what cannot, is refused later.
-bool any_complex(const Signature& s, GivenArguments& arguments, Keep& keep) {
+// Whether an input is complex. What is no array is looked at as one and stays what it is: whether it holds masked
+// arrays, or can be no array, is said later.
+bool any_complex(const Signature& s, const GivenArguments& arguments) {
   bool found = false;
   for (int k = 0; k < s.inputs.count; ++k) {
-    PyObject*& input = arguments.at[kInputs + k];
-    if (!PyArray_Check(input)) {
-      PyObject* array = keep(PyArray_FROM_O(input));
-      if (!array) {
-        PyErr_Clear();
-        continue;
-      }
-      input = array;
-    }
-    found = found || PyTypeNum_ISCOMPLEX(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(input)));
+    PyObject* array = PyArray_FROM_O(arguments.at[kInputs + k]);
+    if (!array) PyErr_Clear();
+    found = found || (array && PyTypeNum_ISCOMPLEX(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(array))));
+    Py_XDECREF(array);
   }
   return found;
 }
@@ -90,7 +85,7 @@ PyObject* call_elementwise(const Bound& bound, PyObject* const* args, Py_ssize_t
     GivenArguments arguments;
     Keep keep;
     if (!read_arguments(bound, args, n_args, keyword_names, arguments)) return nullptr;
-    if (bound.of_complex && any_complex(s, arguments, keep)) {
+    if (bound.of_complex && any_complex(s, arguments)) {
       return PyObject_Vectorcall(bound.of_complex, args, n_args, keyword_names);
     }
     if (!convert_inputs(s, arguments, keep)) return nullptr;

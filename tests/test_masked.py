@@ -62,6 +62,8 @@ TAKES = {
         lambda x: jc.linearize_step(ARM, Z, Z, Z, 0.1, weights=x),
     ),
     "actuation": (np.eye(3), lambda x: jc.linearize(ARM, Z, Z, Z, actuation=x)),
+    "a twist": (np.zeros(6), jc.lie.exp),
+    "twists in a list": (np.zeros(6), lambda x: jc.lie.exp([x, x])),
     "base": (np.eye(4), lambda x: jc.configuration(FREE, base=x)),
     "joints": ([0.0, 1.0], lambda x: jc.configuration(ARM, joints={ARM.joint_names[0]: x})),
     "targets": (np.eye(4), lambda x: jc.inverse_kinematics(ARM, {2: x}, Z)),
