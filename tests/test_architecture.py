@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from syntax import statements
+from syntax import statements, within
 from test_docstrings import CASES
 
 import jounce as jc
@@ -329,16 +329,18 @@ def functions_in_cpp(text):
         yield k + 1, end - k + 1
 
 
-def functions_in_python(path):
+def functions_in_python(nodes):
     """The same, without the documentation."""
-    for node in statements(path):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef):
             documented = ast.get_docstring(node) is not None and len(node.body) > 1
             yield node.lineno, node.end_lineno - node.body[documented].lineno + 1
 
 
 def functions_of(path):
-    return functions_in_python(path) if path.suffix == ".py" else functions_in_cpp(path.read_text())
+    if path.suffix == ".py":
+        return functions_in_python(statements(path))
+    return functions_in_cpp(path.read_text())
 
 
 def test_functions_fit_a_screen():
@@ -353,7 +355,9 @@ def test_the_length_of_functions_would_be_found():
     method = "    void f(int x,\n           int y) {\n      if (x) {\n      } else if (y) {\n"
     inside = "struct A {\n  struct B {\n" + method + "      }\n    }\n  };\n};\n"
     assert list(functions_in_cpp(inside)) == [(4, 5)]
-    assert list(functions_in_python("def f(x):\n" + "    x += 1\n" * 70)) == [(1, 70)]
+    assert list(functions_in_python(within(ast.parse("def f(x):\n" + "    x += 1\n" * 70)))) == [
+        (1, 70)
+    ]
 
 
 def test_public_names_exist_and_are_documented():
