@@ -11,17 +11,8 @@ find "$place/cmake" -name '*.gcda' -delete
 status=0
 JOUNCE_ISA=v3 PYTHONPATH=$PWD/$place/tools "$python" -m pytest -p no:cacheprovider --cov=jounce \
   --cov-report=json:$place/python.json "$@" || status=$?
-PYTHONPATH=$PWD/$place/tools "$python" - "$place/python.json" <<'END'
-import json, sys
-report = json.load(open(sys.argv[1]))
-total = report["totals"]
-print(f"package: {total['percent_covered']:.1f} % of {total['num_statements']} lines")
-low = sorted((f["summary"]["percent_covered"], n) for n, f in report["files"].items())
-for percent, name in low[:10]:
-    print(f"  {percent:5.1f} % {name.split('site-packages/')[-1]}")
-END
-PYTHONPATH=$PWD/$place/tools "$base" -m gcovr --root . --filter core/ --object-directory "$place/cmake" \
-  --exclude-directories '.*CompilerId.*' \
-  --exclude-throw-branches --merge-mode-functions=merge-use-line-min --gcov-ignore-parse-errors=all \
-  --print-summary --sort uncovered-percent -o "$place/core.txt" "$place/cmake"
+PYTHONPATH=$PWD/$place/tools "$base" -m gcovr --root . --filter core/ --filter "$place/cmake/include/jounce/" \
+  --exclude-directories '.*CompilerId.*' --exclude-throw-branches --gcov-ignore-parse-errors=all \
+  --merge-mode-functions=merge-use-line-min --object-directory "$place/cmake" --json "$place/core.json" "$place/cmake"
+"$base" tools/coverage_report.py "$place"
 exit $status
