@@ -59,21 +59,28 @@ def _torques(robot: Any, Y: Any) -> Any:
 def filled(report: Report, effort: Effort, step: Steps) -> None:
     """Batches of regressors against filling arrays of that size with a number."""
     for size in effort.pick((1024, 256), (1024, 256), (8,)):
-        _filled(report, effort, step, size)
+        _filled(report, effort, step, f"batch of {size}", size)
+    large = effort.pick(64, 64, 1) * 2**20
+    _filled(report, effort, step, "batch beyond the caches", 1, large)
 
 
-def _filled(report: Report, effort: Effort, step: Steps, size: int) -> None:
+def _filled(
+    report: Report, effort: Effort, step: Steps, batch: str, states: int, size: int = 0
+) -> None:
+    """So many states, or as many more as give results of so many bytes."""
     table = report.table(
-        f"Torque regressor, batch of {size}: our time over that of filling as much memory",
-        *("robot", "MB", "new arrays", "out=", "without zeros, out=", "MB"),
+        f"Torque regressor, {batch}: our time over that of filling as much memory",
+        *("robot", "states", "MB", "new arrays", "out=", "without zeros, out=", "MB"),
         note="New arrays: our call over np.full, each keeps its last result. out=: into an array "
         "that is there already, over its fill().",
     )
     worst = {"new": 0.0, "out": 0.0}
     for name in robots.names(effort):
-        step(f"{size} torque regressors: {name}")
+        step(f"torque regressors, {batch}: {name}")
         robot = robots.load(name)
-        given = (robot.model, *robots.states(robot, size).ours("q v a"))
+        one = jc.torque_regressor(robot.model, *robots.states(robot, 1).ours("q v a"))
+        count = max(states, -(-size // one.nbytes))
+        given = (robot.model, *robots.states(robot, count).ours("q v a"))
         Y, less = jc.torque_regressor(*given), jc.torque_regressor_blocks(*given)
         contenders = {
             "new": Call(jc.torque_regressor, given, keep=True),
@@ -83,12 +90,12 @@ def _filled(report: Report, effort: Effort, step: Steps, size: int) -> None:
             "blocks": Call(jc.torque_regressor_blocks, given, {"out": less}),
         }
         timings = measure(contenders, effort, 1.0)
-        report.keep(f"{size} torque regressors/{name}", timings)
+        report.keep(f"torque regressors, {batch}/{name}", timings)
         new = ratio(timings["new"], timings["full"])
         out, part = (ratio(timings[x], timings["fill"]) for x in ("out", "blocks"))
         worst = {"new": max(worst["new"], new.value), "out": max(worst["out"], out.value)}
-        table.add(name, Y.nbytes / 2**20, new, out, part, less.nbytes / 2**20)
-    what = f"batch of {size} torque regressors, the slowest robot"
+        table.add(name, count, Y.nbytes / 2**20, new, out, part, less.nbytes / 2**20)
+    what = f"torque regressors, {batch}, the slowest robot"
     report.target(f"{what}, new arrays, ours / np.full", "<= 1.5", worst["new"])
     report.target(f"{what}, out=, ours / fill", "<= 1.5", worst["out"])
 
