@@ -317,3 +317,11 @@ def test_parameters_of_rollouts_with_controls(all_joints, state):
     expected = sum(w * (cost(s) - cost(-s)) for s, w in SLOPE.items()) / h
     error = np.abs(got.parameters @ direction - expected).max()
     assert error < 1e-8 * (1 + np.abs(expected).max()), (error, expected)
+
+
+def test_what_cannot_move_has_no_gradient():
+    model = jc.ModelBuilder().build()
+    none = np.zeros((3, 0))
+    weights = np.zeros((3, 3, 0)), np.zeros((3, 3, 0))
+    found = jc.rollout_vjp(model, none, none, np.zeros((2, 0)), 0.1, weights)
+    assert [x.shape for x in found] == [(3, 0), (3, 0), (3, 2, 0)]

@@ -259,7 +259,7 @@ def _blocks(lead: Shape, size: int, threads: int) -> tuple[int, list[slice]]:
         return 0, [slice(None)]
     axis = int(np.argmax(lead))
     others = int(np.prod(lead)) // lead[axis]
-    fitting = max(_BLOCK // (size * others), -(-_LANES * max(threads, 2) // others))
+    fitting = max(_BLOCK // max(1, size * others), -(-_LANES * max(threads, 2) // others))
     length = -(-fitting // _LANES) * _LANES
     return axis, [slice(k, k + length) for k in range(0, lead[axis], length)]
 
