@@ -151,6 +151,10 @@ def test_a_joint_of_other_fields_is_refused(state):
 def test_a_joint_without_anything_is_refused():
     with pytest.raises(jc.ModelError, match="a joint's name must be a string, got None"):
         with_joint(Pickled(object.__new__, (jc.Joint,)))
+    bodies = list(MODEL.bodies)
+    bodies[3] = bodies[3]._replace(name=3, joints=(Pickled(object.__new__, (jc.Joint,)),))
+    with pytest.raises(jc.ModelError, match="bodies with names, got a Body with a part that has"):
+        pickled_model(bodies=tuple(bodies))
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, loaded])

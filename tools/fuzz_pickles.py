@@ -96,7 +96,7 @@ class Pickles:
         at = self.pick(list(whole) if isinstance(whole, dict) else range(len(whole)))
         if isinstance(whole, dict) and self.chance(0.1):
             whole[self.pick((*NAMES, 3, None))] = whole.pop(at)
-        elif key == "bodies" and isinstance(whole[at], tuple) and self.chance(0.7):
+        elif key == "bodies" and hasattr(whole[at], "joints") and self.chance(0.7):
             whole[at] = self.with_other_joint(whole[at])
         else:
             whole[at] = self.with_field(whole[at])

@@ -244,12 +244,13 @@ int point_rows(const Constraint& c, const Relative<S>& A, ConstraintRow<S>* row)
 }
 
 // The inverse of a length that gives a direction. Where it is too short for one (a rod whose ends coincide, a
-// wheel that lies flat) there is none: NaN, which Python tells by the constraint's name.
+// wheel that lies flat), or its square overflows, there is none: NaN, which Python tells by the constraint's name.
 constexpr double kShortest = 1e-12;
 template <class S>
 JOUNCE_INLINE S inverse_length(const S& length) {
   const auto gives = value(length) > value(S(kShortest));
-  return select(gives, S(1.0) / length, S(std::numeric_limits<double>::quiet_NaN()));
+  const S none(std::numeric_limits<double>::quiet_NaN());
+  return select(gives, S(1.0) / length + (length - length), none);
 }
 
 template <class S>

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "jounce/scalar/dual.hpp"
@@ -183,9 +184,15 @@ void least_norm(int rank, const RowSolveWork<S>& work, double* b) {
 template <class S>
 int solve_dependent(const S* K, std::size_t stride, const S* scale, int state, S* b, RowSolveWork<S>& work) {
   const int m = work.m;
+  double sum = 0.0;
   for (int i = 0; i < m; ++i) {
     work.scale[i] = lane(scale[i], state);
     for (int j = i; j < m; ++j) work.K[i * m + j] = work.K[j * m + i] = lane(K[i * stride + j], state);
+    sum += work.scale[i] + work.K[i * m + i];
+  }
+  if (!std::isfinite(sum)) {  // what overflows is no dependent row
+    for (int i = 0; i < m; ++i) set_lane(b[i], state, std::numeric_limits<double>::quiet_NaN());
+    return m;
   }
   const int rank = choose_rows(work);
   orthogonalize(rank, work);

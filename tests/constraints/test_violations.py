@@ -191,6 +191,30 @@ def test_numbers_that_are_too_large_are_not_blamed_on_a_rod():
         jc.constrained_dynamics(model, q + 0.3, np.full(3, 1e200), np.zeros(3), c)
 
 
+@pytest.mark.parametrize("r", [0, 2])
+@pytest.mark.parametrize(
+    "held",
+    [jc.Distance("B2", anchor=(1e200, 0, 0)), jc.Rolling("B2", 1e200)],
+    ids=["distance", "rolling"],
+)
+def test_rows_that_overflow_are_not_taken_for_dependent_ones(held, r):
+    """Their forces would be zero, as if nothing were held."""
+    robot = jc.models.aerial_manipulator()
+    c, v = jc.Constraints(robot, [held]), np.ones(robot.nv)
+    q, tau = jc.random_configuration(robot, 0, 2), np.ones((r + 1, robot.nv))
+    with pytest.raises(jc.ArgumentError, match=r"not finite|not defined"):
+        jc.constrained_dynamics(robot, q, v, tau[0], c)
+    with pytest.raises(jc.ArgumentError, match=r"not finite|not defined"):
+        jc.constrained_dynamics_series(robot, q, v, tau, c)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_coefficients_whose_squares_are_no_numbers_are_refused(size):
+    with pytest.raises(jc.ArgumentError, match=r"must be zero or between 1e-100 and 1e\+100"):
+        jc.Coupling({"q2": size})
+    assert jc.Rolling("B2", 0.1, axis=(0, size, 0)).axis == (0.0, 1.0, 0.0)
+
+
 def test_coordinates_of_an_empty_batch_that_miss_a_target_are_refused():
     c, none = jc.Constraints(ARM, ITEMS), np.zeros((0, 6))
     away = (Q + 0.01 * np.eye(6)[0])[None]

@@ -37,6 +37,9 @@ DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
 _ROUNDING = 1e-15
 """Of the length of a unit vector, which stays as it is: copies are equal."""
 
+_LEAST = 1e-100
+"""Squares of smaller numbers vanish, and those of its inverse and larger ones overflow."""
+
 Numbers = tuple[float, ...]
 Frame = str | int
 
@@ -394,9 +397,11 @@ def _direction(name: str, value: ArrayLike | None) -> Numbers | None:
     if value is None:
         return None
     vector = numbers(name, value, (3,))
-    length = np.linalg.norm(vector)
-    if length == 0:
+    if not vector.any():
         raise ArgumentError(f"{name} must not be zero")
+    if not _LEAST < np.abs(vector).max() < 1.0 / _LEAST:  # so that squares are numbers
+        vector = vector / np.abs(vector).max()
+    length = np.linalg.norm(vector)
     if abs(length - 1.0) > _ROUNDING:
         vector = vector / length
     return tuple(vector.tolist())
@@ -430,5 +435,11 @@ def _polynomial(joint: object, value: ArrayLike) -> Numbers:
         raise ArgumentError(
             f"coefficients[{joint!r}] must be a number, or up to four for the powers of q, "
             f"got {value!r}"
+        )
+    sizes = np.abs(array[array != 0.0])
+    if (sizes < _LEAST).any() or (sizes > 1.0 / _LEAST).any():
+        raise ArgumentError(
+            f"coefficients[{joint!r}] must be zero or between {_LEAST:g} and {1 / _LEAST:g} in "
+            f"size, got {value!r}"
         )
     return (*array.tolist(), *(0.0,) * (4 - len(array)))

@@ -91,15 +91,29 @@ class Orders:
         """All orders of a state (q, v, a, tau, f_ext), whose a and tau have all leading axes.
 
         Raises:
-            ArgumentError: the rank changes, or prescribed accelerations contradict the constraints.
+            ArgumentError: the rank changes, prescribed accelerations contradict the constraints,
+                or numbers become too large.
         """
         q, v, a, tau, f_ext = state
         out = cls(c, q, v, a, prescribed, rank, threads)
-        for k in range(a.shape[-2]):
-            wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
-            out.advance(np.where(prescribed, 0.0, tau[..., k, :]), wrenches)
-        out.require_constant_rank()
+        with np.errstate(all="ignore"):
+            for k in range(a.shape[-2]):
+                wrenches = None if f_ext is None else np.asarray(f_ext, float)[..., : k + 1, :, :]
+                out.advance(np.where(prescribed, 0.0, tau[..., k, :]), wrenches)
+                out.require_finite(k)
+            out.require_constant_rank()
         return out
+
+    def require_finite(self, k: int) -> None:
+        """Refuse a state whose derivatives of order k are beyond what doubles hold."""
+        wrong = ~np.isfinite(self.motion[..., k + 1, :]).all(-1)
+        wrong |= ~np.isfinite(self.force[..., k, :]).all(-1)
+        if wrong.any():
+            state = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            raise ArgumentError(
+                f"the series of order {k} is not finite{place_of(state)}: an input is too large, "
+                "or a constraint is close to where it is not defined"
+            )
 
     def _system(self) -> RowSystem:
         """Equations for the free rates."""

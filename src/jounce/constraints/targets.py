@@ -73,7 +73,8 @@ def require_defined(model: Model, constraint: AnyConstraint, q: Array) -> None:
     """
     if isinstance(constraint, Distance):
         p = relative_pose(model, constraint, q)[..., :3, 3] - constraint.anchor
-        lengths = np.linalg.norm(p, axis=-1)
+        with np.errstate(over="ignore"):  # what is too long is no rod without a direction
+            lengths = np.linalg.norm(p, axis=-1)
         why = "its two ends coincide, so that the rod has no direction; hold them by a Point"
     elif isinstance(constraint, Rolling) and constraint.axis is not None:
         axis = relative_pose(model, constraint, q)[..., :3, :3] @ np.array(constraint.axis)

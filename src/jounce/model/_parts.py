@@ -31,22 +31,30 @@ def check_parts(name: str, bodies: Sequence[Body], frames: Mapping[str, Frame]) 
     if not isinstance(name, str):
         raise ModelError(f"a robot's name must be a string, got {name!r:.200}")
     if not isinstance(bodies, (list, tuple)):
-        raise ModelError(f"bodies must be a list of bodies, got {bodies!r:.200}")
+        raise ModelError(f"bodies must be a list of bodies, got {_shown(bodies)}")
     if not isinstance(frames, Mapping):
-        raise ModelError(f"frames must be a mapping of names to frames, got {frames!r:.200}")
+        raise ModelError(f"frames must be a mapping of names to frames, got {_shown(frames)}")
     _check_bodies(bodies)
     _check_frames(frames, len(bodies))
     joints = [joint.name for body in bodies for joint in body.joints]
     _check_text(chain([name], [body.name for body in bodies], joints, frames))
 
 
+def _shown(thing: object) -> str:
+    """What is wrong, in words; of an object without its fields, which has none, its kind."""
+    try:
+        return f"{thing!r:.200}"
+    except AttributeError:
+        return f"a {type(thing).__name__} with a part that has no fields"
+
+
 def _check_bodies(bodies: Sequence[Body]) -> None:
     for body in () if _are_bodies(bodies) else bodies:
         if not isinstance(body, Body) or not isinstance(body.name, str):
-            raise ModelError(f"a model is made of bodies with names, got {body!r:.200}")
+            raise ModelError(f"a model is made of bodies with names, got {_shown(body)}")
         joints = body.joints
         if not isinstance(joints, tuple) or not all(isinstance(x, Joint) for x in joints):
-            raise ModelError(f"body {body.name!r}: expected joints, got {body.joints!r:.200}")
+            raise ModelError(f"body {body.name!r}: expected joints, got {_shown(body.joints)}")
     names = [body.name for body in bodies]
     _check_parents(names, [body.parent for body in bodies])
     _check_poses("body", names, [body.placement for body in bodies])
