@@ -77,7 +77,7 @@ def test_the_smallest_actuation_is_across_internal_forces_at_every_order(weights
         terms = np.array([b * tau[i, JOINTS] * push[k - i] for i, b in enumerate(binomials)])
         assert abs(terms.sum()) < 1e-11 * np.abs(terms).sum()
     at_base = np.abs(apart @ J)[:, ~JOINTS].max()
-    assert at_base < 1e-13 * np.abs(apart @ J).max()  # they do nothing there
+    assert at_base < 1e-12 * np.abs(apart @ J).max()  # they do nothing there
 
 
 def test_batches_and_the_size_of_weights_change_nothing(c):
