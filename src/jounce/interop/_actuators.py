@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError
 from jounce.io.mjcf import joint_names
@@ -51,8 +51,7 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
     and controls are clipped to their range before. Motors have a gain, position servos gain = -b_1,
     velocity servos gain = -b_2. So kp = -g^2 b_1 and kd = -g^2 b_2 of `jounce.Control`.
     """
-    refuse_masked("ctrl", ctrl)
-    rows = np.asarray(ctrl, float)
+    rows = reals("ctrl", ctrl)
     count = int(mj_model.nu)
     if rows.ndim < 1 or rows.shape[-1] != count or not np.isfinite(rows).all():
         raise ArgumentError(

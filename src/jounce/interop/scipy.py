@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import (
     forward_dynamics_derivatives,
@@ -49,12 +49,6 @@ __all__ = ["Residuals", "RightHandSide", "State", "inverse_mass_operator", "mass
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def _floats(name: str, value: ArrayLike) -> Array:
-    """An array of what has no masked entries."""
-    refuse_masked(name, value)
-    return np.asarray(value, float)
 
 
 class State(NamedTuple):
@@ -119,7 +113,7 @@ class RightHandSide:
         self.model, self.passive = model, passive
         self._tau_derivatives = tau_derivatives
         self._tau = tau if callable(tau) else None
-        constant = np.zeros(model.nv) if tau is None or callable(tau) else _floats("tau", tau)
+        constant = np.zeros(model.nv) if tau is None or callable(tau) else reals("tau", tau)
         if constant.shape != (model.nv,):
             raise ArgumentError(f"tau must have shape ({model.nv},), got {constant.shape}")
         self._constant = constant
@@ -134,7 +128,7 @@ class RightHandSide:
             >>> float(motion(0.0, y)[-robot.nv :][5].round(9))  # nothing holds its trunk up
             -9.81
         """
-        return np.concatenate([_floats("q", q), _floats("v", v)], axis=-1)
+        return np.concatenate([reals("q", q), reals("v", v)], axis=-1)
 
     def unpack(self, y: ArrayLike) -> State:
         """Coordinates, with unit quaternions, and rates of y, (nq + nv,) or (nq + nv, k).
@@ -147,7 +141,7 @@ class RightHandSide:
             >>> float(np.linalg.norm(q).round(12)), v  # the quaternion has unit length again
             (1.0, array([1., 2., 3.]))
         """
-        states = _floats("y", y).T
+        states = reals("y", y).T
         nq = self.model.nq
         return State(normalize(self.model, states[..., :nq]), states[..., nq:])
 
@@ -185,7 +179,7 @@ class RightHandSide:
 
     def _forces(self, t: float, q: Array, v: Array) -> Array:
         """Generalized forces, those of the joints among them."""
-        tau = self._constant if self._tau is None else _floats("tau", self._tau(t, q, v))
+        tau = self._constant if self._tau is None else reals("tau", self._tau(t, q, v))
         return tau + passive_forces(self.model, q, v) if self.passive else tau
 
     def _forces_derivatives(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
@@ -201,7 +195,7 @@ class RightHandSide:
 
     def _matrix(self, name: str, given: ArrayLike) -> Array:
         """A derivative of forces; a number stands for a multiple of the identity."""
-        found = _floats(f"tau_derivatives by {name}", given)
+        found = reals(f"tau_derivatives by {name}", given)
         if found.ndim == 0:
             return found * np.eye(self.model.nv)
         if found.shape != (self.model.nv, self.model.nv):
@@ -263,7 +257,7 @@ def _operator(model: Model, q: ArrayLike, function: Callable[..., Array]) -> Lin
     """At rest and without gravity, forces and accelerations are linear in each other."""
     require_model(model)
     still = model.replace(gravity=(0, 0, 0))
-    at = _floats("q", q).copy()
+    at = reals("q", q).copy()
     if at.shape != (model.nq,):
         raise ArgumentError(f"q must have shape ({model.nq},), got {at.shape}")
     rest = np.zeros(model.nv)
@@ -273,7 +267,7 @@ def _operator(model: Model, q: ArrayLike, function: Callable[..., Array]) -> Lin
         return function(still, at, rest, np.ravel(x))
 
     def matmat(x: Array) -> Array:
-        return function(still, at, rest, np.ascontiguousarray(_floats("x", x).T)).T
+        return function(still, at, rest, np.ascontiguousarray(reals("x", x).T)).T
 
     return LinearOperator(
         (model.nv, model.nv),
@@ -330,8 +324,8 @@ class Residuals:
             )
         self.function, self.model, self.by = function, model, by
         self.arguments = dict(arguments)
-        self.target, self.weights = _floats("target", target), _floats("weights", weights)
-        value = _floats(by, arguments[by])
+        self.target, self.weights = reals("target", target), reals("weights", weights)
+        value = reals(by, arguments[by])
         self._moves = by in ("q", "q0", "q1") and value.shape[-1:] == (model.nq,)
         self._value = value
         self._shape = (*value.shape[:-1], model.nv) if self._moves else value.shape
@@ -349,7 +343,7 @@ class Residuals:
             >>> bool(np.allclose(jc.body_pose(arm, q, 3), goal, atol=1e-6))
             True
         """
-        moved = _floats("x", x).reshape(self._shape)
+        moved = reals("x", x).reshape(self._shape)
         return integrate(self.model, self._value, moved) if self._moves else moved
 
     def __call__(self, x: Array) -> Array:
