@@ -143,3 +143,33 @@ def test_lists_of_any_depth_are_searched():
     around: list[object] = []
     around += [around] * 50  # a list in itself ends
     refuse_masked("x", around)
+
+
+TASK = {2: jc.body_poses(ARM, Z)[2]}
+WRITES = {
+    "linearize": lambda **o: jc.linearize(ARM, Z, Z, Z, **o),
+    "linearize_step": lambda **o: jc.linearize_step(ARM, Z, Z, Z, 0.1, **o),
+    "jacobian_derivatives": lambda **o: jc.jacobian_derivatives(ARM, Z, 2, 3, **o),
+    "vjp": lambda **o: jc.vjp(jc.kinetic_energy, ARM, (Z, Z), 1.0, **o),
+    "inverse_kinematics": lambda **o: jc.inverse_kinematics(ARM, TASK, Z, **o),
+    "coupled model": lambda **o: jc.mass_matrix(COUPLED, [0.0], **o),
+}
+
+
+@pytest.mark.parametrize("mask", [True, False, np.ma.nomask], ids=["all", "none", "no mask"])
+@pytest.mark.parametrize("name", WRITES)
+def test_functions_in_python_write_to_no_masked_array(name, mask):
+    """What it hides nobody would see, and a hard mask lets nothing in."""
+    call = WRITES[name]
+    expected = call()
+    several = isinstance(expected, tuple)
+    plain = [np.zeros_like(x) for x in (expected if several else (expected,))]
+    call(out=tuple(plain) if several else plain[0])
+    for k, x in enumerate(plain):
+        out = [np.zeros_like(y) for y in plain]
+        out[k] = np.ma.array(np.zeros_like(x), mask=mask, hard_mask=True)
+        with pytest.raises(
+            jc.ArgumentError, match=r"^out must be a plain array, got a masked one$"
+        ):
+            call(out=tuple(out) if several else out[0])
+        assert all((np.asarray(y) == 0).all() for y in out)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -30,6 +31,7 @@ __all__ = [
     "Shape",
     "deliver",
     "deliver_all",
+    "refuse_masked_out",
     "require_out",
     "untouched_if_failing",
 ]
@@ -286,6 +288,8 @@ class Guard:
         self._shared: list[tuple[Array, Array]] = []
         self._written = [0] * len(self.arrays)
         """How many numbers of each, from the first on."""
+        for array in self.arrays:
+            refuse_masked_out(array)
         for name, x in arrays.items():
             if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in self.arrays):
                 self.before[name] = np.empty(x.shape, x.dtype)
@@ -376,7 +380,19 @@ def _require_all(out: tuple[Array, ...], shapes: list[Shape]) -> None:
             raise ArgumentError("the arrays of out must not share memory with each other")
 
 
+def refuse_masked_out(out: object) -> None:
+    """Refuse a masked array: it hides results where entries are masked, or does not take them.
+
+    Raises:
+        ArgumentError: it is one, whether or not entries are masked.
+    """
+    ma = sys.modules.get("numpy.ma")
+    if ma is not None and isinstance(out, ma.MaskedArray):
+        raise ArgumentError("out must be a plain array, got a masked one")
+
+
 def _require(out: object, shape: Shape) -> None:
+    refuse_masked_out(out)
     must = f"out must be a writable C-contiguous float64 array of shape {shape}"
     if not isinstance(out, np.ndarray):
         raise ArgumentError(f"{must}, got {type(out).__name__}")
