@@ -115,6 +115,18 @@ def test_poses_of_bodies_by_the_geometry(some):
     np.testing.assert_allclose(several[:, body], got, atol=1e-12 * np.abs(got).max())
 
 
+@pytest.mark.parametrize(
+    "bodies", [[0, 2], (0, 2), np.array([0, 2])], ids=["list", "tuple", "array"]
+)
+def test_derivatives_of_several_poses_fill_an_array(bodies):
+    model, q = jc.models.chain(3), np.linspace(-1, 1, 12).reshape(4, 3)
+    p = jc.parameters(model, "placement")
+    expected = jc.parameter_derivatives(jc.body_pose, model, (q, bodies), p)
+    out = np.full_like(expected, np.nan)
+    assert jc.parameter_derivatives(jc.body_pose, model, (q, bodies), p, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_frames_move_with_their_bodies_and_by_themselves(some):
     model, q, _v, *_ = some
     tool = lie.exp(np.array([0.3, -0.2, 0.5, 0.1, 0.2, -0.3]))
@@ -337,6 +349,23 @@ def test_moved_inertias_are_the_ten_parameters():
     np.testing.assert_allclose(p.moved(step).inertias, after, rtol=1e-14, atol=1e-15)
     with pytest.raises(jc.ArgumentError, match="'body0' is given twice"):
         (p + jc.parameters(model, "log_cholesky")).moved(np.zeros(2 * len(p)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_components_move_and_the_others_stay(kind, some):
+    model = some[0]
+    p = jc.parameters(model, kind)
+    for k in {0, 1, len(p) // 2, len(p) - 1} & set(range(len(p))):
+        still = p[[k]].moved([0.0])
+        np.testing.assert_allclose(still.inertias, model.inertias, rtol=1e-13, atol=1e-15)
+        np.testing.assert_array_equal(still.gravity, model.gravity)
+        one, all_of_them = np.zeros(len(p)), np.array([1e-3])
+        one[k] = 1e-3
+        alone, together = p[[k]].moved(all_of_them), p.moved(one)
+        np.testing.assert_allclose(alone.inertias, together.inertias, rtol=1e-13, atol=1e-15)
+        np.testing.assert_array_equal(alone.gravity, together.gravity)
+        np.testing.assert_array_equal(alone.nodes.placement, together.nodes.placement)
+        np.testing.assert_array_equal(alone.damping, together.damping)
 
 
 def test_a_massless_body_has_no_log_cholesky_coordinates():

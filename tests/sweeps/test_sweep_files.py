@@ -296,6 +296,17 @@ def test_a_folder_keeps_what_is_not_of_the_sweep(tmp_path):
         jc.sweep(jc.gravity_forces, ROBOT, Q, file=folder, overwrite=True)
 
 
+def test_only_true_replaces_the_file_of_somebody_else(tmp_path):
+    file = tmp_path / "mine.npy"
+    np.save(file, np.arange(5.0))
+    for answer in ("no", 1, None):
+        with pytest.raises(ArgumentError, match="overwrite must be True or False"):
+            jc.sweep(jc.gravity_forces, ROBOT, Q, file=file, overwrite=answer)
+    assert np.load(file).tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(ArgumentError, match="workers needs an executor"):
+        jc.sweep(jc.gravity_forces, ROBOT, Q, workers=2)
+
+
 def test_a_named_result_does_not_replace_the_file_of_somebody_else(tmp_path):
     theirs = tmp_path / "mine.kinetic.npy"
     np.save(theirs, np.arange(7.0))

@@ -102,7 +102,7 @@ def _written(
     kernel = plan.derivative(given)
     call = KernelCall("parameter_derivatives", kernel, model, threads, **arrays)
     outputs, body = call.result_axes(), given.get("body")
-    several = (len(body),) if isinstance(body, (list, tuple)) else ()
+    several = np.shape(body) if isinstance(body, (list, tuple, np.ndarray)) else ()
     own = tuple((*several, *x, len(parameters)) for x in outputs[len(outputs) // 2 :])
     if plan.result is None:
         return deliver(compute, out, own[0], call)

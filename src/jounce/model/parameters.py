@@ -456,7 +456,7 @@ def _moved(p: Parameters, step: Array) -> Model:
     model = p.model.expanded
     new: dict[str, dict[str, Array]] = {kind: {} for kind in KINDS}  # by kind and name
     for item, value, change in zip(p.items, p.values, step, strict=True):
-        of_name = new[item.kind].setdefault(item.name, np.zeros(10))
+        of_name = new[item.kind].setdefault(item.name, _unmoved(p.model, item))
         of_name[item.component] = value + change
     inertias = _moved_inertias(p, new)
     rates = {field: getattr(model, field).copy() for field in RATES}
@@ -468,6 +468,16 @@ def _moved(p: Parameters, step: Array) -> Model:
         model = _with_geometry(model, new)
     changed = model.replace(gravity=gravity, inertias=inertias, **rates)
     return changed.coupled() if p.model.expanded is not p.model else changed
+
+
+def _unmoved(model: Model, item: Parameter) -> Array:
+    """All components of a parameter's kind as they are; those that are steps from there are 0."""
+    own = np.zeros(10)
+    if item.kind == "gravity":
+        own[:3] = model.gravity
+    elif item.kind == "log_cholesky":
+        own[:] = inertia.log_cholesky(model.inertias[model.body_index(item.name)])
+    return own
 
 
 def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from jounce._core.arrays import integer, refuse_masked
 from jounce._types import AnyArray, Integers
 from jounce.errors import ArgumentError, ArgumentTypeError
-from jounce.model._checks import check_choice
+from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
 from jounce.sweeps._chunks import default_block
 
@@ -124,6 +124,11 @@ def sweep(
     if not callable(function):
         raise ArgumentTypeError(f"function must be callable, got {type(function).__name__}")
     check_choice("on_failure", on_failure, ("raise", "mark"))
+    check_flag("overwrite", overwrite)
+    if workers is not None and executor is None:
+        raise ArgumentError(
+            'workers needs an executor: "threads", "processes", "dask" or one of your own'
+        )
     names, rows, count = _inputs(arrays, states, seed)
     if block is None:
         block = default_block(count)
