@@ -61,7 +61,8 @@ def inverse(T: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> A
     """The inverse of a rotation or pose by transposition: ``inverse(T) @ T`` is the identity.
 
     Args:
-        T: (..., 3, 3) rotation or (..., 4, 4) pose.
+        T: (..., 3, 3) rotation or (..., 4, 4) pose. That it is one is not checked here: what
+            is none has another inverse.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -84,7 +85,7 @@ def Ad(T: ArrayLike, *, out: AnyArray | None = None, threads: int = 1) -> AnyArr
     A wrench on the body goes to the world by ``Ad(inverse(T)).T``, and back by ``Ad(T).T``.
 
     Args:
-        T: (..., 3, 3) rotation or (..., 4, 4) pose.
+        T: (..., 3, 3) rotation or (..., 4, 4) pose; that it is one is not checked here.
         out: array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 

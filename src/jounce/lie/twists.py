@@ -109,8 +109,8 @@ def convert(
         (..., 6), equal to ``matrix(T, source, target) @ x``.
 
     Raises:
-        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
-            not finite.
+        ArgumentError: a wrong shape, NaN, a last row that no pose has, an unknown representation,
+            or a result that is not finite. Rotations are not checked.
 
     Examples:
         >>> T = jc.lie.exp([0, 0, np.pi / 2, 1, 0, 0])
@@ -148,8 +148,8 @@ def convert_wrench(
         (..., 6), equal to ``matrix(T, target, source).T @ w`` (Mueller 2018, eq. 120).
 
     Raises:
-        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
-            not finite.
+        ArgumentError: a wrong shape, NaN, a last row that no pose has, an unknown representation,
+            or a result that is not finite. Rotations are not checked.
 
     Examples:
         >>> T, x = jc.lie.exp([0, 0, 1, 1, 0, 0]), np.arange(6.0)
@@ -193,8 +193,8 @@ def convert_acceleration(
         to spatial it is Ad(T) a, without a further term, since [x, x] = 0 (Mueller 2018, eq. 117).
 
     Raises:
-        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
-            not finite.
+        ArgumentError: a wrong shape, NaN, a last row that no pose has, an unknown representation,
+            or a result that is not finite. Rotations are not checked.
 
     Examples:
         >>> T, x = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3]), np.ones(6)
@@ -255,8 +255,8 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
         (..., r+1, 6) twist and its derivatives of order 1 to r in the target representation.
 
     Raises:
-        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
-            not finite.
+        ArgumentError: a wrong shape, NaN, a last row that no pose has, an unknown representation,
+            or a result that is not finite. Rotations are not checked.
 
     Examples:
         >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
@@ -295,8 +295,8 @@ def convert_wrench_series(
         (..., k+1, 6) wrench and its derivatives of order 1 to k in the target representation.
 
     Raises:
-        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
-            not finite.
+        ArgumentError: a wrong shape, NaN, a last row that no pose has, an unknown representation,
+            or a result that is not finite. Rotations are not checked.
 
     Examples:
         >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
@@ -330,8 +330,8 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
         (..., r+2, 4, 4) derivatives of order 0 to r+1 of T.
 
     Raises:
-        ArgumentError: a wrong shape, NaN, no pose, an unknown representation, or a result that is
-            not finite.
+        ArgumentError: a wrong shape, NaN, a last row that no pose has, an unknown representation,
+            or a result that is not finite. Rotations are not checked.
 
     Examples:
         >>> T = jc.lie.exp([0.1, 0.2, 0.3, 1, 2, 3])
