@@ -10,7 +10,6 @@ and large batches are computed a portion at a time: less memory, and Ctrl-C is h
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ import numpy as np
 
 from jounce._core import MOST_THREADS, memory, raw, spoil
 from jounce._core.arrays import refuse_masked
+from jounce._core.words import in_own_words, place_text, told_by
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, Error
 
@@ -102,6 +102,14 @@ class Given:
         """Axes of an argument after the leading ones."""
         sizes = _OWN_AXES[name.split()[0]]
         return tuple(getattr(self.model, n) if isinstance(n, str) else n for n in sizes)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Errors of functions that are called inside are told as those of this call."""
+        try:
+            yield
+        except Error as error:
+            raise in_own_words(error, self.function, self.leading_axes()) from None
 
     def check(self) -> None:
         """Refuse numbers that are not finite and bad quaternions, by their place in the batch."""
@@ -224,11 +232,9 @@ class _Call(NamedTuple):
 
     def _values(self, start: int, lead: Shape, arrays: list[Any]) -> Any:
         """Results of some states from `start` on, finite ones."""
-        try:
-            with np.errstate(all="ignore"):
-                values = self.compute(*arrays)
-        except Error as error:
-            raise self._in_own_words(error, start, lead) from None
+        told = told_by(self.given.function, self.lead, start, lead)
+        with np.errstate(all="ignore"), told:
+            values = self.compute(*arrays)
         for value, axes in zip(values, self.own, strict=True):
             if np.isfinite(value).all():
                 continue
@@ -236,32 +242,9 @@ class _Call(NamedTuple):
             at = int(np.flatnonzero(wrong)[0])
             raise ArgumentError(
                 f"the result of {self.given.function}() is not finite"
-                f"{self._place(start + at)}: an input is too large"
+                f"{place_text(start + at, self.lead)}: an input is too large"
             )
         return values
-
-    def _in_own_words(self, error: Error, start: int, lead: Shape) -> Error:
-        """The error of a function that this one calls, as if it were its own."""
-
-        def place(match: re.Match[str]) -> str:
-            if 0 in lead:  # what no state has, all share
-                return ""
-            here = [int(n) for n in match[1].split(",")][: len(lead)]
-            if len(here) == 1:  # of a flat batch, or of what all others share
-                return self._place(start + here[0])
-            here = [0] * (len(lead) - len(here)) + here
-            at = np.ravel_multi_index(here, lead, "clip") if here else 0
-            return self._place(start + int(at))
-
-        named = r"^\w+\(\)|(?<=result of )\w+\(\)|(?<=input of )\w+\(\)"
-        text = re.sub(named, f"{self.given.function}()", str(error))
-        text = re.sub(r" in state \[([\d, ]+)\] of the batch", place, text)
-        return error if text == str(error) else type(error)(text)
-
-    def _place(self, state: int) -> str:
-        if not self.lead:
-            return ""
-        return f" in state [{', '.join(map(str, np.unravel_index(state, self.lead)))}] of the batch"
 
 
 def _as(kind: Any, arrays: tuple[Array, ...] | None) -> Any:

@@ -1,0 +1,71 @@
+"""Errors of functions that another one calls, in the words of the one that people called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from jounce.errors import Error
+
+__all__ = ["in_own_words", "place_text", "told_by"]
+
+_NAMED = re.compile(r"(?:^|(?<=result of )|(?<=input of ))[\w.]+\(\)")
+_PLACED = re.compile(r" in state \[([\d, ]+)\] of the batch")
+
+
+def place_text(state: int, lead: tuple[int, ...]) -> str:
+    """Words for a state of a batch with these leading axes; none for one that is alone."""
+    if not lead:
+        return ""
+    return f" in state [{', '.join(map(str, np.unravel_index(state, lead)))}] of the batch"
+
+
+def in_own_words(
+    error: Error,
+    function: str,
+    lead: tuple[int, ...] | None,
+    start: int = 0,
+    some: tuple[int, ...] | None = None,
+) -> Error:
+    """The error of a function that this one calls, as if it were its own.
+
+    Args:
+        error: what was raised.
+        function: whose error it shall be.
+        lead: leading axes of its batch, by which states are named; None leaves them as they are.
+        start: number of the first state that the other function was given.
+        some: leading axes of what it was given; by default all.
+    """
+    own = lead if some is None else some
+
+    def place(match: re.Match[str]) -> str:
+        if lead is None or own is None:
+            return match[0]
+        if 0 in own:  # what no state has, all share
+            return ""
+        here = [int(n) for n in match[1].split(",")][: len(own)]
+        if len(here) == 1:  # of a flat batch, or of what all others share
+            return place_text(start + here[0], lead)
+        here = [0] * (len(own) - len(here)) + here
+        at = np.ravel_multi_index(here, own, "clip") if here else 0
+        return place_text(start + int(at), lead)
+
+    text = _PLACED.sub(place, _NAMED.sub(f"{function}()", str(error)))
+    return error if text == str(error) else type(error)(text)
+
+
+@contextmanager
+def told_by(
+    function: str,
+    lead: tuple[int, ...] | None,
+    start: int = 0,
+    some: tuple[int, ...] | None = None,
+) -> Iterator[None]:
+    """Errors inside are told by `in_own_words`."""
+    try:
+        yield
+    except Error as error:
+        raise in_own_words(error, function, lead, start, some) from None
