@@ -21,7 +21,7 @@ def rollout(**given):
 
 REFUSED = {
     "motion of words": (lambda: jc.Point("body2", motion="x"), "motion must be numbers"),
-    "complex motion": (lambda: jc.Weld("body2", motion=1j), "motion must be numbers"),
+    "complex motion": (lambda: jc.Weld("body2", motion=1j), "motion must be real numbers"),
     "ragged gears": (lambda: jc.Coupling({"joint0": RAGGED}), r"coefficients\['joint0'\] must be"),
     "rows of no index": (lambda: HOLDS.rows("x"), "item: expected an integer"),
     "orders": (lambda: HOLDS.wanted_accelerations([]), "orders: expected an integer"),
@@ -76,7 +76,7 @@ REFUSED = {
     ),
     "actuated": (lambda: jc.linearize(MODEL, Q, Q, Q, actuated=RAGGED), "actuated must be"),
     "names": (lambda: jc.parameters(MODEL, "mass", np.array("x")), "must be a list of names"),
-    "moved": (lambda: MASSES.moved(1j), "step must be numbers"),
+    "moved": (lambda: MASSES.moved(1j), "step must be real numbers"),
     "arguments": (
         lambda: jc.parameter_derivatives(jc.integrate, MODEL, (Q, RAGGED), MASSES),
         "v",
@@ -204,7 +204,7 @@ def test_no_states_and_no_rows_are_no_mistake():
         (lambda m: jc.simulate(m, [0, 0], RAGGED, [0, 1]), "v0 must"),
         (
             lambda m: jc.inverse_kinematics(m, {"body1": np.eye(4)}, [0, 0], restarts=2**70),
-            "restarts must be an integer from 0 to 1000000",
+            "restarts: expected an integer from 0 to 1000000",
         ),
         (
             lambda m: jc.rollout(

@@ -214,7 +214,7 @@ ARGUMENTS = {
         ({"home": [1]}, "pose 'home' must have shape"),
     ],
     "fixed_inertia": [
-        (None, "fixed_inertia must have shape"),
+        (None, "fixed_inertia must be numbers"),
         ([-1.0] + [0.0] * 9, "'world': mass -1 is negative"),
         ([1e200] + [0.0] * 9, "'world': inertial parameters must be finite"),
     ],

@@ -387,12 +387,12 @@ def test_reprs_show_what_defines_a_curve():
 @pytest.mark.parametrize(
     ("t", "order", "message"),
     [
-        (np.nan, 0, "t: expected finite numbers, got nan"),
-        ([0.0, np.inf], 0, "t: expected finite numbers, got inf"),
-        ("soon", 0, "t: expected real numbers, got 'soon'"),
-        (1j, 0, "t: expected real numbers"),
-        (None, 0, "t: expected real numbers, got None"),
-        ([[0.0], [1.0, 2.0]], 0, "t: expected real numbers"),
+        (np.nan, 0, "t must be finite real numbers, got nan"),
+        ([0.0, np.inf], 0, "t must be finite real numbers, got inf"),
+        ("soon", 0, "t must be numbers, got 'soon'"),
+        (1j, 0, "t must be real numbers"),
+        (None, 0, "t must be numbers, got None"),
+        ([[0.0], [1.0, 2.0]], 0, "t must be numbers"),
         (0.0, -1, "order: expected an integer from 0 to 150, got -1"),
         (0.0, 151, "order: expected an integer from 0 to 150, got 151"),
         (0.0, 1.5, r"order: expected an integer, got 1\.5"),
@@ -412,7 +412,7 @@ def test_bad_times_and_orders_are_refused(t, order, message):
     [
         (lambda: tr.Sinusoid([1, 2], [1, 2, 3]), "amplitude has 2, angular_frequency has 3"),
         (lambda: tr.Sinusoid([[1.0]], 1), r"amplitude: expected a number or shape \(n,\)"),
-        (lambda: tr.Sinusoid(np.nan, 1), "amplitude: expected finite numbers, got nan"),
+        (lambda: tr.Sinusoid(np.nan, 1), "amplitude must be finite real numbers, got nan"),
         (lambda: tr.HalfCosine(0, 1, 0.0), "duration: expected a positive number, got 0"),
         (lambda: tr.HalfCosine(0, 1, [1, 2]), r"duration: expected one number.*\(2,\)"),
         (lambda: tr.HalfCosine(0, 1, 1, extend="stop"), "'error', 'hold', 'formula', got 'stop'"),

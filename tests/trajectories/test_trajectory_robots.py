@@ -258,7 +258,7 @@ BALL = {"first": "spherical", "joints": ["revolute"]}
         ({"q2": tr.Constant([1, 2])}, "q2: expected a curve of size 1, got size 2"),
         ({("q2", "q3"): tr.Constant(1)}, "q2, q3: expected a curve of size 2, got size 1"),
         ({"q2": tr.circle_with_yaw()}, "q2: expected a curve of size 1, got a pose curve"),
-        ({"q2": np.nan}, "q2: expected finite numbers"),
+        ({"q2": np.nan}, "q2 must be finite real numbers"),
         ({"q2": 1.0, ("q3", "q2"): [1.0, 2.0]}, "joint 'q2' has two curves"),
         ({"q2": 1.0, 1: 2.0}, "joint 'q2' has two curves"),
         ({(): 1.0}, "at least one joint"),
@@ -290,7 +290,7 @@ def test_spherical_joints_refuse_curves_that_displace():
 @pytest.mark.parametrize(
     ("t", "order", "message"),
     [
-        (np.nan, 0, "t: expected finite numbers"),
+        (np.nan, 0, "t must be finite real numbers"),
         (0.0, -1, "order: expected an integer from 0 to 148, got -1"),
         (0.0, 2.0, r"order: expected an integer, got 2\.0"),
         (0.0, 149, "order: expected an integer from 0 to 148, got 149"),

@@ -10,10 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from jounce._types import Array
+from jounce._types import AnyArray, Array
 from jounce.errors import ArgumentError
 
-__all__ = ["integer", "reals", "refuse_complex", "refuse_masked"]
+__all__ = [
+    "finite",
+    "integer",
+    "numbers",
+    "plain",
+    "positive",
+    "reals",
+    "refuse_complex",
+    "refuse_masked",
+    "shown",
+]
 
 
 def refuse_masked(name: str, value: object) -> None:
@@ -46,6 +56,7 @@ def _arrays_in(value: object) -> Iterator[Any]:
             left += [x for x in item if not isinstance(x, (float, int))]
 
 
+# until all call `numbers`
 def refuse_complex(name: str, value: object) -> None:
     """Refuse an array of complex numbers, of which NumPy would keep the real parts.
 
@@ -56,22 +67,92 @@ def refuse_complex(name: str, value: object) -> None:
         raise ArgumentError(f"{name} must be real numbers, got {value.dtype}")
 
 
+def numbers(name: str, value: object, kinds: str = "fiub") -> AnyArray:
+    """The value as an array of doubles: the one place where Python makes numbers of arguments.
+
+    What kernels refuse is refused here, too: words and times that NumPy would read as numbers,
+    imaginary parts that it would drop, objects, and integers beyond those of 64 bits.
+
+    Args:
+        name: of the argument, for the message.
+        value: an array, a number, or lists of them.
+        kinds: of dtypes that are taken; with "c" complex numbers stay complex.
+
+    Raises:
+        ArgumentError: it is none; the message names it.
+    """
+    refuse_masked(name, value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, OverflowError):  # such as lists of several lengths
+        raise ArgumentError(f"{name} must be numbers, got {shown(value)}") from None
+    kind = array.dtype.kind
+    if kind in kinds:
+        return array.astype(complex if kind == "c" else float, copy=False)
+    if kind == "c":
+        raise ArgumentError(f"{name} must be real numbers, got {array.dtype}")
+    raise ArgumentError(f"{name} must be numbers, got {shown(value)}")
+
+
 def reals(name: str, value: object, own: tuple[int, ...] = ()) -> Array:
     """The value as an array of real numbers of shape (..., *own).
 
     Raises:
         ArgumentError: it is none; the message names it.
     """
-    refuse_masked(name, value)
-    refuse_complex(name, value)
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{name} must be numbers, got {value!r:.100}") from None
-    if array.shape[max(0, array.ndim - len(own)) :] != own:
+    array: Array = numbers(name, value)
+    if own and array.shape[max(0, array.ndim - len(own)) :] != own:
         expected = ", ".join(map(str, ("...", *own)))
         raise ArgumentError(f"{name} must have shape ({expected}), got {array.shape}")
     return array
+
+
+def plain(name: str, value: Any) -> Any:
+    """The value as one float or as floats in tuples or lists; quick for tuples of floats.
+
+    Raises:
+        ArgumentError: it is none; the message names it.
+    """
+    if value.__class__ is tuple and {*map(type, value)} == {float}:
+        return value
+    return numbers(name, value).tolist()
+
+
+def finite(name: str, value: object, kinds: str = "fiub") -> Array:
+    """The value as an array of finite real numbers.
+
+    Raises:
+        ArgumentError: it is none; the message names it.
+    """
+    array: Array = numbers(name, value, kinds)
+    good = np.isfinite(array)
+    if not good.all():
+        raise ArgumentError(f"{name} must be finite real numbers, got {array[~good][0]}")
+    return array
+
+
+def positive(name: str, value: object, least: float = 0.0) -> float:
+    """The value as one positive number.
+
+    Raises:
+        ArgumentError: it is none; the message names it.
+    """
+    try:
+        number = np.nan if isinstance(value, (bool, np.bool_)) else numbers(name, value)
+    except ArgumentError:
+        number = np.nan
+    if np.ndim(number) == 0 and 0.0 < number < np.inf and number >= least:
+        return float(number)
+    what = f"number, at least {least:.2g}" if least else "positive number"
+    raise ArgumentError(f"{name} must be a {what}, got {shown(value)}")
+
+
+def shown(value: object) -> str:
+    """What messages say of a value; of integers with thousands of digits Python makes no text."""
+    try:
+        return f"{value!r:.100}"
+    except ValueError:
+        return f"a value of type {type(value).__name__}"
 
 
 def integer(name: str, value: object, least: float = 0, most: float = math.inf) -> int:
@@ -80,7 +161,7 @@ def integer(name: str, value: object, least: float = 0, most: float = math.inf) 
     Raises:
         ArgumentError: it is none; the message names it.
     """
-    wrong = f"{name}: expected an integer, got {value!r:.100}"
+    wrong = f"{name}: expected an integer, got {shown(value)}"
     if isinstance(value, (bool, np.bool_)):
         raise ArgumentError(wrong)
     try:
@@ -89,5 +170,5 @@ def integer(name: str, value: object, least: float = 0, most: float = math.inf) 
         raise ArgumentError(wrong) from None
     if not least <= result <= most:
         bound = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-        raise ArgumentError(f"{name}: expected an integer {bound}, got {result}")
+        raise ArgumentError(f"{name}: expected an integer {bound}, got {shown(result)}")
     return result

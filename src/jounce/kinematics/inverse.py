@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import finite, integer, positive
 from jounce._core.coupled import coupled
 from jounce._core.out import require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike, Mask
@@ -28,6 +28,9 @@ CENTER_OF_MASS = "center_of_mass"
 
 MOST_TARGETS = 100
 """In a search."""
+
+_MOST = 1_000_000
+"""Steps or searches; more would not end."""
 
 _search: Callable[..., Any] = _core.raw(
     "search_configuration",
@@ -132,9 +135,10 @@ def inverse_kinematics(
     """
     require_model(model)
     tasks = _tasks(model, targets, {} if weights is None else weights)
-    settings = np.array([_positive("tolerance", tolerance), _count("iterations", iterations)])
+    tolerance = positive("tolerance", tolerance)
+    settings = np.array([tolerance, integer("iterations", iterations, 0, _MOST)])
     fixed = (tasks.weights, tasks.nodes, tasks.frames, _bounds(model, limits), settings)
-    more = int(_count("restarts", restarts))
+    more = integer("restarts", restarts, 0, _MOST)
     generator = generator_of(rng) if more else None
     if out is None or not _require_places(model, q0, tasks, out):
         return _solved(model, q0, tasks, fixed, tolerance, more, generator, threads)
@@ -257,7 +261,7 @@ def _tasks(
 
 def _target(key: str | int, value: ArrayLike) -> tuple[Array, int]:
     """The target as a pose, and the kind of the task."""
-    array = _numbers(f"targets[{key!r}]", value)
+    array = finite(f"targets[{key!r}]", value)
     if array.shape[-2:] == (4, 4) and key != CENTER_OF_MASS:
         if array.ndim > 2 or not _is_pose(array):  # that one says what is wrong
             group_element(f"targets[{key!r}]", array)
@@ -303,7 +307,7 @@ def placed_frame(model: Model, key: str | int) -> tuple[int, Array]:
 
 
 def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
-    array = _numbers(f"weights[{key!r}]", value)
+    array = finite(f"weights[{key!r}]", value)
     count = 6 if kind == _POSE else 3
     if array.shape not in ((), (count,)) or (array < 0).any():
         raise ArgumentError(
@@ -322,32 +326,3 @@ def _bounds(model: Model, hold: bool) -> Array:
         bounds[0] = np.maximum(model.lower, -_FAR)
         bounds[1] = np.minimum(model.upper, _FAR)
     return bounds
-
-
-def _numbers(name: str, value: ArrayLike) -> Array:
-    refuse_masked(name, value)
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "iuf":
-            array = np.asarray(array, float)
-            if np.isfinite(array).all():
-                return array
-    except (TypeError, ValueError):
-        pass
-    raise ArgumentError(f"{name} must be finite real numbers, got {value!r}")
-
-
-def _positive(name: str, value: float) -> float:
-    if isinstance(value, (int, float, np.number)) and 0 < value < np.inf:
-        return float(value)
-    raise ArgumentError(f"{name} must be a positive number, got {value!r}")
-
-
-_MOST = 1_000_000
-"""Steps or searches; more would not end."""
-
-
-def _count(name: str, value: int) -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value <= _MOST:
-        return int(value)
-    raise ArgumentError(f"{name} must be an integer from 0 to {_MOST}, got {value!r}")

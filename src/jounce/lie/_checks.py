@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import numbers
 from jounce._types import AnyArray, ArrayLike
 from jounce.errors import ArgumentError
 
@@ -32,12 +32,7 @@ _ROTATION_TOLERANCE = 1e-6
 
 def array(name: str, value: ArrayLike, *trailing: tuple[int, ...]) -> AnyArray:
     """Convert to float64 or complex128 and require one of the trailing shapes."""
-    refuse_masked(name, value)
-    try:
-        array = np.asarray(value)
-        array = array.astype(complex if array.dtype.kind == "c" else float, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} must be an array of numbers, got {value!r}") from error
+    array = numbers(name, value, "fiubc")
     if not any(array.shape[max(0, array.ndim - len(t)) :] == t for t in trailing):
         expected = " or ".join("(..., " + ", ".join(map(str, t)) + ")" for t in trailing)
         raise ArgumentError(f"{name} must have shape {expected}, got {array.shape}")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex, refuse_masked
+from jounce._core.arrays import reals, refuse_masked
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import (
     WORLD_IS_NO_BODY,
@@ -51,12 +51,7 @@ def numbers(
     finite: bool = True,
 ) -> Array:
     """An array of this shape, or an error that names the argument."""
-    refuse_masked(name, value)
-    refuse_complex(name, value)
-    try:
-        array = np.array(value, float)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{name} must be numbers, got {value!r}") from None
+    array = np.array(reals(name, value))  # a copy: models keep it
     if scalar and array.ndim == 0:
         array = np.full(shape, array)
     if array.shape != shape:

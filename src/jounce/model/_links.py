@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex, refuse_masked
+from jounce._core.arrays import plain
 from jounce._types import Array, ArrayLike
-from jounce.errors import ModelError
+from jounce.errors import ArgumentError, ModelError
 from jounce.model.joints import Joint
 from jounce.model.nodes import IDENTITY
 
@@ -93,17 +93,10 @@ def added_at(place: Place | None) -> str:
 
 def _plain(kind: str, name: str, what: str, value: Any) -> Any:
     """Plain floats, nested like the value; what cannot be is an error that names it."""
-    if value.__class__ is tuple:
-        try:
-            return tuple(map(float, value))
-        except (TypeError, ValueError, OverflowError):
-            pass  # nested, or wrong
-    refuse_masked(f"{kind} {name!r}: {what}", value)
-    refuse_complex(f"{kind} {name!r}: {what}", value)
     try:
-        return np.asarray(value, float).tolist()
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{kind} {name!r}: {what} must be numbers, got {value!r}") from None
+        return plain(f"{kind} {name!r}: {what}", value)
+    except ArgumentError as error:
+        raise ModelError(str(error)) from None
 
 
 def checked_pose(kind: str, name: str, value: Any) -> Array:
@@ -138,7 +131,7 @@ def _checked_pose(kind: str, name: str, value: ArrayLike) -> Array:
         finite = all(map(math.isfinite, rows))
         error = 0.0
     else:
-        array = np.array(value, float)
+        array = np.array(rows)
         if array.shape != (4, 4):
             raise ModelError(
                 f"{kind} {name!r}: placement must be a 4x4 pose or 3 numbers, "

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import _core, lie
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelWarning
 from jounce.lie import _checks
@@ -29,7 +30,6 @@ from jounce.model.pseudo_inertia import (
     log_cholesky_derivatives,
     nearest,
     pseudo_inertia,
-    real,
     rotational,
 )
 
@@ -90,7 +90,7 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
         >>> jc.inertia.from_com(2.0, (0.1, 0, 0), np.diag([1.0, 2.0, 3.0]))
         array([2.  , 0.2 , 0.  , 0.  , 1.  , 0.  , 2.02, 0.  , 0.  , 3.02])
     """
-    m, c, i = real("mass", mass), real("com", com, 3), real("inertia", inertia, 3, 3)
+    m, c, i = reals("mass", mass), reals("com", com, (3,)), reals("inertia", inertia, (3, 3))
     _require_leads(mass=(m, 0), com=(c, 1), inertia=(i, 2))
     h = lie.hat(c)
     return _pack(m, m[..., None] * c, i - m[..., None, None] * (h @ h))
@@ -125,7 +125,7 @@ def about_com(parameters: ArrayLike) -> MassProperties:
         >>> jc.inertia.about_com(ten).com
         array([0.1, 0. , 0. ])
     """
-    p = real("parameters", parameters, 10)
+    p = reals("parameters", parameters, (10,))
     m = p[..., 0]
     c = np.where(m[..., None] > 0, p[..., 1:4], 0.0) / np.where(m > 0, m, 1.0)[..., None]
     h = lie.hat(c)
@@ -168,7 +168,7 @@ def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
         >>> bool(np.isclose(moved[0], ten[0]))  # the mass stays
         True
     """
-    p, t = real("parameters", parameters, 10), real("pose", pose, 4, 4)
+    p, t = reals("parameters", parameters, (10,)), reals("pose", pose, (4, 4))
     _require_leads(parameters=(p, 1), pose=(t, 2))
     r, d, m = t[..., :3, :3], t[..., :3, 3], p[..., 0]
     h = np.einsum("...ij,...j->...i", r, p[..., 1:4])
@@ -196,8 +196,8 @@ def violation(parameters: ArrayLike, tolerance: float = 1e-6) -> str | None:
         >>> jc.inertia.violation(ten) is None
         True
     """
-    p = real("parameters", parameters, 10)
-    relative = real("tolerance", tolerance)
+    p = reals("parameters", parameters, (10,))
+    relative = reals("tolerance", tolerance)
     if p.ndim != 1 or relative.ndim:
         raise ArgumentError(
             f"expected the ten parameters of one body and one tolerance, got shapes {p.shape} and "
@@ -228,7 +228,7 @@ def violations(parameters: ArrayLike) -> dict[int, str]:
         >>> jc.inertia.violations(np.stack([ten, ten]))
         {}
     """
-    p = real("parameters", parameters, 10).reshape(-1, 10)
+    p = reals("parameters", parameters, (10,)).reshape(-1, 10)
     suspects = _core.doubtful_inertias(np.ascontiguousarray(p, float))
     found = ((k, violation(p[k])) for k in suspects)
     return {k: why for k, why in found if why is not None}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import plain
 from jounce._types import AnyArray, Array, ArrayLike, Integers
 from jounce.errors import ArgumentError, ModelError
 from jounce.model._checks import is_finite, restore
@@ -285,13 +286,10 @@ def _check_kept(joint: Joint, field: str, given: Any) -> None:
 def _plain(value: Any) -> Any:
     """Return a float or a tuple of floats; what is neither is left to the checks of the model."""
     try:
-        if isinstance(value, (np.ndarray, np.generic)):
-            value = value.tolist()  # hidden entries become None, and complex numbers stay complex
-        if isinstance(value, (tuple, list)):
-            return tuple(map(float, value))
-        return value if isinstance(value, (str, bytes)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return value
+        found = plain("", value)
+    except ArgumentError:
+        return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    return tuple(found) if isinstance(found, list) else found
 
 
 def _unit(value: Any) -> Any:

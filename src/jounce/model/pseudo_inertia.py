@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jounce._types import AnyArray, Array, ArrayLike, Mask
+from jounce._core.arrays import reals
+from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
 from jounce.lie import _checks
 
@@ -32,7 +33,6 @@ __all__ = [
     "log_cholesky_derivatives",
     "nearest",
     "pseudo_inertia",
-    "real",
     "rotational",
 ]
 
@@ -42,14 +42,6 @@ COLUMNS = (0, 1, 1, 2, 2, 2)
 
 _DIAGONAL = ((0, 0), (1, 1), (2, 2))
 _ABOVE = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
-
-
-def real(name: str, value: ArrayLike, *trailing: int) -> Array:
-    """Convert to an array of real numbers with these trailing axes."""
-    array: AnyArray = _checks.array(name, value, trailing)
-    if np.iscomplexobj(array):
-        raise ArgumentError(f"{name}: expected real numbers, got {array.dtype}")
-    return array
 
 
 def rotational(parameters: ArrayLike) -> Array:
@@ -81,7 +73,7 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
         >>> jc.inertia.pseudo_inertia(jc.models.panda_like().inertias[0]).shape
         (4, 4)
     """
-    p = real("parameters", parameters, 10)
+    p = reals("parameters", parameters, (10,))
     rot = rotational(p)
     out = np.empty((*p.shape[:-1], 4, 4))
     half_trace = 0.5 * np.trace(rot, axis1=-2, axis2=-1)
@@ -101,7 +93,7 @@ def from_pseudo_inertia(pseudo: ArrayLike) -> Array:
         >>> bool(np.allclose(jc.inertia.from_pseudo_inertia(jc.inertia.pseudo_inertia(ten)), ten))
         True
     """
-    J = real("pseudo", pseudo, 4, 4)
+    J = reals("pseudo", pseudo, (4, 4))
     S = J[..., :3, :3]
     I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S  # noqa: E741
     return np.concatenate([J[..., 3, 3, None], J[..., :3, 3], I[..., ROWS, COLUMNS]], axis=-1)
@@ -175,10 +167,10 @@ def nearest(parameters: ArrayLike) -> Array:
 
 
 def _coordinates(coordinates: ArrayLike) -> Array:
-    x = _checks.array("coordinates", coordinates, (10,))
-    if np.iscomplexobj(x) or not np.isfinite(x).all():
+    x = reals("coordinates", coordinates, (10,))
+    if not np.isfinite(x).all():
         raise ArgumentError("coordinates must be finite real numbers")
-    return np.asarray(x, float)
+    return x
 
 
 def _factor(x: Array) -> Array:

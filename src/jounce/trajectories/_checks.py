@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import finite
 from jounce._core.arrays import integer as integer
-from jounce._core.arrays import refuse_masked
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie._checks import group_element
@@ -20,18 +20,7 @@ EXTENSIONS = ("error", "hold", "formula")
 
 def numbers(name: str, value: ArrayLike) -> Array:
     """Convert to an array of finite real numbers."""
-    wrong = ArgumentError(f"{name}: expected real numbers, got {value!r}")
-    refuse_masked(name, value)
-    try:
-        raw = np.asarray(value)
-        if raw.dtype.kind not in "iuf" and raw.size:
-            raise wrong
-        array = np.array(raw, float)
-    except (TypeError, ValueError):
-        raise wrong from None
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)][0]}")
-    return array
+    return np.array(finite(name, value, "fiu"))  # what is true or false is no time
 
 
 def number(name: str, value: ArrayLike) -> float:

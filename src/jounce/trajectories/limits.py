@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model._checks import check_flag
@@ -122,11 +122,7 @@ class Limits(NamedTuple):
 
 
 def _limit(name: str, value: ArrayLike, size: int) -> Array:
-    refuse_masked(name, value)
-    try:
-        array = np.array(value, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: expected real numbers, got {value!r}") from None
+    array = reals(name, value)
     if array.shape not in ((), (size,)) or not (array > 0).all():
         raise ArgumentError(f"{name}: expected one positive number or {size}, got {value!r}")
     return np.broadcast_to(array, (size,))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import inverse_dynamics_derivatives
@@ -211,11 +211,7 @@ def largest_speed_factor(
 
 def limit_of(name: str, value: ArrayLike, size: int) -> Array:
     """A limit for each rate, (nv,); infinite ones are none."""
-    refuse_masked(name, value)
-    try:
-        array = np.array(value, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: expected real numbers, got {value!r}") from None
+    array = reals(name, value)
     if array.shape not in ((), (size,)) or not (array >= 0).all():
         raise ArgumentError(
             f"{name}: expected one number or {size}, none negative or nan, got {value!r}"
