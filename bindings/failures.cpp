@@ -24,7 +24,8 @@ std::string entry_text(const Input& input, const Call& call, const Batch& batch,
                        const std::string& last) {
   const bool varies = call.in_step[failure.input] != 0;
   std::string lead = varies ? index_text(batch.dims, batch.axes, failure.state) : batch.axes ? "..." : "";
-  if (!lead.empty()) lead += ", ";
+  if (!lead.empty() && !last.empty()) lead += ", ";
+  if (lead.empty() && last.empty()) return input.name;
   return std::string(input.name) + "[" + lead + last + "]";
 }
 
@@ -33,7 +34,9 @@ std::string state_text(const Batch& batch, std::ptrdiff_t state) {
   return " in state [" + index_text(batch.dims, batch.axes, state) + "] of the batch";
 }
 
-void raise_not_finite(const Signature& s, const Call& call, const Batch& batch, const Failure& failure) {
+// Of an entry that is not what it must be, "finite" or "positive".
+void raise_entry(const char* expected, const Signature& s, const Call& call, const Batch& batch,
+                 const Failure& failure) {
   const Input& input = s.inputs[failure.input];
   std::ptrdiff_t dims[kMostRank];
   entries(input.shape, call.sizes(), dims);
@@ -41,7 +44,8 @@ void raise_not_finite(const Signature& s, const Call& call, const Batch& batch, 
   const std::string at = entry_text(input, call, batch, failure, last);
   const std::ptrdiff_t first = failure.state * call.in_step[failure.input];
   PyObject* number = PyFloat_FromDouble(call.in[failure.input][first + failure.entry]);
-  raise(kArgumentError, "%s must be finite, got %R at %s", input.name, number, at.c_str());
+  const char* where = at == input.name ? "" : " at ";
+  raise(kArgumentError, "%s must be %s, got %R%s%s", input.name, expected, number, where, *where ? at.c_str() : "");
   Py_XDECREF(number);
 }
 
@@ -99,9 +103,10 @@ void raise_failure(const char* function, const Kernel& kernel, const Model& mode
                  state_text(batch, failure.state).c_str());
   }
   if (!has_input) {  // changed by another thread in the meantime
-    return raise(kArgumentError, "an input of %s() is not finite, or has a bad quaternion", function);
+    return raise(kArgumentError, "an input of %s() is not finite, not positive, or has a bad quaternion", function);
   }
-  if (failure.kind == Failure::not_finite) return raise_not_finite(s, call, batch, failure);
+  if (failure.kind == Failure::not_finite) return raise_entry("finite", s, call, batch, failure);
+  if (failure.kind == Failure::not_positive) return raise_entry("positive", s, call, batch, failure);
   raise_quaternion(s, model, call, batch, failure);
 }
 

@@ -228,11 +228,21 @@ bool read_method(const char* name, PyObject* object, Call& call) {
   return true;
 }
 
+// The integer that an object is, the nearest one that fits, or `otherwise` if it is none. False if it raised what is
+// not about that: an object without an integer says so by a TypeError.
+bool integer_of(PyObject* object, std::ptrdiff_t otherwise, std::ptrdiff_t& value) {
+  PyObject* number = PyIndex_Check(object) ? PyNumber_Index(object) : nullptr;
+  value = number ? PyNumber_AsSsize_t(number, nullptr) : otherwise;
+  Py_XDECREF(number);
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+  PyErr_Clear();
+  return true;
+}
+
 bool read_integer(const char* name, PyObject* object, std::ptrdiff_t least, std::ptrdiff_t most,
                   std::ptrdiff_t& value) {
-  value = PyIndex_Check(object) && !PyBool_Check(object) ? PyNumber_AsSsize_t(object, nullptr) : least - 1;
-  if (value >= least && value <= most) return true;
-  PyErr_Clear();
+  if (!integer_of(object, least - 1, value)) return false;
+  if (value >= least && value <= most && !PyBool_Check(object)) return true;
   if (most == PTRDIFF_MAX) {
     raise(kArgumentError, "%s must be an integer, at least %zd, got %R", name, least, object);
   } else {
@@ -370,14 +380,9 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
 
 int read_threads(PyObject* threads) {
   if (!threads) return 1;
-  PyObject* number = PyIndex_Check(threads) ? PyNumber_Index(threads) : nullptr;
-  int beyond = 0;
-  const long value = number ? PyLong_AsLongAndOverflow(number, &beyond) : -1;
-  Py_XDECREF(number);
-  // what has no integer says so by a TypeError; other exceptions are not about the argument
-  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return 0;
-  if (value < 0 || value > kMostThreads || beyond) {
-    PyErr_Clear();
+  std::ptrdiff_t value;
+  if (!integer_of(threads, -1, value)) return 0;
+  if (value < 0 || value > kMostThreads) {
     raise(kArgumentError, "threads must be 0 (all cores) or a number up to %d, got %R", kMostThreads,
           threads);
     return 0;

@@ -54,6 +54,10 @@ PyArrayObject* output_array(const Shape& shape, const Sizes& sizes, const Batch&
   size = entries(shape, sizes, dims + lead);
   const int axes = lead + shape.rank;
   if (!given) return reinterpret_cast<PyArrayObject*>(array_again(axes, dims));
+  if (PyArray_Check(given) && !PyArray_CheckExact(given) && PyObject_HasAttrString(given, "mask")) {
+    raise(kArgumentError, "out must be a plain array, got a masked one");  // which would hide results
+    return nullptr;
+  }
   bool fits = PyArray_Check(given);
   auto* array = reinterpret_cast<PyArrayObject*>(given);
   fits = fits && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY(array) && PyArray_NDIM(array) == axes;

@@ -132,7 +132,8 @@ typedef enum {
   JOUNCE_OVERFLOW = 4,   /* a result is not finite */
   JOUNCE_STOPPED = 5,    /* by `stop` */
   JOUNCE_NO_MEMORY = 6,
-  JOUNCE_BAD_CALL = 7    /* something that the kernel needs is missing or out of range: see `reason` */
+  JOUNCE_BAD_CALL = 7,   /* something that the kernel needs is missing or out of range: see `reason` */
+  JOUNCE_NOT_POSITIVE = 8 /* an entry of an input that must be positive, "dt", is not */
 } jounce_status;
 
 /* Where it failed; -1 where that does not apply. */

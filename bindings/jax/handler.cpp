@@ -134,6 +134,7 @@ ffi::Error error_of(const Operation& own, jounce_status status, const jounce_fai
     case JOUNCE_NOT_FINITE: return ffi::Error::InvalidArgument(name + "not a finite number:" + where);
     case JOUNCE_QUATERNION:
       return ffi::Error::InvalidArgument(name + "not a unit quaternion (x, y, z, w):" + where);
+    case JOUNCE_NOT_POSITIVE: return ffi::Error::InvalidArgument(name + "not a positive number:" + where);
     case JOUNCE_SINGULAR:
       return ffi::Error::InvalidArgument(name + "a joint moves no inertia, elementary joint " +
                                          std::to_string(failure.node) + where);
@@ -144,6 +145,11 @@ ffi::Error error_of(const Operation& own, jounce_status status, const jounce_fai
   }
 }
 
+// Whether it is a state that has no result, which may become NaN.
+bool is_of_a_state(jounce_status status) {
+  return status == JOUNCE_NOT_POSITIVE || (status != JOUNCE_DONE && status < JOUNCE_STOPPED);
+}
+
 // One state after the other; those that fail become NaN.
 jounce_status run_marking(const Operation& own, jounce_call call, const int64_t* sizes,
                           jounce_failure& failure) {
@@ -151,7 +157,7 @@ jounce_status run_marking(const Operation& own, jounce_call call, const int64_t*
   call.states = 1;
   for (int64_t state = 0; state < states; ++state) {
     const jounce_status status = own.run(own.kernel, own.model, &call, &failure);
-    if (status >= JOUNCE_STOPPED) return status;
+    if (status != JOUNCE_DONE && !is_of_a_state(status)) return status;
     for (int k = 0; k < own.outputs; ++k) {
       if (status != JOUNCE_DONE) std::fill_n(call.outputs[k], sizes[k], std::nan(""));
       call.outputs[k] += call.output_steps[k];
@@ -191,7 +197,7 @@ ffi::Error run(int64_t number, ffi::RemainingArgs arguments, ffi::RemainingRets 
   }
   jounce_failure failure;
   jounce_status status = own->run(own->kernel, own->model, &call, &failure);
-  if (own->marks && status != JOUNCE_DONE && status < JOUNCE_STOPPED) {
+  if (own->marks && is_of_a_state(status)) {
     status = run_marking(*own, call, sizes, failure);
   }
   if (status != JOUNCE_DONE) return error_of(*own, status, failure, out[0].lead.size() > 0);

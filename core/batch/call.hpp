@@ -55,11 +55,11 @@ struct Call {
 };
 
 struct Failure {
-  enum Kind { none, not_finite, quaternion, singular, overflow, demand };
+  enum Kind { none, not_finite, quaternion, singular, overflow, demand, not_positive };
   Kind kind = none;
   std::ptrdiff_t state = 0;
   int node = -1;   // whose joint is singular or has a bad quaternion; or the demand that is not met
-  int input = -1;  // that is not finite or has a bad quaternion, and where
+  int input = -1;  // that is not finite, not positive or has a bad quaternion, and where
   std::ptrdiff_t entry = -1;
 };
 

@@ -44,7 +44,7 @@ struct Names {
 };
 
 constexpr Shape tangent_shape(const Shape& shape, Holds holds) {
-  return holds == Holds::numbers ? shape : shapes::v;
+  return is_configuration(holds) ? shapes::v : shape;
 }
 
 template <class K>
@@ -148,7 +148,7 @@ struct Jvp {
       const Input& input = K::signature.inputs[k];
       const S *value = x.inputs[k], *tangent = x.inputs[n_in + k];
       if (!value && !tangent) continue;
-      if (input.holds == Holds::numbers) {
+      if (!is_configuration(input.holds)) {
         jvp::seed_numbers(entries(input.shape, sizes), value, tangent, work.in[k]);
       } else {
         jvp::seed_configuration(tree, value, tangent, work.rates, work.in[k]);

@@ -181,7 +181,7 @@ Failure not_finite(const Kernel& kernel, const Call& call, Failure failure) {
 Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) {
   visit_inputs(kernel, call, failure.state, [&](std::ptrdiff_t state, int k, const double* q) {
     const Holds holds = kernel.signature->inputs[k].holds;
-    if (holds == Holds::numbers) return false;
+    if (!is_configuration(holds)) return false;
     for (int i = 0; i < call.tree->n; ++i) {
       const Node<double>& node = call.tree->nodes[i];
       if (!is_group(node.kind)) continue;
@@ -196,13 +196,28 @@ Failure bad_quaternion(const Kernel& kernel, const Call& call, Failure failure) 
   return failure;
 }
 
+Failure not_positive(const Kernel& kernel, const Call& call, Failure failure) {
+  visit_inputs(kernel, call, failure.state, [&](std::ptrdiff_t state, int k, const double* x) {
+    if (kernel.signature->inputs[k].holds != Holds::positive) return false;
+    for (std::ptrdiff_t j = 0; j < call.in_size[k]; ++j) {
+      if (x[j] > 0.0) continue;
+      failure = {failure.kind, state, -1, k, j};
+      return true;
+    }
+    return false;
+  });
+  return failure;
+}
+
 Failure refused_state(const Kernel& kernel, const Model& model, const Call& call, Failure failure) {
   char* block = thread_workspace().reserve(model.workspace(kernel, call.extent(), false));
+  Failure other;
   for (std::ptrdiff_t i = failure.state; i < call.states && i < failure.state + kernel.lanes; ++i) {
     const Failure one = kernel.run(call, i, 1, block);
     if (one.kind == failure.kind) return one;
+    if (other.kind == Failure::none) other = one;
   }
-  return failure;
+  return other.kind == Failure::none ? failure : other;
 }
 
 }  // namespace
@@ -260,6 +275,7 @@ Failure pinpointed(const Kernel& kernel, const Model& model, const Call& call, F
   switch (failure.kind) {
     case Failure::not_finite: return not_finite(kernel, call, failure);
     case Failure::quaternion: return bad_quaternion(kernel, call, failure);
+    case Failure::not_positive: return not_positive(kernel, call, failure);
     case Failure::singular:
     case Failure::demand: return refused_state(kernel, model, call, failure);
     default: return failure;

@@ -128,7 +128,7 @@ struct Second {
     const std::ptrdiff_t n = entries(input.shape, sizes), m = entries(signature.inputs[n_in + k].shape, sizes);
     if (d) jvp::seed_numbers<S>(m, d, nullptr, work.direction);
     const Dual<S>* direction = d ? work.direction : nullptr;
-    if (input.holds == Holds::numbers) {
+    if (!is_configuration(input.holds)) {
       jvp::seed_numbers(n, value, e, work.moved);
       jvp::seed_numbers<Dual<S>>(n, work.moved, direction, work.in[k]);
     } else {

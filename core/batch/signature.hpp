@@ -37,8 +37,11 @@ struct List {
 enum class Reads { all, prescribed, unprescribed };
 
 // Of a configuration, quaternions are checked and scaled to unit length before a kernel sees them. As
-// directions, they may have any length but zero.
-enum class Holds { numbers, configuration, directions };
+// directions, they may have any length but zero. Numbers may have to be positive.
+enum class Holds { numbers, configuration, directions, positive };
+constexpr bool is_configuration(Holds holds) {
+  return holds == Holds::configuration || holds == Holds::directions;
+}
 
 struct Input {
   const char* name = "";
@@ -51,6 +54,9 @@ constexpr bool optional = true;
 
 constexpr Input configuration(const char* name) {
   return {name, shapes::q, !optional, Reads::all, Holds::configuration};
+}
+constexpr Input positive(const char* name, Shape shape) {
+  return {name, shape, !optional, Reads::all, Holds::positive};
 }
 
 // What has to be looked at to know that a result is finite: all of it; where the kernel promises that
@@ -138,7 +144,7 @@ constexpr bool is_consistent(const Signature& s) {
   for (const Input& input : s.inputs) {
     const Shape& shape = input.shape;
     const bool is_q = shape.rank == 1 && shape.dims[0].of == Dimension::nq;
-    if (input.holds != Holds::numbers) good = good && is_q;
+    if (is_configuration(input.holds)) good = good && is_q;
     // a configuration comes first, where the bindings look for the layout of another library
     if (input.holds == Holds::configuration) good = good && s.inputs[0].holds == Holds::configuration;
     // a mask over the rates repeats along the last axis

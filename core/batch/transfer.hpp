@@ -204,6 +204,15 @@ JOUNCE_INLINE bool normalize_quaternions(const Tree<double>& tree, Holds holds, 
   return good;
 }
 
+// Whether n numbers are positive.
+template <class S>
+JOUNCE_INLINE bool are_positive(const S* x, std::ptrdiff_t n) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    if (!all(x[i] > S(0.0))) return false;
+  }
+  return true;
+}
+
 // Inputs of a kernel as scalars of type S: `at` points to them, or is null if not given. Doubles stay
 // where they are, unless some are masked or quaternions have to be scaled: then in `buffer`. Those with
 // a time axis are not here.
@@ -219,7 +228,7 @@ struct Fetched {
       buffer[k] = nullptr;
       at[k] = nullptr;
       if (input.shape.is_timed()) continue;
-      const bool scaled = input.holds != Holds::numbers && !tree.quaternions.empty();
+      const bool scaled = is_configuration(input.holds) && !tree.quaternions.empty();
       if (lanes<S> > 1 || input.reads != Reads::all || scaled) {
         buffer[k] = arena.take<S>(entries(input.shape, sizes));
       }
@@ -254,10 +263,13 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
       finite = all_finite(reinterpret_cast<const double*>(to), W * call.in_size[k]);
     }
     if (!finite) return Failure::not_finite;
-    if (input.holds != Holds::numbers && !normalize_quaternions(*call.tree, input.holds, to)) {
+    inputs.at[k] = to;
+    if (input.holds == Holds::numbers) continue;
+    if (input.holds == Holds::positive) {
+      if (!are_positive(to, call.in_size[k])) return Failure::not_positive;
+    } else if (!normalize_quaternions(*call.tree, input.holds, to)) {
       return Failure::quaternion;
     }
-    inputs.at[k] = to;
   }
   return Failure::none;
 }
@@ -281,7 +293,10 @@ inline Failure::Kind fetch(const Signature& signature, const Call& call, std::pt
       inputs.at[k] = inputs.buffer[k];
     }
     if (!all_finite(inputs.at[k], n)) return Failure::not_finite;
-    if (input.holds != Holds::numbers && !call.tree->quaternions.empty()) {
+    if (input.holds == Holds::numbers) continue;
+    if (input.holds == Holds::positive) {
+      if (!are_positive(inputs.at[k], n)) return Failure::not_positive;
+    } else if (!call.tree->quaternions.empty()) {
       std::memcpy(inputs.buffer[k], from, n * sizeof(double));
       inputs.at[k] = inputs.buffer[k];
       if (!normalize_quaternions(*call.tree, input.holds, inputs.buffer[k])) return Failure::quaternion;

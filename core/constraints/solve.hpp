@@ -81,8 +81,9 @@ bool factor_rows(const S* K, std::size_t stride, const S* scale, RowSolveWork<S>
     const S pivot = row[i];
     const auto above = value(pivot) > value(scale[i] * kDependent);
     if (!all(above)) independent = false;
-    if constexpr (is_dual<S>) {  // a row that depends on those before it gets no force
-      work.pivot[i] = select(above, S(1.0) / select(above, pivot, S(1.0)), S(0.0));
+    if constexpr (is_dual<S>) {  // a row that depends on those before it gets no force; NaN stays NaN
+      const auto below = value(pivot) <= value(scale[i] * kDependent);
+      work.pivot[i] = select(below, S(0.0), S(1.0) / select(below, S(1.0), pivot));
       work.rank += select(above, S(1.0), S(0.0));
     } else {
       work.pivot[i] = S(1.0) / pivot;

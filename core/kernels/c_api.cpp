@@ -142,8 +142,11 @@ jounce_status status_of(const Outcome& outcome) {
     case Outcome::no_memory: return JOUNCE_NO_MEMORY;
     default: break;
   }
-  const Failure::Kind kind = outcome.failure.kind;
-  return kind == Failure::demand ? JOUNCE_BAD_CALL : jounce_status(kind);
+  switch (outcome.failure.kind) {
+    case Failure::demand: return JOUNCE_BAD_CALL;
+    case Failure::not_positive: return JOUNCE_NOT_POSITIVE;
+    default: return jounce_status(outcome.failure.kind);
+  }
 }
 static_assert(int(Failure::not_finite) == JOUNCE_NOT_FINITE && int(Failure::quaternion) == JOUNCE_QUATERNION &&
               int(Failure::singular) == JOUNCE_SINGULAR && int(Failure::overflow) == JOUNCE_OVERFLOW);

@@ -24,7 +24,7 @@ struct ExplicitStep {
       .inputs = {configuration("q"),
                  {"v", shapes::v},
                  {"tau", shapes::v},
-                 {"dt", shapes::scalar},
+                 positive("dt", shapes::scalar),
                  {"f_ext", shapes::six_vectors, optional}},
       .outputs = {configuration_output("q"), {"v", shapes::v}},
       .options = {options::tableau},

@@ -29,10 +29,10 @@ JOUNCE_ALWAYS_INLINE bool is_zero(double x) { return x == 0.0; }
 JOUNCE_ALWAYS_INLINE double lane(double x, int) { return x; }
 JOUNCE_ALWAYS_INLINE void set_lane(double& x, int, double y) { x = y; }
 
-// The larger of two numbers, and a number without its sign.
+// The larger of two numbers, NaN if one of them is; and a number without its sign.
 template <class S>
 JOUNCE_ALWAYS_INLINE S larger(const S& a, const S& b) {
-  return select(a < b, b, a);
+  return select(a < b, b, select(b <= a, a, a + b));
 }
 template <class S>
 JOUNCE_ALWAYS_INLINE S magnitude(const S& x) {

@@ -56,6 +56,16 @@ struct KeepNothing {
   void keep(int, const S*, const S*) const {}
 };
 
+// Whether a singular inertia is the robot's: a state that is not finite has none. Of a pack, its states tell alone.
+template <class S, class P>
+bool is_of_robot(const Tree<P>& tree, const S* q, const S* s) {
+  if constexpr (lanes<S> > 1) return true;
+  S sum(0.0);  // of zeros where all is finite, else NaN
+  for (int k = 0; k < tree.nq; ++k) sum += q[k] - q[k];
+  for (int k = 0; k < tree.nv; ++k) sum += s[k] - s[k];
+  return all(value(sum) >= value(S(0.0)));
+}
+
 // States and slopes of all stages. `forces(tree, time, q, v)` gives what acts at a time within the
 // step, from 0 to 1, and `stages.accelerate` what it does. `stages.keep` sees the move and the rates of
 // each, before these are made those of xi. Returns a singular node or -1.
@@ -79,7 +89,7 @@ int explicit_stages(const Tree<P>& tree, const Tableau& method, const S& dt, For
     to_body_axes(tree, own_q, own_s, work.v);
     const ForcesAt<S> at = forces(tree, method.time(i), own_q, work.v);
     const int bad = stages.accelerate(tree, i, own_q, work.v, at, own_a);
-    if (singular < 0) singular = bad;
+    if (singular < 0 && bad >= 0 && is_of_robot(tree, own_q, own_s)) singular = bad;
     stages.keep(i, work.u, own_s);
     acceleration_to_parent_axes(tree, own_q, work.v, own_a);
     if (method.munthe_kaas && i > 0) pull_back(tree, work.u, own_s);
