@@ -232,7 +232,8 @@ class _Call(NamedTuple):
 
     def _values(self, start: int, lead: Shape, arrays: list[Any]) -> Any:
         """Results of some states from `start` on, finite ones."""
-        told = told_by(self.given.function, self.lead, start, lead)
+        states = range(start, math.prod(self.lead))
+        told = told_by(self.given.function, self.lead, states, lead)
         with np.errstate(all="ignore"), told:
             values = self.compute(*arrays)
         for value, axes in zip(values, self.own, strict=True):

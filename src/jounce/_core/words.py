@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
+from jounce._types import Integers
 from jounce.errors import Error
 
 __all__ = ["in_own_words", "place_text", "told_by"]
@@ -27,7 +28,7 @@ def in_own_words(
     error: Error,
     function: str,
     lead: tuple[int, ...] | None,
-    start: int = 0,
+    states: Sequence[int] | Integers | None = None,
     some: tuple[int, ...] | None = None,
 ) -> Error:
     """The error of a function that this one calls, as if it were its own.
@@ -36,8 +37,8 @@ def in_own_words(
         error: what was raised.
         function: whose error it shall be.
         lead: leading axes of its batch, by which states are named; None leaves them as they are.
-        start: number of the first state that the other function was given.
-        some: leading axes of what it was given; by default all.
+        states: numbers, in this batch, of those that the other function was given; by default all.
+        some: leading axes of what it was given; by default those of the batch.
     """
     own = lead if some is None else some
 
@@ -48,10 +49,11 @@ def in_own_words(
             return ""
         here = [int(n) for n in match[1].split(",")][: len(own)]
         if len(here) == 1:  # of a flat batch, or of what all others share
-            return place_text(start + here[0], lead)
-        here = [0] * (len(own) - len(here)) + here
-        at = np.ravel_multi_index(here, own, "clip") if here else 0
-        return place_text(start + int(at), lead)
+            at = here[0]
+        else:
+            here = [0] * (len(own) - len(here)) + here
+            at = int(np.ravel_multi_index(here, own, "clip")) if here else 0
+        return place_text(at if states is None else int(states[at]), lead)
 
     text = _PLACED.sub(place, _NAMED.sub(f"{function}()", str(error)))
     return error if text == str(error) else type(error)(text)
@@ -61,11 +63,11 @@ def in_own_words(
 def told_by(
     function: str,
     lead: tuple[int, ...] | None,
-    start: int = 0,
+    states: Sequence[int] | Integers | None = None,
     some: tuple[int, ...] | None = None,
 ) -> Iterator[None]:
     """Errors inside are told by `in_own_words`."""
     try:
         yield
     except Error as error:
-        raise in_own_words(error, function, lead, start, some) from None
+        raise in_own_words(error, function, lead, states, some) from None

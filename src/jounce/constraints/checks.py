@@ -25,6 +25,7 @@ __all__ = [
     "require_motion_series",
     "require_possible",
     "require_state",
+    "rounding_of",
     "worst_row",
 ]
 
@@ -58,6 +59,11 @@ def rank_lost(c: Constraints, q: Array) -> str:
     )
 
 
+def rounding_of(q: ArrayLike) -> Array:
+    """What residuals of states cannot do without, by the size of their coordinates, (..., 1)."""
+    return _ROUNDING * _largest(q)
+
+
 def rates_wanted(c: Constraints, derivative: int = 0) -> Array:
     """The rates w that rows shall have, or a time derivative of them, (m,)."""
     return c.motion[derivative] if len(c.motion) > derivative else np.zeros(c.size)
@@ -78,7 +84,7 @@ def require_state(
     if not c.size or c.tolerance == np.inf:
         return
     far = np.where(c.holonomic, c.residual(q, threads=threads), 0.0)
-    least = _ROUNDING * np.abs(q).max(initial=0.0) / c.tolerance
+    least = rounding_of(q) / c.tolerance
     _require(c, names[0], far, 1.0 + least, ("rad or m", "", "jounce.project gives what it allows"))
     rates = c.velocity(q, v, threads=threads) - rates_wanted(c)
     remedy = "jounce.project_velocity, or jounce.impulse, gives what it allows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.out import Given, deliver
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
-from jounce.constraints.checks import worst_row
+from jounce.constraints.checks import rounding_of, worst_row
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dynamics import impulse
 from jounce.errors import ArgumentError
@@ -20,7 +22,7 @@ from jounce.model._checks import numbers
 
 __all__ = ["project", "project_velocity", "projected"]
 
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse", inputs="q jump table")
+_jump: Callable[..., Any] = _core.raw("constrained_jump", "project", inputs="q jump table")
 
 _MOST_STEPS = 50
 
@@ -120,27 +122,51 @@ def project(
             return array
         if c.targeted.all() or not (c.holonomic & ~c.targeted).any():
             return projected(model, array, c, tolerance, threads)
-        states = array.reshape(-1, model.nq)
-        fixed = [projected(model, x, c.at(x), tolerance, threads) for x in states]
-        return np.array(fixed).reshape(array.shape)
+        fixed = array.reshape(math.prod(array.shape[:-1]), model.nq)
+        for k, x in enumerate(fixed):
+            with told_by("project", fixed.shape[:1], [k]):
+                fixed[k] = projected(model, x[None], c.at(x), tolerance, threads)[0]
+        return fixed.reshape(array.shape)
 
     return deliver(compute, out, (model.nq,), given)
 
 
 def projected(model: Model, q: Array, c: Constraints, tolerance: float, threads: int) -> Array:
-    """Newton's steps until the residual is small in every state, and one more if that helps."""
-    worst = np.inf
-    for _ in range(_MOST_STEPS):
-        residual = c.residual(q, threads=threads)
-        residual[..., ~c.holonomic] = 0.0
-        before, worst = worst, float(np.abs(residual).max(initial=0.0))
-        if worst == 0 or (worst <= tolerance and worst > 0.25 * before):
-            return q
-        step = _jump(model, q, -residual, c.table, threads=threads)[0]
-        q = integrate(model, q, step, threads=threads)
-    if worst <= max(tolerance, 64 * np.finfo(float).eps * np.abs(q).max()):
-        return q
-    which, far = worst_row(c, residual)
+    """Newton's steps until the residual is small, and one more if that helps.
+
+    Each state is judged by itself, and left alone once it is done: others do not change it.
+
+    Raises:
+        ArgumentError: a state does not get there; the constraint that is missed most is told.
+    """
+    lead = q.shape[:-1]
+    states = np.array(q).reshape(math.prod(lead), model.nq)
+    going, residual = np.arange(len(states)), np.zeros((len(states), c.size))
+    worst = np.full(len(states), np.inf)
+    for step in range(_MOST_STEPS + 1):
+        before = worst[going]
+        with told_by("project", lead, going, going.shape):
+            far = np.where(c.holonomic, c.residual(states[going], threads=threads), 0.0)
+        now = np.abs(far).max(-1, initial=0.0)
+        residual[going], worst[going] = far, now
+        more = (now > 0.0) & ((now > tolerance) | (now <= 0.25 * before))
+        going = going[more]
+        if step == _MOST_STEPS or not going.size:
+            break
+        with told_by("project", lead, going, going.shape):
+            dq = _jump(model, states[going], -far[more], c.table, threads=threads)[0]
+            states[going] = integrate(model, states[going], dq, threads=threads)
+    _require_met(c, states.reshape(q.shape), residual.reshape(*lead, c.size), tolerance)
+    return states.reshape(q.shape)
+
+
+def _require_met(c: Constraints, q: Array, residual: Array, tolerance: float) -> None:
+    """Refuse states with residuals beyond the tolerance and the rounding of their coordinates."""
+    most = np.maximum(tolerance, rounding_of(q))
+    missed = np.where(np.abs(residual) <= most, 0.0, residual)
+    if not missed.any():
+        return
+    which, far = worst_row(c, missed)
     raise ArgumentError(
         f"the targets of the constraints cannot be met: after {_MOST_STEPS} Newton steps the "
         f"residual of {which} is still {far:.3g} rad or m; they contradict each other, or q is too "

@@ -1,0 +1,125 @@
+"""What a state of a batch gets does not depend on the other states of the batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+SOLID = {"mass": 1.3, "com": (0.1, 0.2, -0.3), "inertia": (0.05, 0.04, 0.03)}
+LEADS = pytest.mark.parametrize("lead", [(2,), (1, 2), (2, 1)])
+
+
+@pytest.fixture(scope="module")
+def slides():
+    builder = jc.ModelBuilder()
+    builder.add_body("x", joint="prismatic", axis=(1, 0, 0), **SOLID)
+    return builder.add_body("y", joint="prismatic", axis=(0, 1, 0), **SOLID).build()
+
+
+def held_at(*offsets):
+    return [jc.Coupling({"y_joint": 1.0}, offset=x) for x in offsets]
+
+
+def place(k, lead):
+    return f"in state [{', '.join(map(str, np.unravel_index(k, lead)))}] of the batch"
+
+
+@LEADS
+@pytest.mark.parametrize(("gap", "far"), [(1e-3, 1e13), (1e-8, 1e6)])
+@pytest.mark.parametrize("first", [True, False])
+def test_states_that_cannot_be_projected_are_refused_beside_far_ones(slides, gap, far, first, lead):
+    c = jc.Constraints(slides, held_at(0.0, gap))
+    near, other = np.zeros(2), np.array([far, 0.0])
+    with pytest.raises(jc.ArgumentError, match=rf"is still {gap / 2:.3g} rad or m") as alone:
+        jc.project(slides, near, c)
+    assert "of the batch" not in str(alone.value)
+    jc.project(slides, other, c)  # as near as its coordinates are known
+    batch = np.array([near, other] if first else [other, near]).reshape(*lead, 2)
+    with pytest.raises(jc.ArgumentError, match=rf"is still {gap / 2:.3g} rad or m") as caught:
+        jc.project(slides, batch, c)
+    assert place(0 if first else 1, lead) in str(caught.value)
+
+
+@LEADS
+def test_states_that_violate_constraints_are_refused_beside_far_ones(slides, lead):
+    c, still = jc.Constraints(slides, held_at(0.0)), np.zeros(2)
+    for k in range(2):
+        q = np.array([[0.0, 1e-3], [1e13, 0.0]])[[k, 1 - k]].reshape(*lead, 2)
+        with pytest.raises(jc.ArgumentError, match=r"^q violates") as caught:
+            jc.linearize(slides, q, still, still, constraints=c)
+        assert place(k, lead) in str(caught.value)
+
+
+class Counted(jc.Constraints):
+    """Remembers the coordinates that residuals were asked for."""
+
+    def residual(self, q, *, threads=1):
+        self.__dict__.setdefault("asked", []).append(np.array(q).reshape(-1, self.model.nq))
+        return super().residual(q, threads=threads)
+
+
+def steps(model, items, q):
+    """How many residuals Newton's method took for each state, and where it led."""
+    c = Counted(model, items)
+    found = jc.project(model, q, c)
+    return len(c.asked), [len(x) for x in c.asked], found
+
+
+def test_states_take_as_many_steps_as_they_take_alone():
+    """Those that are done are left alone, to the last bit."""
+    model = jc.models.quadruped()
+    stands, rng = model.poses["standing"], np.random.default_rng(0)
+    feet = [jc.Point("front_left_foot"), jc.Point("rear_right_foot")]
+    items = jc.Constraints(model, feet).at(stands).items
+    size = np.array([0.0, 1e-9, 1e-4, 0.3, 0.1])[:, None]
+    q = jc.integrate(model, stands, size * rng.standard_normal((5, model.nv)))
+    counts = [steps(model, items, x)[0] for x in q]
+    most, each, found = steps(model, items, q)
+    assert counts[0] == 1 < counts[1] < counts[3] == most
+    assert each == [sum(n > k for n in counts) for k in range(most)]
+    np.testing.assert_array_equal(found[0], q[0])
+    for x, y in zip(q, found, strict=True):
+        np.testing.assert_allclose(
+            y, jc.project(model, x, jc.Constraints(model, items)), atol=1e-14
+        )
+
+
+def test_a_state_that_needs_no_step_needs_no_inertia():
+    """Its own overflows; it is returned as it is, alone and beside another one."""
+    builder = jc.ModelBuilder().add_body("x", joint="revolute", axis=(0, 0, 1), **SOLID)
+    model = builder.add_body("y", "x", joint="prismatic", axis=(1, 0, 0), **SOLID).build()
+    c = jc.Constraints(model, [jc.Coupling({"x_joint": 1.0}, offset=0.0)])
+    done, away = np.array([0.0, 1e200]), np.array([0.1, 0.0])
+    with pytest.raises(jc.Error, match=r"not finite|overflow"):
+        jc.mass_matrix(model, done)
+    np.testing.assert_array_equal(jc.project(model, done, c), done)
+    found = jc.project(model, [done, away], c)
+    np.testing.assert_array_equal(found[0], done)
+    assert abs(found[1, 0]) <= 1e-12
+
+
+def test_what_fails_in_later_steps_is_told_by_its_place():
+    """When others are done, those that are left have other numbers than in the batch."""
+    builder = jc.ModelBuilder().add_body("x", joint="revolute", axis=(0, 0, 1), **SOLID)
+    model = builder.add_body("y", "x", joint="prismatic", axis=(1, 0, 0), **SOLID).build()
+    c = jc.Constraints(model, [jc.Coupling({"x_joint": 1.0}, offset=0.0)])
+    q = np.zeros((2, 3, 2))
+    q[1, 2] = 0.1, 1e200
+    with pytest.raises(jc.Error, match=r"in state \[1, 2\] of the batch"):
+        jc.project(model, q, c)
+    with pytest.raises(jc.Error) as caught:
+        jc.project(model, q[1, 2], c)
+    assert "of the batch" not in str(caught.value)
+
+
+@LEADS
+def test_states_with_targets_of_their_own_are_told_by_their_place(slides, lead):
+    """A coupling without a target holds what it holds in each state."""
+    items = [*held_at(0.0, 1e-3), jc.Coupling({"x_joint": 1.0}, offset=None)]
+    c = jc.Constraints(slides, items)
+    q = np.array([[1e13, 0.0], [0.0, 0.0]]).reshape(*lead, 2)
+    with pytest.raises(jc.ArgumentError, match="cannot be met") as caught:
+        jc.project(slides, q, c)
+    assert place(1, lead) in str(caught.value)
