@@ -1,13 +1,15 @@
 """Results that cannot fit are refused before anything is allocated.
 
 A result of 64 MB or more is compared with the memory that is available: what the system can still
-give without taking it from other programs, and what the control group of the process allows.
+give without taking it from other programs, and what the control groups of the process allow.
 """
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from jounce._core import clear_cache
 from jounce.errors import TooLargeError
@@ -17,15 +19,27 @@ __all__ = ["LARGE", "available", "require"]
 LARGE = 2**26
 """Bytes of results that are so few that nobody looks whether they fit."""
 
-_CGROUPS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "inactive_file"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        "total_inactive_file",
-    ),
+_ROOT = Path("/")
+"""Where the system's files are; a test puts others there."""
+
+
+class _Hierarchy(NamedTuple):
+    """Where a version of control groups keeps what, below each group's folder."""
+
+    folder: str
+    limit: str
+    usage: str
+    cached: str
+    """Name, in ``memory.stat``, of what is used but given back on demand."""
+
+
+_SECOND = _Hierarchy("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
+_FIRST = _Hierarchy(
+    "sys/fs/cgroup/memory",
+    "memory.limit_in_bytes",
+    "memory.usage_in_bytes",
+    "total_inactive_file",
 )
-"""Limit, usage, and the name of what is used but given back on demand, in both versions."""
 
 
 def require(function: str, results: float, needed: float) -> None:
@@ -55,14 +69,14 @@ def require(function: str, results: float, needed: float) -> None:
 
 def available() -> int | None:
     """Bytes that this process can still allocate, or None where the system does not tell."""
-    found = [x for x in (_system(), *map(_group, _CGROUPS)) if x is not None]
+    found = [x for x in (_system(), *_groups()) if x is not None]
     return max(0, min(found)) if found else None
 
 
 def _system() -> int | None:
     """Memory of the machine that is free or can be freed, with swap; all it has if that is told."""
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = (_ROOT / "proc/meminfo").read_text().splitlines()
         kilobytes = {key: int(rest.split()[0]) for key, rest in (x.split(":", 1) for x in lines)}
         return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
     except (OSError, ValueError, KeyError, IndexError):
@@ -73,13 +87,38 @@ def _system() -> int | None:
         return None
 
 
-def _group(files: tuple[str, str, str]) -> int | None:
-    """What the control group of the process still allows."""
-    limit, usage, cached = files
+def _groups() -> Iterator[int | None]:
+    """What the control groups of the process still allow: its own and all around it.
+
+    The path of its own may be one of the machine while a container sees its group as the root:
+    what is not there is left out, the root never.
+    """
     try:
-        stat = Path(limit).with_name("memory.stat").read_text().split()
-        kept = int(dict(zip(stat[::2], stat[1::2], strict=True))[cached])
-        return int(Path(limit).read_text()) - int(Path(usage).read_text()) + kept
+        lines = (_ROOT / "proc/self/cgroup").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        lines = []
+    own = {_SECOND: PurePosixPath(), _FIRST: PurePosixPath()}
+    for line in lines:
+        number, controllers, path = [*line.split(":", 2), "", ""][:3]
+        inside = PurePosixPath(path.lstrip("/"))
+        if ".." in inside.parts:  # outside of what is mounted here
+            continue
+        if number == "0" and not controllers:
+            own[_SECOND] = inside
+        elif "memory" in controllers.split(","):
+            own[_FIRST] = inside
+    for kind, group in own.items():
+        for at in (group, *group.parents):
+            yield _allowed(_ROOT / kind.folder / at, kind)
+
+
+def _allowed(group: Path, kind: _Hierarchy) -> int | None:
+    """What is left of a group's limit; None if it has none."""
+    try:
+        stat = (group / "memory.stat").read_text().split()
+        kept = int(dict(zip(stat[::2], stat[1::2], strict=True))[kind.cached])
+        limit, used = (int((group / name).read_text()) for name in (kind.limit, kind.usage))
+        return limit - used + kept
     except (OSError, ValueError, KeyError):  # no limit is written "max"
         return None
 
