@@ -13,7 +13,8 @@ import numpy as np
 from jounce._types import Mask
 from jounce.errors import MissingExtraError, ModelError
 from jounce.io._mjcf_gate import Mesh, edits, meshes
-from jounce.io._mjcf_tree import Edits, Piece, Tree
+from jounce.io._mjcf_place import body_piece
+from jounce.io._mjcf_tree import Edits, Tree
 from jounce.io._xml import LARGEST
 
 __all__ = ["compile_tree", "try_compile", "warnings_to"]
@@ -190,15 +191,3 @@ def _refuse_overflow(tree: Tree, compiled: Any) -> None:
             value = np.max(np.abs(values[k]))
             message = f"its {what} comes out as {value:g}, which is too large"
             raise body_piece(tree, compiled, body).error(message)
-
-
-def body_piece(tree: Tree, compiled: Any, body: int) -> Piece:
-    """Return the element of a body; the world's if there is none by its name or number."""
-    name = str(compiled.body(body).name)
-    own = [piece for _, piece in tree.of("body")]
-    for piece in own:
-        if name and piece.element.get("name") == name:
-            return piece
-    if 1 <= body <= len(own) == compiled.nbody - 1:
-        return own[body - 1]
-    return next((piece for _, piece in tree.of("worldbody")), tree.pieces[0])

@@ -20,9 +20,10 @@ from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import EQUALITY, Extension, read_extension, restored
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
+from jounce.io._mjcf_place import blamed_piece, first_piece
 from jounce.io._mjcf_rest import driven_joints, joint_spring, left_out, rotor_terms
 from jounce.io._mjcf_shapes import mesh_files, visuals
-from jounce.io._mjcf_tree import Tree
+from jounce.io._mjcf_tree import Piece, Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
@@ -135,11 +136,13 @@ def from_compiled(
     """Make a robot of a `mujoco.MjModel`; see `load_mjcf`. Name and tree are for messages."""
     findings = left_out(compiled, body_names(compiled), joint_names(compiled))
     if strict and findings:
-        raise _error(name, tree, "mujoco", f"the model cannot hold {'; '.join(findings)}")
+        root = None if tree is None else first_piece(tree, "mujoco")
+        raise _error(name, root, f"the model cannot hold {'; '.join(findings)}")
     try:
         model = _build(compiled, base, gravity, tree)
     except ModelError as error:
-        raise _error(name, tree, "worldbody", str(error)) from None
+        place = None if tree is None else _blamed(tree, compiled, str(error))
+        raise _error(name, place, str(error)) from None
     if findings:
         remarks.insert(
             0,
@@ -178,11 +181,14 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-def _error(name: str, tree: Tree | None, tag: str, message: str) -> ModelError:
+def _error(name: str, place: Piece | None, message: str) -> ModelError:
     """Build the exception that names an element of the file, if there is one."""
-    if tree is None:
-        return ModelError(f"{name}: {message}")
-    return next((piece for _, piece in tree.of(tag)), tree.pieces[0]).error(message)
+    return ModelError(f"{name}: {message}") if place is None else place.error(message)
+
+
+def _blamed(tree: Tree, compiled: Any, message: str) -> Piece:
+    """The element that a message of the builder is about."""
+    return blamed_piece(tree, compiled, body_names(compiled), joint_names(compiled), message)
 
 
 def _build(compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | None) -> Model:
