@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.dynamics import ForwardDynamicsDerivatives, forward_dynamics_derivatives
@@ -227,22 +227,17 @@ def plus_passive_forces(
 ) -> Array:
     """Sum of tau and the passive forces."""
     passive = passive_forces(model, q, v, threads=threads)
-    refuse_masked("tau", tau)
+    given = reals("tau", tau)
     try:
-        given = np.asarray(tau, float)
         if given.shape[-1:] == (model.nv,):
             total: Array = given + passive
             return total
-    except (TypeError, ValueError):
+    except ValueError:
         pass
     raise ArgumentError(
         f"tau must be numbers of shape (..., {model.nv}), that is (..., nv) of this model, whose "
-        f"leading axes broadcast with those of q and v, got {_shown(tau)}"
+        f"leading axes broadcast with those of q and v, got shape {given.shape}"
     )
-
-
-def _shown(x: ArrayLike) -> str:
-    return f"shape {x.shape}" if isinstance(x, np.ndarray) else repr(x)
 
 
 def with_passive_forces(

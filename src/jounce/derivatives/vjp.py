@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import reals
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import kinetic_energy_derivatives
@@ -183,9 +184,7 @@ class _Given(Given):
 
 def _weights(weights: ArrayLike, lead: Shape) -> Array:
     """Those of energies, which are numbers."""
-    w = np.asarray(weights)
-    if w.dtype.kind not in "fiub":
-        raise ArgumentError(f"weights must be real numbers of shape (...), got {w.dtype}")
+    w = reals("weights", weights)
     if not np.isfinite(w).all():
         at = tuple(np.argwhere(~np.isfinite(w))[0].tolist())
         place = f" in state {list(at)} of the batch" if at else ""
@@ -197,7 +196,7 @@ def _weights(weights: ArrayLike, lead: Shape) -> Array:
             f"the leading (batch) axes of weights, {w.shape}, do not broadcast with {lead} of the "
             "arguments"
         ) from None
-    return w.astype(float)[..., None]
+    return w[..., None]
 
 
 def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, out: Any, threads: int) -> Any:

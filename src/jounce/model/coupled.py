@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError, ModelError
 from jounce.model._checks import numbers
@@ -174,10 +175,7 @@ class CoupledModel(Model):
 
     def expand(self, q: ArrayLike) -> Array:
         """Coordinates of all joints, (..., expanded.nq), of those of the independent ones."""
-        own = np.asarray(q, float)
-        if own.shape[-1:] != (self.nq,):
-            raise ArgumentError(f"q must have shape (..., {self.nq}), got {own.shape}")
-        expanded: Array = own @ self._from_independent.T + self._offset
+        expanded: Array = reals("q", q, (self.nq,)) @ self._from_independent.T + self._offset
         return expanded
 
     def contract(self, x: Array, axes: Sequence[int] = (-1,)) -> Array:

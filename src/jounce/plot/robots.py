@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, MissingExtraError, MissingFileError
 from jounce.kinematics import body_pose, body_poses, neutral, normalize
@@ -178,10 +179,7 @@ def _writer(file: Path, fps: float) -> Any:
 
 
 def _configurations(model: Model, q: ArrayLike) -> Array:
-    try:
-        given = np.asarray(q, float)
-    except (TypeError, ValueError):
-        given = np.asarray(np.nan)
+    given = reals("q", q)
     if given.ndim not in (1, 2) or given.shape[-1] != model.nq or not given.size:
         raise ArgumentError(
             f"q must have shape ({model.nq},) or (n, {model.nq}), got {given.shape}"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics import neutral, normalize
@@ -69,7 +70,7 @@ def reference(model: Model) -> Array:
 def _of_model(model: Model, q: ArrayLike | None, v: ArrayLike | None, t: ArrayLike | None) -> Shown:
     if q is None:
         q = reference(model)
-    rows = np.asarray(q, float)
+    rows = reals("q", q)
     if rows.ndim > 1:
         return _of_arrays(model, rows, v, t)
     if t is not None:
@@ -90,13 +91,13 @@ def _of_arrays(model: Model, q: Array, v: ArrayLike | None, t: ArrayLike | None)
         raise ArgumentError(
             "a motion q of shape (T, nq) needs t: its times (T,), or their step in s"
         )
-    times = np.asarray(t, float)
+    times = reals("t", t)
     times = times * np.arange(len(q)) if times.ndim == 0 else times
     if times.shape != (len(q),) or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise ArgumentError(f"t must be {len(q)} increasing times in s, or their step, got {t!r}")
     if v is None:
         v = _differences(model, times, q)
-    rates = np.asarray(v, float)
+    rates = reals("v", v)
     if rates.shape != (len(q), model.nv):
         raise ArgumentError(f"v must have the shape {(len(q), model.nv)}, got {rates.shape}")
     a = np.zeros_like(rates)
@@ -121,7 +122,7 @@ def _of_trajectory(trajectory: RobotTrajectory, t: ArrayLike | None) -> Shown:
         start = start if np.isfinite(start) else 0.0
         end = end if np.isfinite(end) else start + _LONGEST
         t = np.linspace(start, end, 1 + max(1, int(np.ceil((end - start) * _FRAMES_PER_SECOND))))
-    times = np.atleast_1d(np.asarray(t, float))
+    times = np.atleast_1d(reals("t", t))
     sample: Any = trajectory.evaluate(times, order=0)
     return Shown(trajectory.model, times, sample.q, sample.v, sample.a)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.kinematics import body_poses
@@ -68,11 +69,11 @@ def draw_robot(
     """
     require_model(model)
     collections = extra("matplotlib.collections")
-    coordinates = reference(model) if q is None else np.asarray(q, float)
+    coordinates = reference(model) if q is None else reals("q", q)
     if coordinates.shape != (model.nq,):
         raise ArgumentError(f"q must have shape ({model.nq},), got {coordinates.shape}")
     corners, colors = _world(model, coordinates, tuple(search))
-    corners = corners + np.asarray(offset, float)
+    corners = corners + reals("offset", offset, (3,))
     right, up, toward = _eye(*view)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_inverse_dynamics
 from jounce.constraints.constraints import constraints_on
@@ -353,7 +354,7 @@ class _Acting:
 
 def _per_time(name: str, value: ArrayLike, count: int, size: int) -> Array:
     """One row for all times, or one for each."""
-    rows = np.asarray(value, float)
+    rows = reals(name, value)
     if rows.shape not in ((size,), (count, size)) or not np.isfinite(rows).all():
         raise ArgumentError(
             f"{name} must be finite numbers of shape ({size},) or ({count}, {size}), "
@@ -469,7 +470,7 @@ def export(
 
 
 def _rows(ghosts: ArrayLike | None, nq: int) -> Array:
-    rows = np.zeros((0, nq)) if ghosts is None else np.atleast_2d(np.asarray(ghosts, float))
+    rows = np.zeros((0, nq)) if ghosts is None else np.atleast_2d(reals("ghosts", ghosts))
     if rows.ndim != 2 or rows.shape[1] != nq:
         raise ArgumentError(f"ghosts must have the shape (K, {nq}), got {rows.shape}")
     return rows
