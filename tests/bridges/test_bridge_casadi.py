@@ -246,3 +246,89 @@ def test_errors_say_what_is_wrong(model):
         jca.function("forward_dynamic", model)
     with pytest.raises(RuntimeError, match="q must be finite"):
         jca.function("gravity_forces", model)(np.full(model.nq, np.nan))
+
+
+WRONG_OPTIONS = {
+    "no body": ("body_pose", {}, jc.ArgumentTypeError, r"body_pose\(\) needs the argument 'body'"),
+    "no mask": ("hybrid_dynamics", {}, jc.ArgumentTypeError, "needs the argument 'prescribed'"),
+    "a value": (
+        "gravity_forces",
+        {"q": 5},
+        jc.ArgumentTypeError,
+        "q is no option, but",
+    ),
+    "an array": ("inverse_dynamics", {"f_ext": np.ones((4, 6))}, jc.ArgumentError, "True or False"),
+    "a word": ("gravity_forces", {"compiled": "no"}, jc.ArgumentError, "compiled must be True or"),
+    "unknown": ("gravity_forces", {"bodies": 3}, jc.ArgumentTypeError, "no argument 'bodies'"),
+    "a masked mask": (
+        "hybrid_dynamics",
+        {"prescribed": np.ma.masked_array([True] * 11, [True] * 11)},
+        jc.ArgumentError,
+        "prescribed must have no masked entries",
+    ),
+    "no twist": (
+        "body_twist",
+        {"body": 0, "twist": np.ones(2)},
+        jc.ArgumentError,
+        "twist must be 'body'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_OPTIONS)
+def test_wrong_options_are_told_when_a_function_is_made(model, case):
+    name, given, error, text = WRONG_OPTIONS[case]
+    with pytest.raises(error, match=text):
+        jca.function(name, model, **given)
+
+
+def test_wrenches_are_an_argument_if_asked_for(model):
+    assert jca.function("inverse_dynamics", model, f_ext=True).n_in() == 4
+    for f_ext in (False, np.False_):
+        assert jca.function("inverse_dynamics", model, f_ext=f_ext).n_in() == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("abc", "q must be numbers, got 'abc'"),
+        (np.full(13, 1j), "q must be real numbers, got complex128"),
+        (np.ma.masked_array(np.ones(13), np.arange(13) == 2), "no masked entries, got 1 of 13"),
+        (np.ones((1, 1, 13)), r"q must be one state, of shape \(13,\), got \(1, 1, 13\)"),
+    ],
+)
+def test_what_is_no_vector_of_numbers_is_told(model, value, text):
+    with pytest.raises(jc.ArgumentError, match=text):
+        jca.gravity_forces(model, value)
+
+
+def locked(kinds):
+    """An arm whose limits leave every joint but the first one value, as placeholders do."""
+    builder = jc.ModelBuilder()
+    body = {"mass": 1.0, "com": (0.3, 0.1, 0.0), "inertia": (0.1, 0.2, 0.3)}
+    for k, kind in enumerate(kinds):
+        limits = {"lower": 0.0, "upper": 0.0} if k else {}
+        axis = (0, 0, 1) if kind == "revolute" else (1, 0, 0)
+        parent = f"b{k - 1}" if k else None
+        builder.add_body(f"b{k}", parent, kind, (0.5, 0, 0), axis=axis, **body, **limits)
+    return builder.build()
+
+
+@pytest.mark.parametrize("kinds", [("revolute",) * 2, ("revolute", "prismatic", "revolute")])
+def test_joints_whose_limits_leave_one_value_have_derivatives(kinds):
+    arm = locked(kinds)
+    free = arm.replace(lower=-np.inf, upper=np.inf)
+    given = np.random.default_rng(1).uniform(0.3, 0.8, (3, arm.nv))
+    w = np.arange(1.0, 1 + arm.nv)
+    found, wide = (jca.function("inverse_dynamics", x) for x in (arm, free))
+    for k in range(3):
+        assert found.jac_sparsity(0, k) == wide.jac_sparsity(0, k)
+    exact = jc.inverse_dynamics_derivatives(arm, *given)
+    blocks = found.jacobian()(*given, 0)
+    for block, expected in zip(blocks, (exact.dq, exact.dv, None), strict=True):
+        if expected is not None:
+            assert close(np.array(block), expected, 2**10 * EPS)
+    x = [ca.MX.sym(f"x{k}", arm.nv) for k in range(3)]
+    hessian = ca.Function("H", x, [ca.hessian(ca.dot(w, found(*x)), x[1])[0]])
+    expected = jc.inverse_dynamics_hessian(arm, *given, w).dvdv
+    assert close(np.array(hessian(*given)), expected, 2**10 * EPS)

@@ -155,3 +155,93 @@ def test_residuals_of_batches_are_solved(model):
 def test_an_unknown_that_is_no_argument_is_named(model):
     with pytest.raises(jc.ArgumentTypeError, match="'tau'"):
         jscipy.Residuals(jc.gravity_forces, model, {"q": state(model).q}, "tau")
+
+
+def motion_of(model, tau=None, **options):
+    return jscipy.RightHandSide(model, tau, **options)
+
+
+@pytest.mark.parametrize("passive", [False, True])
+@pytest.mark.parametrize("forces", [5.0, [5.0], [[5.0] * 3], [5.0] * 2, "abc", [1j] * 3])
+def test_forces_of_a_function_have_one_entry_per_rate(forces, passive):
+    motion = motion_of(jc.models.chain(3), lambda t, q, v: forces, passive=passive)
+    with pytest.raises(jc.ArgumentError, match="tau must"):
+        motion(0.0, np.ones(6))
+    with pytest.raises(jc.ArgumentError, match="tau must"):
+        motion.jac(0.0, np.ones(6))
+
+
+def test_forces_of_a_function_may_be_the_same_for_all_columns():
+    arm, y = jc.models.chain(3), np.random.default_rng(0).standard_normal((6, 4))
+    one, all_ = (motion_of(arm, lambda t, q, v, n=n: np.ones((*n, 3))) for n in ((), (4,)))
+    np.testing.assert_array_equal(one(0.0, y), all_(0.0, y))
+
+
+SHAPES = {
+    "long q": (lambda m: m.pack([1, 2, 3], [4]), r"q must have shape \(..., 2\), got \(3,\)"),
+    "short v": (lambda m: m.pack([1, 2], [4]), r"v must have shape \(..., 2\), got \(1,\)"),
+    "leads": (lambda m: m.pack(np.ones((3, 2)), np.ones((4, 2))), "the same leading axes"),
+    "y": (lambda m: m.unpack(np.ones(5)), r"y must have shape \(4,\) or \(4, states\), got \(5,\)"),
+    "number": (lambda m: m.unpack(1.0), r"y must have shape .* got \(\)"),
+    "rows": (lambda m: m(0.0, np.ones((3, 4))), r"y must have shape .* got \(3, 4\)"),
+    "jac": (lambda m: m.jac(0.0, np.ones((4, 3))), r"y must have shape \(4,\), got \(4, 3\)"),
+    "constant": (lambda m: motion_of(m.model, [1.0]), r"tau must have shape \(2,\), got \(1,\)"),
+    "passive": (lambda m: motion_of(m.model, passive="no"), "passive must be True or False"),
+    "derivatives": (
+        lambda m: motion_of(
+            m.model, lambda t, q, v: v, tau_derivatives=lambda t, q, v: np.ones((2, 2, 2))
+        ).jac(0.0, np.ones(4)),
+        "tau_derivatives must return two of them",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_shapes_of_states_and_forces_are_not_guessed(case):
+    call, text = SHAPES[case]
+    with pytest.raises(jc.ArgumentError, match=text):
+        call(motion_of(jc.models.chain(2)))
+
+
+WRONG_RESIDUALS = {
+    "weights": ({"weights": np.nan}, jc.ArgumentError, "weights must be finite"),
+    "target": ({"target": [1.0, np.inf, 0.0]}, jc.ArgumentError, "target must be finite"),
+    "shape": (
+        {"target": np.ones(4)},
+        jc.ArgumentError,
+        r"target must broadcast .*\(3,\), got",
+    ),
+    "weights shape": ({"weights": np.ones(4)}, jc.ArgumentError, "weights must broadcast"),
+    "several": (
+        {"function": jc.inverse_dynamics_derivatives},
+        jc.ArgumentTypeError,
+        "inverse_dynamics_derivatives returns 3: dq, dv, da",
+    ),
+    "no kernel": ({"function": np.sin}, jc.ArgumentError, "sin has no compiled derivative"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_RESIDUALS)
+def test_wrong_residuals_are_told_when_they_are_made(case):
+    more, error, text = WRONG_RESIDUALS[case]
+    known = {"q": np.ones(3), "v": np.ones(3), "a": np.ones(3)}
+    given = {"function": jc.inverse_dynamics, "arguments": known, "by": "a", **more}
+    with pytest.raises(error, match=text):
+        jscipy.Residuals(model=jc.models.chain(3), **given)
+
+
+@pytest.mark.parametrize("by", ["q", "a"])
+def test_unknowns_of_a_wrong_shape_are_told(by):
+    known = {"q": np.ones(3), "v": np.ones(3), "a": np.ones(3)}
+    residuals = jscipy.Residuals(jc.inverse_dynamics, jc.models.chain(3), known, by)
+    for use in (residuals, residuals.jac, residuals.solution):
+        for x in (np.ones(4), np.ones((1, 3)), 1.0):
+            with pytest.raises(jc.ArgumentError, match=r"x must have shape \(3,\), got"):
+                use(x)
+
+
+def test_residuals_of_what_cannot_move_are_empty():
+    empty = jc.ModelBuilder().build()
+    residuals = jscipy.Residuals(jc.gravity_forces, empty, {"q": np.zeros(0)}, "q")
+    assert residuals(residuals.start).shape == (0,)
+    assert residuals.jac(residuals.start).shape == (0, 0)

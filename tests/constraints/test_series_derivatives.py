@@ -42,6 +42,31 @@ def planar_loop():
     return model, c, q, jc.project_velocity(model, q, [1.0, 0.5, -0.5], c)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_limits_that_leave_joints_one_value_change_nothing(kind):
+    """As placeholders do: what holds almost everywhere is not learned within limits."""
+    build = jc.ModelBuilder()
+    body = {"mass": 1.0, "com": (0.3, 0.1, 0.0), "inertia": (0.1, 0.2, 0.3)}
+    for k, own in enumerate(("revolute", kind, "revolute")):
+        axis = (0, 0, 1) if own == "revolute" else (0, 1, 0)
+        limits = {"lower": 0.0, "upper": 0.0}
+        parent = f"b{k - 1}" if k else None
+        build.add_body(f"b{k}", parent, own, (0.5, 0, 0), axis=axis, **body, **limits)
+    build.add_frame("tip", "b2", (0.5, 0, 0))
+    locked = build.build()
+    free = locked.replace(lower=-np.inf, upper=np.inf)
+    q, tau = np.array([0.3, 0.7, -0.5]), np.ones((ORDERS, 3))
+    found = []
+    for model in (locked, free):
+        c = jc.Constraints(model, [jc.Point("tip", target=jc.body_pose(model, q, "tip")[:3, 3])])
+        v = jc.project_velocity(model, q, [0.3, 0.2, 0.1], c)
+        assert c.regular(q)
+        assert c._lasting_rows().shape == (3, 2)
+        found.append(jc.constrained_dynamics_series_derivatives(model, q, v, tau, c))
+    for x, y in zip(*found, strict=True):
+        assert np.array_equal(x, y)
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_those_of_forward_dynamics(name):
     model = robot("free_root")

@@ -63,7 +63,7 @@ class Failure(ctypes.Structure):
     )
 
 
-DONE, NOT_FINITE, QUATERNION, SINGULAR, OVERFLOW, STOPPED, _, BAD_CALL = range(8)
+DONE, NOT_FINITE, QUATERNION, SINGULAR, OVERFLOW, STOPPED, _, BAD_CALL, NOT_POSITIVE = range(9)
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +165,8 @@ def test_every_kernel_gives_the_numbers_of_its_python_function(name, library, mo
         key = array.name.decode()
         q_like = array.shape == (model.nq,)
         given[key] = getattr(x, key) if q_like else rng.standard_normal((states, *array.shape))
+    if "dt" in given:
+        given["dt"] = np.abs(given["dt"])
     call, options = {}, kernel.options()
     mask = np.arange(model.nv) % 3 == 0
     if "prescribed" in options:
@@ -347,6 +349,21 @@ def test_a_step_needs_a_method(library, model, state):
         status, failure, _ = kernel.run(2, given, **options)
         assert status == BAD_CALL
         assert b"numbers of the method" in failure.reason
+
+
+@pytest.mark.parametrize("name", ["explicit_step", "explicit_step_jvp", "explicit_step_second"])
+@pytest.mark.parametrize("bad", [0, 6, 40])
+@pytest.mark.parametrize("dt", [0.0, -0.1])
+def test_a_step_that_is_not_positive_is_told(library, model, state, name, bad, dt):
+    x, midpoint = state(model, 41), find_method("midpoint").packed()
+    given = {"q": x.q, "v": x.v, "tau": x.tau, "dt": np.full((41, 1), 0.01)}
+    options = {"tableau": midpoint.ctypes.data, "tableau_size": midpoint.size}
+    kernel = Kernel(library, name, model)
+    assert kernel.run(41, given, **options)[0] == DONE
+    given["dt"][bad] = dt
+    status, failure, _ = kernel.run(41, given, **options)
+    assert status == NOT_POSITIVE
+    assert (failure.state, failure.input, failure.entry) == (bad, 3, 0)
 
 
 def test_motions_of_many_steps_are_not_listed(library):

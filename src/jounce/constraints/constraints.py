@@ -10,14 +10,15 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import integer, reals
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike, Integers, Mask
-from jounce.constraints.checks import defined
 from jounce.constraints.kinds import AnyConstraint
+from jounce.constraints.measures import inverse_inertia, measured, rank_at
 from jounce.constraints.moving import moved, target_field, target_moves
 from jounce.constraints.table import NUMBERS, records_of, row_count
 from jounce.constraints.targets import require_defined, targeted_at
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
-from jounce.kinematics import random_configuration
+from jounce.kinematics.configurations import generic_configuration
 from jounce.model import Model
 from jounce.model._checks import numbers
 from jounce.model.model import require_model
@@ -25,9 +26,6 @@ from jounce.model.nodes import frozen
 
 __all__ = ["Constraints", "constraints_on"]
 
-_rows: Callable[..., Any] = _core.raw("constraint_rows", "Constraints", inputs="q v a rows table")
-_inertia: Callable[..., Any] = _core.raw("constraint_inertia", "Constraints", inputs="q rows table")
-_jump: Callable[..., Any] = _core.raw("constrained_jump", "project", inputs="q jump table")
 _local: Callable[..., Any] = _core.raw(
     "constrained_forward_local", "constrained_dynamics", inputs="q v tau accelerations table"
 )
@@ -205,7 +203,7 @@ class Constraints:
             array([[0. ],
                    [0.1]])
         """
-        return self._evaluate(0, q, threads=threads)
+        return measured(self, "residual", q, threads=threads)
 
     def velocity(self, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
         """Rates of the rows, J v, (..., m).
@@ -217,7 +215,7 @@ class Constraints:
             array([[ 0.],
                    [-1.]])
         """
-        return self._evaluate(1, q, v, threads=threads)
+        return measured(self, "velocity", q, v, threads=threads)
 
     def acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1) -> Array:
         """Accelerations of the rows, J a + J' v, (..., m).
@@ -231,7 +229,7 @@ class Constraints:
             >>> bool(np.allclose(c.acceleration(q, v, a), 0.0))  # the feet stay
             True
         """
-        return self._evaluate(2, q, v, a, threads=threads)
+        return measured(self, "acceleration", q, v, a, threads=threads)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
         """Accelerations of the rows that come from the rates alone, J' v, (..., m).
@@ -241,7 +239,7 @@ class Constraints:
             >>> jc.Constraints(arm, [jc.Point("tip")]).bias([0.0], [2.0])  # toward the axis: -v^2 r
             array([-2.,  0.,  0.])
         """
-        return self._evaluate(2, q, v, threads=threads)
+        return measured(self, "bias", q, v, threads=threads)
 
     def jacobian(self, q: ArrayLike, *, threads: int = 1) -> Array:
         """Map J from rates of the robot to those of the rows, (..., m, nv).
@@ -251,7 +249,7 @@ class Constraints:
             >>> jc.Constraints(jc.models.chain(2), [gear]).jacobian([0.0, 0.0])
             array([[ 1., -2.]])
         """
-        return self._evaluate(3, q, threads=threads)
+        return measured(self, "jacobian", q, threads=threads)
 
     def rank(self, q: ArrayLike, *, threads: int = 1) -> Integers:
         """How many rows are independent, (...).
@@ -262,13 +260,7 @@ class Constraints:
             >>> c.size, int(c.rank(robot.poses["standing"]))  # the weld holds the point already
             (9, 6)
         """
-        q = reals("q", q, (self.model.nq,))
-        if not self.size:
-            return np.zeros(q.shape[:-1], np.int64)[()]
-        with defined(self, q):
-            rank = _jump(self.model, q, np.zeros(self.size), self.table, threads=threads)[2]
-        integers: Integers = np.asarray(rank).astype(np.int64)[()]
-        return integers
+        return rank_at(self, "rank", q, threads)
 
     def regular(self, q: ArrayLike, *, threads: int = 1) -> Mask:
         """Whether the rank is the same at all coordinates near q, (...).
@@ -283,24 +275,30 @@ class Constraints:
             >>> c.regular([[0.1, 0.5, 0.3], [0.1, 0.0, 0.3]])  # not where the arm is stretched
             array([ True, False])
         """
-        regular: Mask = np.asarray(self.rank(q, threads=threads) == self._usual_rank())[()]
+        rank = rank_at(self, "regular", q, threads)
+        regular: Mask = np.asarray(rank == self._usual_rank())[()]
         return regular
 
     def _usual_rank(self) -> int:
         """The rank at almost all coordinates: J is analytic, so that any few of them tell."""
         if self._most is not None:
             return self._most
-        some = self._samples()
-        most = int(np.max(self.rank(some), initial=0))
+        most = int(np.max(self._at_samples(self.rank), initial=0))
         self._set("_most", most)
         return most
 
     def _samples(self) -> Array:
         """Some coordinates, (n, nq); a constraint that is defined nowhere is told."""
-        some = random_configuration(self.model, np.random.default_rng(0), _SAMPLES)
+        some = generic_configuration(self.model, 0, _SAMPLES)
         for item in self.items:
             require_defined(self.model, item, some[0])
         return some
+
+    def _at_samples(self, method: Callable[[Array], Any]) -> Any:
+        """What a method says there; errors name no state, since these are none of the caller's."""
+        some = self._samples()
+        with told_by("Constraints", ()):
+            return method(some)
 
     def _lasting_rows(self) -> Array:
         """Orthonormal (m, k): k combinations of rows, beyond which rows vanish at all coordinates.
@@ -309,8 +307,8 @@ class Constraints:
         If k is the rank, forces of the least norm are those of k independent rows.
         """
         if self._basis is None:
-            some = self._samples()
-            J = self.jacobian(some).swapaxes(0, 1).reshape(self.size, len(some) * self.model.nv)
+            J = self._at_samples(self.jacobian)
+            J = J.swapaxes(0, 1).reshape(self.size, len(J) * self.model.nv)
             vectors, lengths, _ = np.linalg.svd(J, full_matrices=False)
             kept = lengths > _VANISHES * lengths.max(initial=0.0)
             self._set("_basis", frozen(vectors[:, kept]))
@@ -320,7 +318,7 @@ class Constraints:
     def _loops_apart(self) -> bool:
         """Whether loops can be eliminated one by one, as any regular configuration tells."""
         if self._apart is None:
-            some = random_configuration(self.model, np.random.default_rng(0))
+            some = generic_configuration(self.model, 0)
             still, none = np.zeros(self.model.nv), np.zeros(self.size)
             rank = _local(self.model, some, still, still, none, self.table)[2]
             self._set("_apart", bool(rank >= 0))
@@ -339,12 +337,7 @@ class Constraints:
             >>> bool(np.allclose(c.inverse_inertia(q), J @ jc.inverse_mass_matrix(robot, q) @ J.T))
             True
         """
-        if not self.size:
-            return np.zeros((*self._leading_axes(q), 0, 0))
-        none = np.zeros(self.size)
-        with defined(self, q):
-            matrix: Array = _inertia(self.model, q, none, self.table, threads=threads)
-        return matrix
+        return inverse_inertia(self, q, threads)
 
     def at(self, q: ArrayLike) -> Constraints:
         """The same constraints, those without a target holding what they hold at q, (nq,).
@@ -360,7 +353,8 @@ class Constraints:
         q = numbers("q", q, (self.model.nq,))
         lasting = [bool(self.holonomic[self.rows(k)].any()) for k in range(len(self.items))]
         items = zip(self.items, lasting, strict=True)
-        return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
+        with told_by("Constraints.at", ()):
+            return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
 
     def at_time(self, t: float) -> Constraints:
         """The same constraints t seconds after the time of their ``motion``, with moved targets.
@@ -468,39 +462,6 @@ class Constraints:
         from jounce.constraints.linearization import linearize_constrained
 
         return linearize_constrained(constraints_on(model, self), state, inputs, passive, threads)
-
-    def _leading_axes(self, q: ArrayLike, *rates: ArrayLike | None) -> tuple[int, ...]:
-        """Those of a state, where no kernel looks at it."""
-        model = self.model
-        given = [reals("q", q, (model.nq,))]
-        given += [
-            reals(x, y, (model.nv,)) for x, y in zip("va", rates, strict=False) if y is not None
-        ]
-        try:
-            return np.broadcast_shapes(*(x.shape[:-1] for x in given))
-        except ValueError:
-            raise ArgumentError(
-                f"the leading axes {[x.shape[:-1] for x in given]} do not broadcast"
-            ) from None
-
-    def _evaluate(
-        self,
-        which: int,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
-        *,
-        threads: int = 1,
-    ) -> Array:
-        model, zero = self.model, np.zeros(self.model.nv)
-        if not self.size:
-            lead = self._leading_axes(q, v, a)
-            return np.zeros((*lead, 0, model.nv) if which == 3 else (*lead, 0))
-        v, a = (zero if x is None else x for x in (v, a))
-        state = (q, v, a, np.zeros(self.size), self.table)
-        with defined(self, q):
-            out: Array = _rows(model, *state, threads=threads)[which]
-        return out
 
 
 def constraints_on(model: Model, constraints: object) -> Constraints:

@@ -11,30 +11,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
-from jounce.derivatives import (
-    forward_dynamics_derivatives,
-    jvp,
-    passive_forces_derivatives,
-)
-from jounce.derivatives.jvp import plan_of
+from jounce.derivatives import forward_dynamics_derivatives, jvp, passive_forces_derivatives
 from jounce.dynamics import forward_dynamics, inverse_dynamics, passive_forces
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from jounce.interop._bridge.tangents import from_tangent, layout, to_tangent
-from jounce.kinematics import (
-    coordinate_rates,
-    integrate,
-    integrate_derivatives,
-    normalize,
-)
+from jounce.interop._residuals import Residuals
+from jounce.kinematics import coordinate_rates, normalize
 from jounce.model import Model
+from jounce.model._checks import check_flag, numbers
 from jounce.model.model import require_model
 
 try:
@@ -84,7 +75,8 @@ class RightHandSide:
             the forces for constant.
 
     Raises:
-        ArgumentError: the forces or their derivatives have a wrong shape.
+        ArgumentError: the forces or their derivatives, also those that a function returns, have a
+            wrong shape, or `passive` is neither True nor False.
         ArgumentTypeError: derivatives are given of forces that are no function.
 
     Examples:
@@ -110,16 +102,18 @@ class RightHandSide:
         require_model(model)
         if tau_derivatives is not None and not (callable(tau) and callable(tau_derivatives)):
             raise ArgumentTypeError("tau_derivatives must be a function, and tau one too")
-        self.model, self.passive = model, passive
+        check_flag("passive", passive)
+        self.model, self.passive = model, bool(passive)
         self._tau_derivatives = tau_derivatives
         self._tau = tau if callable(tau) else None
-        constant = np.zeros(model.nv) if tau is None or callable(tau) else reals("tau", tau)
-        if constant.shape != (model.nv,):
-            raise ArgumentError(f"tau must have shape ({model.nv},), got {constant.shape}")
-        self._constant = constant
+        constant = np.zeros(model.nv) if tau is None or callable(tau) else tau
+        self._constant = numbers("tau", constant, (model.nv,))
 
     def pack(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """The state y of coordinates and rates.
+        """The state y of coordinates and rates; of several, (k, nq) and (k, nv), its transpose.
+
+        Raises:
+            ArgumentError: they have a wrong shape.
 
         Examples:
             >>> robot = jc.models.quadruped()
@@ -128,12 +122,20 @@ class RightHandSide:
             >>> float(motion(0.0, y)[-robot.nv :][5].round(9))  # nothing holds its trunk up
             -9.81
         """
-        return np.concatenate([reals("q", q), reals("v", v)], axis=-1)
+        own, rates = reals("q", q, (self.model.nq,)), reals("v", v, (self.model.nv,))
+        if own.shape[:-1] != rates.shape[:-1]:
+            raise ArgumentError(
+                f"q and v must have the same leading axes, got shapes {own.shape} and {rates.shape}"
+            )
+        return np.concatenate([own, rates], axis=-1)
 
     def unpack(self, y: ArrayLike) -> State:
         """Coordinates, with unit quaternions, and rates of y, (nq + nv,) or (nq + nv, k).
 
         Of the columns of a solution, the states come first: (k, nq) and (k, nv).
+
+        Raises:
+            ArgumentError: y has a wrong shape.
 
         Examples:
             >>> ball = jc.ModelBuilder().add_body("ball", joint="spherical", mass=1.0).build()
@@ -141,8 +143,12 @@ class RightHandSide:
             >>> float(np.linalg.norm(q).round(12)), v  # the quaternion has unit length again
             (1.0, array([1., 2., 3.]))
         """
-        states = reals("y", y).T
-        nq = self.model.nq
+        given, nq, size = reals("y", y), self.model.nq, self.model.nq + self.model.nv
+        if given.ndim not in (1, 2) or len(given) != size:
+            raise ArgumentError(
+                f"y must have shape ({size},) or ({size}, states), got {given.shape}"
+            )
+        states = given.T
         return State(normalize(self.model, states[..., :nq]), states[..., nq:])
 
     def __call__(self, t: float, y: Array) -> Array:
@@ -165,7 +171,8 @@ class RightHandSide:
             >>> bool(np.allclose(motion.jac(0.0, y), np.transpose(columns), atol=1e-6))
             True
         """
-        model, (q, v), given = self.model, self.unpack(y), np.asarray(y, float)
+        model, given = self.model, numbers("y", y, (self.model.nq + self.model.nv,), finite=False)
+        q, v = self.unpack(given)
         by = forward_dynamics_derivatives(model, q, v, self._forces(t, q, v))
         tau_q, tau_v = self._forces_derivatives(t, q, v)
         a_q, a_v = by.dq + by.dtau @ tau_q, by.dv + by.dtau @ tau_v
@@ -179,7 +186,11 @@ class RightHandSide:
 
     def _forces(self, t: float, q: Array, v: Array) -> Array:
         """Generalized forces, those of the joints among them."""
-        tau = self._constant if self._tau is None else reals("tau", self._tau(t, q, v))
+        tau = self._constant
+        if self._tau is not None:
+            tau = reals("tau", self._tau(t, q, v), (self.model.nv,))
+            if tau.shape[:-1] not in ((), q.shape[:-1]):
+                raise ArgumentError(f"tau must have shape {v.shape}, as v, got {tau.shape}")
         return tau + passive_forces(self.model, q, v) if self.passive else tau
 
     def _forces_derivatives(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
@@ -187,6 +198,10 @@ class RightHandSide:
         by_q, by_v = np.zeros((2, self.model.nv, self.model.nv))
         if self._tau_derivatives is not None:
             given = self._tau_derivatives(t, q, v)
+            if not isinstance(given, (tuple, list)) or len(given) != 2:
+                raise ArgumentError(
+                    f"tau_derivatives must return two of them, by q and by v, got {given!r:.100}"
+                )
             by_q, by_v = (self._matrix(x, y) for x, y in zip(("q", "v"), given, strict=True))
         if self.passive:
             own = passive_forces_derivatives(self.model, q, v)
@@ -277,119 +292,3 @@ def _operator(model: Model, q: ArrayLike, function: Callable[..., Array]) -> Lin
         rmatmat=matmat,
         dtype=float,
     )
-
-
-class Residuals:
-    """``weights * (function(model, ...) - target)`` with its Jacobian, for `least_squares`.
-
-    The unknown x is one argument of the function. A configuration is moved from where it is given,
-    ``integrate(model, q, x)``, so that x has nv entries and starts at zero. Arguments may have
-    batch axes: those of the unknown are unknowns of their own, row after row in x, and an unknown
-    without them is the same for all states.
-
-    Args:
-        function: of the package: any that `jounce.jvp` takes and that returns one array.
-        model: the robot.
-        arguments: those of the function by name.
-        by: name of the argument that is unknown; its value is where x starts.
-        target: what the function should return.
-        weights: of the residuals, broadcast to the result's shape.
-
-    Raises:
-        ArgumentTypeError: the unknown is not among the arguments.
-
-    Examples:
-        >>> import numpy as np, jounce as jc
-        >>> from scipy.optimize import least_squares
-        >>> arm = jc.models.chain(4)
-        >>> there = jc.body_pose(arm, np.full(4, 0.3), 3)
-        >>> reach = Residuals(jc.body_pose, arm, {"q": np.zeros(4), "body": 3}, "q", there)
-        >>> bool(least_squares(reach, reach.start, jac=reach.jac).cost < 1e-12)
-        True
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        model: Model,
-        arguments: dict[str, Any],
-        by: str,
-        target: ArrayLike = 0.0,
-        weights: ArrayLike = 1.0,
-    ) -> None:
-        require_model(model)
-        if by not in arguments:
-            raise ArgumentTypeError(
-                f"arguments must have a value of {by!r}, where the search starts"
-            )
-        self.function, self.model, self.by = function, model, by
-        self.arguments = dict(arguments)
-        self.target, self.weights = reals("target", target), reals("weights", weights)
-        value = reals(by, arguments[by])
-        self._moves = by in ("q", "q0", "q1") and value.shape[-1:] == (model.nq,)
-        self._value = value
-        self._shape = (*value.shape[:-1], model.nv) if self._moves else value.shape
-        self.start = np.zeros(math.prod(self._shape)) if self._moves else value.ravel()
-
-    def solution(self, x: ArrayLike) -> Array:
-        """The argument that x stands for.
-
-        Examples:
-            >>> from scipy.optimize import least_squares
-            >>> arm = jc.models.chain(4)
-            >>> goal = jc.body_pose(arm, np.full(4, 0.3), 3)
-            >>> reach = Residuals(jc.body_pose, arm, {"q": np.full(4, 0.1), "body": 3}, "q", goal)
-            >>> q = reach.solution(least_squares(reach, reach.start, jac=reach.jac).x)
-            >>> bool(np.allclose(jc.body_pose(arm, q, 3), goal, atol=1e-6))
-            True
-        """
-        moved = reals("x", x).reshape(self._shape)
-        return integrate(self.model, self._value, moved) if self._moves else moved
-
-    def __call__(self, x: Array) -> Array:
-        """Weighted residuals, in a row."""
-        found = self.function(self.model, **{**self.arguments, self.by: self.solution(x)})
-        return np.ravel(self.weights * (found - self.target))
-
-    fun = __call__
-
-    def jac(self, x: Array) -> Array:
-        """Their exact Jacobian, (residuals, entries of x).
-
-        Examples:
-            >>> arm = jc.models.chain(4)
-            >>> known = {"q": np.full(4, 0.3), "v": np.zeros(4), "a": np.zeros(4)}
-            >>> hold = Residuals(jc.inverse_dynamics, arm, known, "q")  # of torques at rest
-            >>> exact = jc.inverse_dynamics_derivatives(arm, **known).dq
-            >>> bool(np.allclose(hold.jac(hold.start), exact))
-            True
-        """
-        ranks = plan_of(self.function).ranks
-        given = {**self.arguments, self.by: self.solution(x)}
-        leads = {k: np.ndim(y) - ranks[k] for k, y in given.items() if k in ranks and y is not None}
-        most = max(leads.values())
-        own = self._shape[: leads.get(self.by, 0)]
-        directions = self._directions(x, own, most)
-        found = jvp(self.function, self.model, given, {self.by: directions}).derivative
-        count, rows = len(found), found.shape[1 + most :]
-        # As the residuals are: target and weights may have batch axes, too.
-        shape = np.broadcast_shapes(found.shape[1:], self.target.shape, self.weights.shape)
-        found = found.reshape(count, *(1,) * (len(shape) + 1 - found.ndim), *found.shape[1:])
-        lead = shape[: len(shape) - len(rows)]
-        states, unknowns = math.prod(lead), math.prod(own)
-        blocks = np.broadcast_to(self.weights * found, (count, *shape)).reshape(count, states, -1)
-        whose = np.broadcast_to(np.arange(unknowns).reshape(own), lead).ravel()
-        jacobian = np.zeros((states, blocks.shape[-1], unknowns, count))
-        jacobian[np.arange(states), :, whose] = np.moveaxis(blocks, 0, -1)
-        return jacobian.reshape(-1, self.start.size)
-
-    def _directions(self, x: Array, own: tuple[int, ...], most: int) -> Array:
-        """One for each entry of a state's unknown, (entries, `most` batch axes, its axes)."""
-        state = self._shape[len(own) :]
-        count = math.prod(state)
-        if self._moves:
-            moved = np.asarray(x, float).reshape(self._shape)
-            axes = np.moveaxis(integrate_derivatives(self.model, self._value, moved).dv, -1, 0)
-        else:
-            axes = np.eye(count).reshape(count, *(1,) * len(own), *state)
-        return axes.reshape(count, *(1,) * (most - len(own)), *axes.shape[1:])

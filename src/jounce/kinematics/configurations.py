@@ -10,7 +10,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._core import kernel, memory
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import finite, shown
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics.bodies import body_pose
@@ -92,7 +92,30 @@ def random_configuration(
     require_model(model)
     generator = generator_of(rng)
     lead = _lead("random_configuration", model, shape)
-    low, width = _ranges(model)
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = model.upper - model.lower
+    bounded, reach = np.isfinite(width), _reach(model)
+    low = np.where(bounded, model.lower, -reach)
+    return _drawn(model, generator, lead, low, np.where(bounded, width, 2 * reach))
+
+
+def generic_configuration(
+    model: Model, rng: np.random.Generator | int, shape: int | Sequence[int] = ()
+) -> Array:
+    """Configuration that tells what holds almost everywhere, (*shape, nq): which entries are zero.
+
+    As `random_configuration`, but without regard to limits: they may leave a joint one value, where
+    its sine is zero.
+    """
+    reach = _reach(model)
+    lead = _lead("generic_configuration", model, shape)
+    return _drawn(model, generator_of(rng), lead, -reach, 2 * reach)
+
+
+def _drawn(
+    model: Model, generator: np.random.Generator, lead: tuple[int, ...], low: Array, width: Array
+) -> Array:
+    """Coordinates that are uniform from `low` on; quaternions are uniform on the group."""
     q: Array = generator.random((*lead, model.nq))
     q *= width
     q += low
@@ -174,7 +197,7 @@ def _base_coordinates(model: Model, base: ArrayLike) -> Array:
     """Coordinates of the free joint at the root that put the first body at a pose."""
     if not (model.bodies and model.bodies[0].parent < 0 and _is_free(model.bodies[0].joints)):
         raise ArgumentError("base needs a model whose first body has a free joint to the world")
-    T = _real("base", base)
+    T = finite("base", base)
     if T.shape[-2:] != (4, 4) or (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
         raise ArgumentError(
             f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {T!r}"
@@ -188,7 +211,7 @@ def _is_free(joints: Sequence[Joint]) -> bool:
 
 
 def _joint_coordinates(name: str, value: ArrayLike, count: int) -> Array:
-    x = _real(f"joints[{name!r}]", value)
+    x = finite(f"joints[{name!r}]", value)
     if count == 1:
         return x[..., None]
     if x.shape[-1:] != (count,):
@@ -196,41 +219,29 @@ def _joint_coordinates(name: str, value: ArrayLike, count: int) -> Array:
     return x
 
 
-def _real(name: str, value: ArrayLike) -> Array:
-    refuse_masked(name, value)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ArgumentError(f"{name} must be real numbers, got {value!r}") from None
-    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
-        raise ArgumentError(f"{name} must be finite real numbers, got {value!r}")
-    return array.astype(float)
-
-
 def _lead(function: str, model: Model, shape: int | Sequence[int]) -> tuple[int, ...]:
     try:
         lead = tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
     except TypeError:
-        raise ArgumentTypeError(f"shape must be one or several integers, got {shape!r}") from None
+        raise ArgumentTypeError(
+            f"shape must be one or several integers, got {shown(shape)}"
+        ) from None
     if any(n < 0 for n in lead):
-        raise ArgumentError(f"shape must not be negative, got {shape!r}")
+        raise ArgumentError(f"shape must not be negative, got {shown(shape)}")
     if len(lead) > _MOST_AXES:
         raise ArgumentError(f"shape must have at most {_MOST_AXES} axes, got {len(lead)}")
-    if 0 not in lead:
-        size = 8.0 * max(model.nq, 1) * math.prod(map(float, lead))
+    size = 8.0 * max(model.nq, 1) * math.prod(float(min(n or 1, 2**63)) for n in lead)
+    if 0 not in lead or size >= 2**63:  # NumPy multiplies the others though there is nothing
         memory.require(function, size, size)
     return lead
 
 
-def _ranges(model: Model) -> tuple[Array, Array]:
-    """Lower bounds and widths of the coordinates that `random_configuration` draws."""
-    nodes, lower, upper = model.coordinates, model.lower, model.upper
+def _reach(model: Model) -> Array:
+    """How far from zero coordinates without limits are drawn: half a turn, or one meter."""
+    nodes = model.coordinates
     reach = np.ones(model.nq)
     reach[nodes.q_index[_TURNS[nodes.kind]]] = np.pi
-    with np.errstate(invalid="ignore", over="ignore"):
-        width = upper - lower
-    bounded = np.isfinite(width)
-    return np.where(bounded, lower, -reach), np.where(bounded, width, 2 * reach)
+    return reach
 
 
 _TURNS = np.array([kind in ("revolute", "helical") for kind in ELEMENTARY])

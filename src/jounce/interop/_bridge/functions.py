@@ -16,6 +16,7 @@ from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.interop._bridge import entry
 from jounce.lie.twists import REPRESENTATIONS
 from jounce.model import Model
+from jounce.model._checks import bool_mask, check_choice
 from jounce.simulation.methods import find_method
 
 __all__ = [
@@ -248,17 +249,10 @@ def _chosen(model: Model, given: Mapping[str, Any]) -> Options:
     if "body" in given:
         chosen = chosen._replace(frame=_frame(model, given["body"]))
     if "twist" in given:
-        name = given["twist"]
-        if name not in REPRESENTATIONS:
-            raise ArgumentError(f"twist must be one of {', '.join(REPRESENTATIONS)}, got {name!r}")
-        chosen = chosen._replace(twist=REPRESENTATIONS.index(name))
+        check_choice("twist", given["twist"], REPRESENTATIONS)
+        chosen = chosen._replace(twist=REPRESENTATIONS.index(given["twist"]))
     if "prescribed" in given:
-        mask = np.asarray(given["prescribed"])
-        if mask.dtype != bool or mask.shape != (model.nv,):
-            raise ArgumentError(
-                f"prescribed must be {model.nv} booleans, one per rate, got {mask.dtype} of shape "
-                f"{mask.shape}"
-            )
+        mask = bool_mask("prescribed", given["prescribed"], model.nv)
         chosen = chosen._replace(prescribed=mask.tobytes())
     if "method" in given:
         numbers: Array = find_method(given["method"]).packed()

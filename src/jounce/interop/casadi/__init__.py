@@ -24,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jounce.errors import ArgumentError, MissingExtraError
+from jounce._core.arrays import reals
+from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 
 try:
     import casadi as ca
@@ -37,6 +38,7 @@ from jounce.errors import unknown_name
 from jounce.interop._bridge.functions import Function, Operation, dressed, functions
 from jounce.interop.casadi._external import external_of
 from jounce.interop.casadi._graph import function_of
+from jounce.model._checks import check_flag
 
 _NOTE = """For matrices of CasADi (MX, DM) and one state; the rest is as in the function of
 `jounce` of this name. There are no `out` and `threads`."""
@@ -73,6 +75,8 @@ def function(name: str, model: Any, *, compiled: bool = False, **options: Any) -
     Raises:
         UnknownNameError: there is no such function here.
         ArgumentError: an option has a wrong value.
+        ArgumentTypeError: `model` is no model, an option is missing or none of the function, or is
+            one of its arguments.
         MissingExtraError: it shall be compiled and there is no C compiler.
 
     Examples:
@@ -85,16 +89,36 @@ def function(name: str, model: Any, *, compiled: bool = False, **options: Any) -
     known = _known()
     if name not in known:
         raise unknown_name("function", name, known)
+    check_flag("compiled", compiled)
     own = known[name]
-    wanted = [x for x in own.inputs if x in own.needed or options.pop(x, False)]
-    operation = _operation(own, model, wanted, options)
+    wanted = _arguments(own, options)
+    rest = {key: value for key, value in options.items() if key not in own.inputs}
+    given, chosen = own.split(model, (), {**dict.fromkeys(wanted, True), **rest})
+    operation = _operation(own, model, list(given), chosen)
     return external_of(operation) if compiled else function_of(operation)
+
+
+def _arguments(own: Function, options: dict[str, Any]) -> list[str]:
+    """Arguments that the function for CasADi shall have: all that are needed, others if asked for.
+
+    Raises:
+        ArgumentError: it is not said by True or False whether it shall have one.
+        ArgumentTypeError: the value of one is given.
+    """
+    for name in options.keys() & own.needed & {*own.inputs}:
+        raise ArgumentTypeError(
+            f"function({own.name!r}): {name} is no option, but an argument of what is returned: "
+            f"function({own.name!r}, model)({', '.join(x for x in own.inputs if x in own.needed)})"
+        )
+    asked = {x: options.get(x, False) for x in own.inputs if x not in own.needed}
+    for name, value in asked.items():
+        check_flag(name, value)
+    return [x for x in own.inputs if x in own.needed or asked[x]]
 
 
 def _operation(own: Function, model: Any, names: list[str], options: dict[str, Any]) -> Operation:
     """The operation for one state of a model."""
     sizes = {"q": "nq", "q0": "nq", "q1": "nq"}
-    own.split(model, (), {**dict.fromkeys(own.needed, 0), **options})
     shapes: dict[str, tuple[int, ...]] = {}
     for name in names:
         if own.ranks[name] == 2:
@@ -133,7 +157,12 @@ def _as_matrix(name: str, x: Any, value: Any) -> Any:
         raise ArgumentError(
             f"{name}(): {x.name} is SX; compiled functions are nodes of MX graphs: use MX.sym"
         )
-    return ca.DM(value)
+    array = reals(x.name, value)
+    if array.ndim > 2:
+        raise ArgumentError(
+            f"{name}(): {x.name} must be one state, of shape {x.shape}, got {array.shape}"
+        )
+    return ca.DM(array)
 
 
 _functions = {name: _bridged(own) for name, own in _known().items()}

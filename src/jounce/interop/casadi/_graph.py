@@ -86,12 +86,13 @@ class _Node(ca.Callback):
 
     def eval_buffer(self, arg: Any, res: Any) -> int:
         """Compute on the memory of CasADi, whose matrices are stored by columns."""
+        shapes = self.plan.shapes
         if self.direct is not None and res[0] is not None:
-            self.direct(self.plan.own.model, *map(np.frombuffer, arg), out=np.frombuffer(res[0]))
+            self.direct(self.plan.own.model, *map(_numbers, arg, shapes), out=np.frombuffer(res[0]))
             return 0
         given = [
-            np.frombuffer(x) if columns == 1 else np.frombuffer(x).reshape(columns, rows).T
-            for x, (rows, columns) in zip(arg, self.plan.shapes, strict=True)
+            _numbers(x, shape) if shape[1] == 1 else _numbers(x, shape).reshape(shape[::-1]).T
+            for x, shape in zip(arg, shapes, strict=True)
         ]
         for place, result in zip(res, self.plan.follow(*given), strict=True):
             if place is not None:
@@ -244,6 +245,11 @@ def second_derivatives(
             results.append(block)
         results += [first[k * n + i].T for k in range(len(w))]
     return ca.Function(name, [*x, *w, *g], results, inames, onames, opts)
+
+
+def _numbers(memory: Any, shape: tuple[int, int]) -> Any:
+    """What a buffer of CasADi holds; where it has none, all are zero, or there are none."""
+    return np.zeros(shape[0] * shape[1]) if memory is None else np.frombuffer(memory)
 
 
 def _patterns(function: ca.Function) -> list[ca.Sparsity]:

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from jounce import kinematics
 from jounce._types import Array, Integers
 from jounce.interop._bridge.evaluate import direct, evaluate
 from jounce.interop._bridge.functions import Argument, Operation, operation
 from jounce.interop._bridge.partials import closed_forms, directional, reverse
 from jounce.interop._bridge.tangents import layout
+from jounce.kinematics.configurations import generic_configuration
 
 __all__ = ["ONE", "Plan", "Step", "hessian", "jacobian", "matrix", "pulled", "values"]
 
@@ -124,7 +124,7 @@ class Plan:
     def _sample(self, rng: np.random.Generator) -> list[Array]:
         """Random arguments."""
         found = [
-            kinematics.random_configuration(self.own.model, rng)
+            generic_configuration(self.own.model, rng)
             if x.name in ("q", "q0", "q1")
             else rng.uniform(0.1, 1.0, x.shape)
             for x in self.own.inputs
@@ -257,11 +257,20 @@ def _partials(
         return [found[at] for at in closed.blocks]
     along, skipped = directional(own, x.name)
     axes = _axes(x)
-    found = plan.run(along, {**given, f"d_{x.name}": axes}, len(axes))[skipped:]
+    found = _changes(plan, along, {**given, f"d_{x.name}": axes}, len(axes))[skipped:]
     return [
         np.moveaxis(place, 0, -1).reshape((*y.tangent, *x.tangent))
         for place, y in zip(found, own.outputs, strict=True)
     ]
+
+
+def _changes(
+    plan: Plan, along: Operation, given: dict[str, Integers | Array], count: int
+) -> tuple[Integers, ...]:
+    """Where the changes along so many directions will be; along none, there is nothing to run."""
+    if count:
+        return plan.run(along, given, count)
+    return tuple(np.zeros((0, *y.shape), np.int64) for y in along.outputs)
 
 
 def _axes(x: Argument) -> Array:
@@ -286,7 +295,7 @@ def _nested(plan: Plan, x: Argument, z: Argument) -> Terms:
             f"d_{x.name}": np.repeat(first, len(then), axis=0),
             f"e_{z.name}": np.tile(then, (len(first), *(1,) * len(z.tangent))),
         }
-        found = list(plan.run(twice, given, states))[before + skipped :]
+        found = list(_changes(plan, twice, given, states))[before + skipped :]
         blocks = [
             np.moveaxis(place, 0, -1).reshape((*y.tangent, *x.tangent, *z.tangent))
             for place, y in zip(found, own.outputs, strict=True)

@@ -14,6 +14,7 @@ are formed once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,14 +44,8 @@ def contracted(partial: Any, tangent: Any, rows: int, columns: int) -> Any:
 
 def _matrix(partial: Any, rows: int, columns: int) -> Any:
     lead, shape = partial.ndim - rows - columns, partial.shape
-    return partial.reshape((*shape[:lead], _size(shape[lead : lead + rows]), -1))
-
-
-def _size(shape: Sequence[int]) -> int:
-    size = 1
-    for n in shape:
-        size *= n
-    return size
+    axes = shape[lead : lead + rows], shape[lead + rows :]
+    return partial.reshape((*shape[:lead], *map(math.prod, axes)))  # -1 fails where one is 0
 
 
 class Maps:
