@@ -243,10 +243,9 @@ def constrained_dynamics_derivatives(
         ((18, 18), (6, 18))
     """
     c = constraints_on(model, constraints)
+    arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
+    given = Given("constrained_dynamics_derivatives", model, threads, **arrays)
     if not c.size:
-        given = Given(
-            "constrained_dynamics_derivatives", model, threads, q=q, v=v, tau=tau, f_ext=f_ext
-        )
 
         def unconstrained(*state: Any) -> tuple[Array, ...]:
             d = forward_dynamics_derivatives(model, *state, threads=threads)
@@ -254,9 +253,9 @@ def constrained_dynamics_derivatives(
 
         sizes = tuple((n, model.nv) for n in (model.nv,) * 3 + (0,) * 3)
         return deliver_ranked(ConstrainedDynamicsDerivatives, unconstrained, out, sizes, given)
-    w, most = c._accelerations, c._usual_rank()  # type: ignore[attr-defined]
-    held = with_room(out, 6, 2)
-    with defined(c, q):
+    w, held = c._accelerations, with_room(out, 6, 2)  # type: ignore[attr-defined]
+    with given.told(), defined(c, q):
+        most = c._usual_rank()
         found = _forward(model, q, v, tau, w, most, c.table, f_ext, out=held, threads=threads)
     return with_rank(ConstrainedDynamicsDerivatives, found[:6], found[6])
 

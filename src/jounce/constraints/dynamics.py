@@ -14,7 +14,7 @@ from jounce._types import AnyArray, Array, ArrayLike, Integers
 from jounce.constraints.checks import defined, explain, rates_wanted, require_motion
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.results import deliver_ranked, rank_of, ranked, with_rank, with_room
-from jounce.dynamics import forward_dynamics, inverse_dynamics
+from jounce.dynamics import inverse_dynamics
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model._checks import numbers
@@ -31,6 +31,9 @@ __all__ = [
     "without_rounding",
 ]
 
+_free: Callable[..., Array] = _core.raw(
+    "forward_dynamics", "constrained_dynamics", inputs="q v tau f_ext"
+)
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "impulse", inputs="q jump table")
 
 _ROUNDING = 1e-12
@@ -206,9 +209,8 @@ def _unconstrained(
 ) -> ConstrainedDynamics:
     with_room(out, 2, 1)
     q, v, tau, f_ext = arguments
-    a = forward_dynamics(
-        model, q, v, tau, f_ext, out=None if out is None else out[0], threads=threads
-    )
+    held = None if out is None else out[0]
+    a = _free(model, q, v, tau, f_ext, out=held, threads=threads)
     lead = a.shape[:-1]
     force = np.zeros((*lead, 0)) if out is None else out[1]
     return with_rank(ConstrainedDynamics, (a, force), np.zeros(lead))

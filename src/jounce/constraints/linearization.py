@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.out import Given
 from jounce._types import Array, ArrayLike
 from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import Constraints
@@ -41,11 +42,12 @@ def linearize_constrained(
     threads: int,
 ) -> ConstrainedLinearization:
     """The matrices of `linearize` under constraints, and those in minimal coordinates."""
-    model, (q, v, _, _) = c.model, state
-    require_state(c, q, v, threads=threads)
-    d = acceleration_derivatives(c, state, passive, threads)
-    A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
-    Z = tangent_basis(c, q, v, threads)
+    model, (q, v, tau, f_ext) = c.model, state
+    with Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext).told():
+        require_state(c, q, v, threads=threads)
+        d = acceleration_derivatives(c, state, passive, threads)
+        A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
+        Z = tangent_basis(c, q, v, threads)
     Z = np.broadcast_to(Z, (*A.shape[:-2], *Z.shape[-2:]))
     Z_T = Z.swapaxes(-1, -2)
     return ConstrainedLinearization(A, B, Z_T @ A @ Z, Z_T @ B, np.array(Z))

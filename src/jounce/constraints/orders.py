@@ -111,8 +111,9 @@ class Orders:
         if wrong.any():
             state = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
             raise ArgumentError(
-                f"the series of order {k} is not finite{place_of(state)}: an input is too large, "
-                "or a constraint is close to where it is not defined"
+                f"the result of constrained_dynamics_series() is not finite{place_of(state)}, from "
+                f"order {k} on: an input is too large, or a constraint is close to where it is not "
+                "defined"
             )
 
     def _system(self) -> RowSystem:

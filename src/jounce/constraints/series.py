@@ -153,12 +153,13 @@ def constrained_dynamics_series(
         ((4, 12), (4, 6))
     """
     c = constraints_on(model, constraints)
-    if out is None:
-        *found, rank = _accelerations(c, (q, v, tau, f_ext), threads)
-        return with_rank(ConstrainedDynamicsSeries, found, rank)
     orders = orders_of(tau)
     arrays = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
     given = SeriesGiven("constrained_dynamics_series", model, threads, orders, **arrays)
+    if out is None:
+        with given.told():
+            *found, rank = _accelerations(c, (q, v, tau, f_ext), threads)
+        return with_rank(ConstrainedDynamicsSeries, found, rank)
 
     def compute(*state: Any) -> tuple[Array, ...]:
         return _accelerations(c, state, threads)
@@ -253,12 +254,13 @@ def constrained_hybrid_dynamics_series(
         ((3, 12), (3, 3))
     """
     c = constraints_on(model, constraints)
-    if out is None:
-        *found, rank = _hybrid_series(c, (q, v, a, tau, f_ext), prescribed, threads)
-        return with_rank(ConstrainedHybridDynamicsSeries, found, rank)
     orders = orders_of(tau)
     arrays = {"q": q, "v": v, "a": a, "tau": tau, "f_ext": f_ext}
     given = SeriesGiven("constrained_hybrid_dynamics_series", model, threads, orders, **arrays)
+    if out is None:
+        with given.told():
+            *found, rank = _hybrid_series(c, (q, v, a, tau, f_ext), prescribed, threads)
+        return with_rank(ConstrainedHybridDynamicsSeries, found, rank)
 
     def compute(*state: Any) -> tuple[Array, ...]:
         return _hybrid_series(c, state, prescribed, threads)
