@@ -260,3 +260,21 @@ def test_a_mistake_is_said_clearly(mistake):
     call, message = BAD[mistake]
     with pytest.raises(jc.Error, match=message):
         call()
+
+
+def test_a_tuple_of_two_numbers_limits_the_forces_of_two_rates():
+    """It is (nv,) as a list or an array is; least and largest forces are a pair of arrays."""
+    arm, q, rows = jc.models.chain(2), np.zeros(2), np.tile([40.0, -40.0], (5, 1))
+
+    def rolled(limits):
+        return jc.rollout(arm, q, q, rows, 0.01, control=jc.Control(force_limits=limits)).v
+
+    expected = rolled(np.array([5.0, 7.0]))
+    np.testing.assert_array_equal(rolled((5.0, 7.0)), expected)
+    np.testing.assert_array_equal(rolled(([-5.0, -7.0], [5.0, 7.0])), expected)
+    with pytest.raises(jc.ArgumentError, match="absolute forces must not be negative, got"):
+        rolled((-5.0, 7.0))
+    with pytest.raises(jc.ArgumentError, match=r"a pair of shapes \(\) and \(2,\)"):
+        rolled((-5.0, [5.0, 7.0]))
+    with pytest.raises(jc.ArgumentError, match=r"must have shape \(3,\), or be a pair .* \(2,\)"):
+        jc.rollout(MODEL, Z, Z, [Z], 0.1, control=jc.Control(force_limits=(-5.0, 7.0)))

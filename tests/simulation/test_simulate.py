@@ -315,8 +315,8 @@ def test_mistakes_with_a_motion_are_errors_of_the_package(tmp_path):
     chain = jc.models.chain(2)
     motion = jc.simulate(chain, np.zeros(2), np.zeros(2), [0.0, 0.1])
     assert motion.at([0.05])._fields == ("q", "v")
-    for times in ("x", [[0.0], [0.0, 0.1]], 0.2, [0.2]):
-        with pytest.raises(jc.ArgumentError, match="t must be times"):
+    for times in ("x", [[0.0], [0.0, 0.1]], 0.2, [0.2], np.array([0.05 + 1j])):
+        with pytest.raises(jc.ArgumentError, match=r"t must be (times|numbers|real numbers)"):
             motion.at(times)
     with pytest.raises(jc.MissingFileError):
         motion.save(tmp_path / "no" / "such.npz")

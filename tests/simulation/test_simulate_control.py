@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
-from jounce.simulation import compiled, stepwise, taylor_events
+from jounce.simulation import compiled, stepwise, task, taylor_events
 from jounce.simulation import progress as bars
 
 TIMES = np.linspace(0.0, 0.2, 5)
@@ -45,6 +45,86 @@ def test_a_control_acts_as_in_a_rollout(robot, kind):
     got = jc.simulate(model, q, v, TIMES, control, "rkmk4", dt=0.01)
     np.testing.assert_allclose(got.q, expected.q, rtol=0, atol=1e-11)
     np.testing.assert_allclose(got.v, expected.v, rtol=0, atol=1e-10)
+
+
+class PythonRanError(Exception):
+    """Steps were not taken by the core."""
+
+
+@pytest.fixture
+def no_python(monkeypatch):
+    """Let every field of forces in Python fail."""
+
+    def field(*_):
+        raise PythonRanError
+
+    monkeypatch.setattr(task.Task, "field", field)
+
+
+@pytest.mark.parametrize("rows", [None, 4, 5])
+@pytest.mark.parametrize("method", ["rkmk4", "momentum"])
+def test_fixed_steps_under_passive_forces_are_those_of_a_rollout(robot, method, rows, no_python):
+    model, q, v, _ = robot
+    model = model.replace(damping=np.full(model.nv, 0.3), stiffness=np.full(model.nv, 0.2))
+    tau = None if rows is None else np.random.default_rng(1).standard_normal((rows, model.nv))
+    got = jc.simulate(model, q, v, TIMES, tau, method, dt=0.01, passive=True)
+    hold, every = ("first" if rows == 5 else "zero"), np.zeros((20, model.nv))
+    if rows == 4:
+        every = np.repeat(tau, 5, axis=0)
+    elif rows == 5:
+        fine = np.linspace(0, 0.2, 21)
+        every = np.stack([np.interp(fine, TIMES, x) for x in tau.T], axis=-1)
+    control = jc.Control(passive=True)
+    expected = jc.rollout(
+        model, q, v, every, 0.01, method=method, every=5, hold=hold, control=control
+    )
+    np.testing.assert_allclose(got.q, expected.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(got.v, expected.v, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "momentum"])
+@pytest.mark.parametrize("kind", ["held", "limited", "moving", "passive", "prescribed", "rows"])
+def test_fixed_steps_under_a_control_are_compiled_and_dense(robot, kind, method, no_python):
+    """They end where adaptive steps do, and so they pass between the times."""
+    (model, q, v, _), rng = robot, np.random.default_rng(7)
+    if kind == "prescribed" and method == "momentum":
+        pytest.skip("which that method does not know")
+    rows = {"q_ref": jc.random_configuration(model, rng, 5), "v_ref": rng.random((5, model.nv))}
+    moving = jc.Control(kp=rng.random(model.nv), kd=0.5, **rows)
+    control = moving if kind == "rows" else controls(model, rng)[kind]
+    got = jc.simulate(model, q, v, TIMES, control, method, dt=2e-3)
+    exact = jc.simulate(model, q, v, TIMES, control)
+    times = np.linspace(0.0, 0.2, 33)
+    np.testing.assert_allclose(got.at(times).q, exact.at(times).q, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(got.at(times).v, exact.at(times).v, rtol=0, atol=1e-5)
+
+
+def test_controls_of_a_batch_go_with_fixed_steps(robot):
+    """Each with its own gains and references, from one start or from many."""
+    model, q, v, rng = robot
+    kp, ref = rng.random((3, model.nv)), jc.random_configuration(model, rng, (3, 5))
+    many = jc.Control(kp=kp, kd=0.5, q_ref=ref)
+    for start in (q, np.tile(q, (3, 1))):
+        got = jc.simulate(model, start, v, TIMES, many, "rkmk4", dt=0.01)
+        assert got.q.shape == (3, 5, model.nq)
+        for k in range(3):
+            one = jc.Control(kp=kp[k], kd=0.5, q_ref=ref[k])
+            alone = jc.simulate(model, q, v, TIMES, one, "rkmk4", dt=0.01)
+            np.testing.assert_allclose(got.v[k], alone.v, rtol=0, atol=1e-11)
+            inner = alone.at([0.07, 0.13])
+            np.testing.assert_allclose(got.at([0.07, 0.13]).q[k], inner.q, rtol=0, atol=1e-11)
+    with pytest.raises(jc.ArgumentError, match="do not broadcast"):
+        jc.simulate(model, np.tile(q, (2, 1)), v, TIMES, many, "rkmk4", dt=0.01)
+
+
+def test_what_a_method_does_not_know_is_named(robot):
+    model, q, v, rng = robot
+    for control, passive in ((jc.Control(kd=1.0), False), (None, True)):
+        with pytest.raises(jc.ArgumentError, match="'variational' takes forces that do not"):
+            jc.simulate(model, q, v, TIMES, control, "variational", dt=0.01, passive=passive)
+    given = controls(model, rng)["prescribed"]
+    with pytest.raises(jc.ArgumentError, match="'momentum' knows no prescribed joints"):
+        jc.simulate(model, q, v, TIMES, given, "momentum", dt=0.01)
 
 
 def test_stops_of_a_control_act_in_a_simulation():

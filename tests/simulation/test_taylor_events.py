@@ -214,13 +214,14 @@ BAD = {
     "two axes": lambda q, motion, tau: np.zeros((2, 2)),
     "NaN": lambda q, motion, tau: [0.0, np.nan],
     "text": lambda q, motion, tau: "x",
+    "complex": lambda q, motion, tau: np.ones(len(motion)) + 1j,
 }
 
 
 @pytest.mark.parametrize("mistake", BAD)
 def test_an_event_that_is_no_series_is_refused(mistake):
     model, q, v = ball(0.0, 1.0)
-    with pytest.raises(jc.ArgumentError, match="an event must return"):
+    with pytest.raises(jc.ArgumentError, match="the series of event 'event' must return"):
         follow(model, q, v, [0, 1.0], [jc.Event(lambda t, q, v: 1.0, series=BAD[mistake])])
 
 
@@ -228,3 +229,40 @@ def test_a_limit_needs_one_coordinate():
     model, _, _ = ball(0.0, 1.0)
     with pytest.raises(jc.ArgumentError, match="7 coordinates, not one"):
         coordinate_event(model, model.joint_names[0], 0.0)
+
+
+def test_a_series_has_as_many_rows_as_the_forces():
+    """With fewer the zero of the polynomial is not that of the event, and may not be there."""
+    model = jc.models.chain(1)
+
+    def passes(count):
+        rows = jc.coordinate_event(model, "joint0", 0.0).series
+        event = jc.Event(lambda t, q, v: q[0], series=lambda *at: rows(*at)[:count])
+        return jc.simulate(model, [0.5], [0.0], [0, 1.0], method="taylor", events=event, order=8)
+
+    for few in (0, 2, 7):
+        with pytest.raises(jc.ArgumentError, match=f"at least 8 rows, .* got {few}; deriv"):
+            passes(few)
+    assert len(passes(8).events) == len(passes(10).events) == 2
+
+
+def test_a_series_is_that_of_the_function():
+    model = jc.models.chain(1)
+    event = jc.coordinate_event(model, "joint0", 0.0)
+    other = dataclasses.replace(event, function=lambda t, q, v: q[0] - 0.1)
+    with pytest.raises(jc.ArgumentError, match=r"must begin with .*, 0.4 at t = 2 s, got 0.5"):
+        jc.simulate(model, [0.5], [0.0], [2, 3.0], method="taylor", events=other)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"series": 5}, "series of event 'hit' must be a function or None, got 5"),
+        ({"map": "back"}, "map of event 'hit' must be a function or None"),
+        ({"terminal": "no"}, "terminal of event 'hit' must be True or False, got 'no'"),
+        ({"name": 3}, "name of an event must be a str, got 3"),
+    ],
+)
+def test_an_event_checks_its_parts(options, message):
+    with pytest.raises(jc.ArgumentError, match=message):
+        jc.Event(lambda t, q, v: q[0], **{"name": "hit", **options})

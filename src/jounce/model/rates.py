@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import lie
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals, refuse_masked
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError
 from jounce.model.joints import ELEMENTARY, SIZES
@@ -114,11 +114,7 @@ def inputs_of(model: Model, actuated: Actuated, actuation: ArrayLike | None) -> 
     require_model(model)
     if actuated is not None:
         raise ArgumentError("give actuated or actuation, not both")
-    refuse_masked("actuation", actuation)
-    try:
-        array = np.array(actuation, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"actuation must be numbers, got {actuation!r}") from None
+    array = np.array(reals("actuation", actuation))
     if array.ndim != 2 or len(array) != model.nv:
         raise ArgumentError(
             f"actuation must have shape ({model.nv}, inputs), that is (nv, inputs) of this model, "

@@ -18,6 +18,7 @@ from jounce.model import Model
 
 __all__ = [
     "ANY",
+    "ControlError",
     "accelerations",
     "asked",
     "asked_number",
@@ -30,6 +31,19 @@ __all__ = [
 
 ANY = 1e300
 """A tolerance that allows every step."""
+
+
+class ControlError(Exception):
+    """What a control raised, or what is wrong with its forces, on its way to the caller.
+
+    It passes all that catches errors of the package, which mean numbers too large for a step.
+    """
+
+    motion: Any = None
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def asked(control: Callable[..., Any], t: Any, q: Array, v: Array) -> Any:

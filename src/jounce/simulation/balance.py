@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike, Mask
 from jounce.dynamics import (
     forward_dynamics,
@@ -183,7 +184,7 @@ class _Acting(NamedTuple):
         tau, times = np.zeros_like(v), control_times(self.motion)
         q, v = finite_states(self.motion.model, q, v)
         if self.function is not None:
-            given = np.asarray(asked(self.function, t, q, v), float)
+            given = reals("what control returns", asked(self.function, t, q, v))
             if given.ndim == v.ndim + 1 and given.shape[-1] == v.shape[-1]:  # a series
                 given = given[..., 0, :]
             tau = np.array(np.broadcast_to(given, v.shape))

@@ -39,8 +39,9 @@ class Control:
         kd: gain of the rate, a number or (..., nv).
         q_ref: reference of the position: (nq,) held, or (..., T, nq) in rows like tau.
         v_ref: reference of the rate: (nv,) or (..., T, nv); zero if it is missing.
-        force_limits: None; "model": ``model.effort_limit``; (nv,) largest absolute forces; or a
-            pair of least and largest forces, each (nv,). They limit servos and rows together.
+        force_limits: None; "model": ``model.effort_limit``; (nv,) largest absolute forces, or one
+            number for all; or a tuple of least and largest forces, each (nv,). They limit servos
+            and rows together.
         prescribed: joints whose acceleration is given: their names or a mask (nv,). In `tau` their
             entries are accelerations, and nothing else acts on them.
         passive: whether `passive_forces` act.
@@ -163,20 +164,34 @@ def _force_limits(model: Model, given: object) -> tuple[Array, Array]:
         if given != "model":
             raise ArgumentError(f"control.force_limits must be 'model' or forces, got {given!r}")
         given = model.effort_limit
-    if isinstance(given, tuple) and len(given) == 2:
-        low, high = (_numbers("force_limits", x) for x in given)
-    else:
-        high = _numbers("force_limits", given)
-        low = -high
-    for side in (low, high):
-        if side.ndim and side.shape[-1] != model.nv:
-            raise ArgumentError(
-                f"control.force_limits must have shape ({model.nv},), or be a pair of such least "
-                f"and largest forces, got {side.shape}"
-            )
+    low, high = _least_and_largest(model.nv, given)
     if not np.all(low <= high):
         raise ArgumentError("control.force_limits: a least force is above the largest one")
     return np.clip(low, -most, most), np.clip(high, -most, most)
+
+
+def _least_and_largest(nv: int, given: object) -> tuple[Array, Array]:
+    """A tuple of two arrays is such a pair; one of two numbers may be (nv,) of two rates."""
+    expected = f"control.force_limits must have shape ({nv},), or be a pair of such least and"
+    parts: list[Array] = []
+    if isinstance(given, tuple) and len(given) == 2:
+        parts = [_numbers("force_limits", x) for x in given]
+    if any(x.ndim for x in parts):
+        if any(x.shape[-1:] != (nv,) for x in parts):
+            raise ArgumentError(
+                f"{expected} largest forces, got a pair of shapes {parts[0].shape} and "
+                f"{parts[1].shape}"
+            )
+        return parts[0], parts[1]
+    largest = _numbers("force_limits", given)
+    if largest.ndim and largest.shape[-1] != nv:
+        raise ArgumentError(f"{expected} largest forces, got {largest.shape}")
+    if (largest < 0).any():
+        raise ArgumentError(
+            f"{expected} largest forces; largest absolute forces must not be negative, "
+            f"got {given!r:.100}"
+        )
+    return -largest, largest
 
 
 def _stops(model: Model, control: Control) -> tuple[Array, Array, Array, Array]:

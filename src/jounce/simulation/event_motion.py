@@ -11,7 +11,7 @@ from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.errors import DivergenceError
 from jounce.model import Model
-from jounce.simulation.arguments import accelerations, asked, force_rows
+from jounce.simulation.arguments import accelerations, force_rows
 from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
 from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
@@ -24,7 +24,7 @@ from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
 from jounce.simulation.rows import Rows, interval
 from jounce.simulation.task import Task
-from jounce.simulation.taylor import TAYLOR
+from jounce.simulation.taylor import TAYLOR, force_series
 from jounce.simulation.taylor_events import SeriesMotion
 
 __all__ = ["Run", "Sought", "motion_with_events", "motion_with_series"]
@@ -134,8 +134,12 @@ def _modes(
     if not sought.contacts:
         return None, sought.events
     series = method == TAYLOR and callable(control)
-    first = (lambda *at: np.asarray(asked(control, *at), float)[0]) if series else control
-    task = Task.of(model, state, t, first, passive, 1)
+
+    def first(now: float, q: Array, v: Array) -> Array:
+        rows: Array = force_series(control, np.array([now]), q[None], v[None], 1)[0, 0]
+        return rows
+
+    task = Task.of(model, state, t, first if series else control, passive, 1)
 
     def forces(now: float, q: Array, v: Array) -> Array:
         when = np.array([now])

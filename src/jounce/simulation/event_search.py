@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import refuse_complex
 from jounce._types import Array
 from jounce.errors import ArgumentError
 from jounce.simulation.dense import Dense
@@ -193,10 +194,14 @@ def event_value(event: Event, t: float, q: Array, v: Array) -> float:
     Raises:
         ArgumentError: it returns something else.
     """
+    given = event.function(t, q, v)
+    refuse_complex(f"event {event.name!r} must return a number: it", given)
     try:
-        value = float(event.function(t, q, v))
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"event {event.name!r} must return a number: {error}") from None
+        value = float(given)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(
+            f"event {event.name!r} must return a number, got {given!r:.100}"
+        ) from None
     if np.isnan(value):
         raise ArgumentError(f"event {event.name!r} must return a number, got NaN at t = {t:.9g} s")
     return value

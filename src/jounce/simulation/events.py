@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError, DivergenceError
@@ -59,10 +59,12 @@ class Event:
         series: the function and its time derivatives along a motion, from q (nq,), the rates and
             their derivatives (r + 2, nv) and the forces and theirs (r + 1, nv). If all events have
             it, ``simulate(method="taylor")`` isolates their zeros in the polynomials of its steps:
-            no pair of crossings within a step is missed.
+            no pair of crossings within a step is missed. It returns at least r + 1 rows, the first
+            of which is what the function returns: fewer are an error, zeros are rows, too.
 
     Raises:
-        ArgumentError: a direction or a function that is none.
+        ArgumentError: a function, map or series that cannot be called, a direction that is none,
+            a name that is no text, or `terminal` that is neither True nor False.
 
     Examples:
         >>> fall = jc.Event(lambda t, q, v: q[0], direction=-1, name="down")
@@ -84,6 +86,15 @@ class Event:
         number = isinstance(self.direction, (int, float, np.number))
         if not (number and self.direction in (-1, 0, 1) and callable(self.function)):
             raise ArgumentError(f"event {self.name!r} needs a function and a direction -1, 0 or 1")
+        if not isinstance(self.name, str):
+            raise ArgumentError(f"the name of an event must be a str, got {self.name!r:.100}")
+        check_flag(f"terminal of event {self.name!r}", self.terminal)
+        for what, function in (("map", self.map), ("series", self.series)):
+            if function is not None and not callable(function):
+                raise ArgumentError(
+                    f"{what} of event {self.name!r} must be a function or None, "
+                    f"got {function!r:.100}"
+                )
 
 
 class EventRecord(NamedTuple):
@@ -248,14 +259,13 @@ def apply_map(event: Event, at: State) -> State:
     if event.map is None:
         return at
     t, q, v = at
+    found = event.map(t, q.copy(), v.copy())
+    whose = f"the map of event {event.name!r} must return (q, v)"
     try:
-        found = event.map(t, q.copy(), v.copy())
-        refuse_masked("they", found)
-        new_q, new_v = (np.array(x, float) for x in found)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"the map of event {event.name!r} must return (q, v): {error}"
-        ) from None
+        new_q, new_v = found
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{whose}, got {found!r:.100}") from None
+    new_q, new_v = (np.array(reals(f"{whose}: they", x)) for x in (new_q, new_v))
     if new_q.shape != q.shape or new_v.shape != v.shape:
         raise ArgumentError(
             f"the map of event {event.name!r} must return arrays of shape {q.shape} and {v.shape}, "

@@ -1,4 +1,4 @@
-"""Simulations by steps of equal length, compiled or with a function asked at each stage."""
+"""Simulations by steps of equal length, compiled or with Python at each stage."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jounce._types import Array, Integers, Mask
-from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError
 from jounce.simulation.dense import NESTED, Coefficients, Dense, StepLog, fitting
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.interrupted import with_motion
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.rollout_call import RolloutCall, require_simple, time_step
 from jounce.simulation.rows import interval
-from jounce.simulation.stepping import MarkedRollout, rollout
-from jounce.simulation.task import ENORMOUS, Task, blames_control, too_far
+from jounce.simulation.task import ENORMOUS, Task, too_far
 
 __all__ = ["by_fixed_steps"]
 
@@ -30,14 +29,14 @@ MOST_STEPS = 1e9
 def by_fixed_steps(
     task: Task, method: Method | Geometric, dt: float, *, keep: bool
 ) -> SimulatedMotion:
-    """Equal steps in each interval; compiled if no function is asked.
+    """Equal steps in each interval; compiled if what acts is known.
 
     A state that fails does not end the others.
     """
-    if task.is_function and isinstance(method, Geometric):
+    if task.known is None and isinstance(method, Geometric):
         raise ArgumentError(
-            f"method {method.name!r} takes no function as control, nor passive=True, nor "
-            "constraints"
+            f"method {method.name!r} takes no function as control, nor constraints, nor a "
+            "jounce.Control of a model with coupled joints"
         )
     n, t = len(task.q), task.t
     q, v = (np.full((n, len(t), size), np.nan) for size in (task.model.nq, task.model.nv))
@@ -51,7 +50,7 @@ def by_fixed_steps(
             if n and not len(some):
                 break
             own = _Interval(task, method, k, int(count), keep)
-            step = own.by_function if task.is_function else own.compiled
+            step = own.by_function if task.known is None else own.compiled
             steps = step(some, q[some, k], v[some, k])
             q[some, k + 1], v[some, k + 1] = steps.q[:, -1], steps.v[:, -1]
             lost = steps.failed >= 0
@@ -148,9 +147,10 @@ class _Log:
                 end[2] = a[1][some]
             elif not a:
                 k = interval(task.t, steps.t[some] + 0.5 * h)
+                assert task.known is not None
                 for at, t in ((begin, steps.t[some]), (end, steps.t[some] + h)):
-                    tau = task.known_forces(states, k, t)
-                    at.append(forward_dynamics(task.model, at[0], at[1], tau, threads=task.threads))
+                    moving = task.model, states, k, (t, *at), task.threads
+                    at.append(task.known.accelerations(*moving))
             return (fitting(task.model, h, begin, end),)
 
         return made
@@ -191,19 +191,17 @@ class _Interval(NamedTuple):
         return float((self.task.t[self.k + 1] - self.task.t[self.k]) / self.steps)
 
     def compiled(self, some: Integers, q: Array, v: Array) -> _Stepped:
-        """Take the steps of some states, with forces that are known beforehand."""
-        task, count, rows = self.task, self.steps, self.task.rows
-        linear = rows is not None and rows.linear
-        tau = np.zeros((count, task.model.nv))
-        if rows is not None:
-            when = self.begin + self.h * np.arange(count + linear, dtype=float)
-            tau = rows.at(when, np.full(len(when), self.k), (some[:, None],))
-        options: dict[str, Any] = {"every": 1 if self.keep else count, "threads": task.threads}
-        hold = "first" if linear else "zero"
-        options |= {"method": self.method.name, "hold": hold, "on_failure": "mark"}
-        end = rollout(task.model, q, v, tau, self.h, **options)
-        assert isinstance(end, MarkedRollout)
-        return _Stepped(end.q, end.v, None, np.asarray(end.failed_at))
+        """Take the steps of some states, under what is known beforehand."""
+        task, count, known = self.task, self.steps, self.task.known
+        assert known is not None
+        when = self.begin + self.h * np.arange(count + known.linear, dtype=float)
+        inputs = known.at(task.model, when, np.full(len(when), self.k), some[:, None])
+        if isinstance(self.method, Geometric):
+            require_simple(self.method, inputs)
+        choices = self.method, 1 if self.keep else count, int(known.linear), None
+        call = RolloutCall(q, v, time_step(self.h), *choices, inputs)
+        to_q, to_v, failed = call.run(task.model, threads=task.threads)
+        return _Stepped(to_q, to_v, None, np.asarray(failed).astype(int))
 
     def by_function(self, some: Integers, q: Array, v: Array) -> _Stepped:
         """The same with forces that depend on the state."""
@@ -297,8 +295,7 @@ class _Walk:
         with np.errstate(all="ignore"):
             try:
                 return attempt(self.moving) if self.moving.any() else None
-            except ArgumentError as error:
-                if blames_control(error):
-                    raise
+            except ArgumentError:  # numbers too large for a step
+                pass
             self.moving = self.moving & ~too_far(attempt, self.moving)
             return attempt(self.moving) if self.moving.any() else None

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from jounce._types import Array
+from jounce.simulation.arguments import ControlError
 from jounce.simulation.dense import Dense
 from jounce.simulation.motion import SimulatedMotion
 
@@ -23,6 +24,8 @@ Failed = TypeVar("Failed", bound=Exception)
 
 def with_motion(error: Failed, motion: SimulatedMotion) -> Failed:
     """An error, of a control for example, that carries what was computed before it."""
+    if isinstance(error, ControlError):
+        with_motion(error.error, motion)
     with suppress(AttributeError, TypeError):  # where its class has no place for it
         error.motion = to_last_step(motion)  # type: ignore[attr-defined]
     return error

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from jounce._core import core_info
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_dynamics
@@ -25,7 +25,7 @@ from jounce.model.rates import Actuated, Inputs, inputs_of
 from jounce.simulation.manifold import held_alike
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.projected_step import projected_steps
-from jounce.simulation.rollout_call import time_step
+from jounce.simulation.rollout_call import checked_options, time_step
 from jounce.simulation.second_order import check_springs, step_hessian
 from jounce.simulation.step_manifold import (
     ConstrainedSecondOrderStep,
@@ -33,7 +33,7 @@ from jounce.simulation.step_manifold import (
     on_manifold,
 )
 from jounce.simulation.tangents import States, TangentFlow
-from jounce.simulation.taylor import TAYLOR, checked_order
+from jounce.simulation.taylor import TAYLOR
 from jounce.simulation.taylor_tangents import linearized_taylor
 
 __all__ = ["LinearizedStep", "SecondOrderStep", "linearize_step"]
@@ -273,9 +273,10 @@ def linearize_step(
     """
     inputs = inputs_of(model, actuated, actuation)
     check_flag("passive", passive)
+    order = checked_options(order, projection)
     taylor = isinstance(method, str) and method == TAYLOR
-    if taylor:
-        order = _taylor_order(order, passive, weights)
+    if taylor and (passive or weights is not None):
+        raise ArgumentError("method 'taylor' takes neither passive=True nor weights here")
     chosen = order if taylor else find_method(method, taylor=True)
     step = time_step(dt)
     if constraints is not None:
@@ -330,7 +331,6 @@ def _constrained(
     threads: int,
 ) -> ConstrainedStep | ConstrainedSecondOrderStep:
     """A step under constraints."""
-    check_flag("projection", project)
     if project and weights is not None:
         raise ArgumentError(
             "second derivatives under constraints are those of steps without a projection: "
@@ -360,13 +360,6 @@ class _Given(Given):
 
     def own_axes(self, name: str) -> Shape:
         return (2 * self.model.nv,) if name == "weights" else super().own_axes(name)
-
-
-def _taylor_order(order: int, passive: bool, weights: ArrayLike | None) -> int:
-    """Return the order, if what is wanted has a series."""
-    if passive or weights is not None:
-        raise ArgumentError("method 'taylor' takes neither passive=True nor weights here")
-    return checked_order(order)
 
 
 def _step_all(
@@ -462,22 +455,17 @@ def _fill(A: Array, B: Array, dq: Array, dv: Array) -> None:
 
 
 def _weights(model: Model, weights: ArrayLike) -> Array:
-    refuse_masked("weights", weights)
-    try:
-        array: Array | None = np.asarray(weights, float)
-    except (TypeError, ValueError):
-        array = None
-    if array is not None and array.shape[-1:] == (2 * model.nv,):
-        bad = np.argwhere(~np.isfinite(array))
-        if not len(bad):
-            return array
+    array = reals("weights", weights)
+    if array.shape[-1:] != (2 * model.nv,):
+        raise ArgumentError(
+            f"weights must be finite numbers of shape (..., {2 * model.nv}), that is (..., 2 nv) "
+            f"of this model, got shape {array.shape}"
+        )
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
         at = bad[0].tolist()
         raise ArgumentError(f"weights must be finite, got {array[tuple(at)]} at {at}")
-    shown = f"shape {weights.shape}" if isinstance(weights, np.ndarray) else repr(weights)
-    raise ArgumentError(
-        f"weights must be finite numbers of shape (..., {2 * model.nv}), that is (..., 2 nv) of "
-        f"this model, got {shown}"
-    )
+    return array
 
 
 def _flat_states(

@@ -245,10 +245,11 @@ def find_method(name: object, *, taylor: bool = False) -> Method:
     """
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]
-    if isinstance(name, str) and (name in GEOMETRIC or (name == "taylor" and not taylor)):
-        known = ", ".join(map(repr, METHODS))
-        raise ArgumentError(f"method {name!r} is not explicit; here it must be one of {known}")
-    raise _unknown(name, [*METHODS, "taylor"] if taylor else [*METHODS])
+    known = [*METHODS, "taylor"] if taylor else [*METHODS]
+    if isinstance(name, str) and (name in GEOMETRIC or name == "taylor"):
+        expected = ", ".join(map(repr, known))
+        raise ArgumentError(f"method {name!r} is not explicit; here it must be one of {expected}")
+    raise _unknown(name, known)
 
 
 def find_stepper(name: object) -> Method | Geometric:

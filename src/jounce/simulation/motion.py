@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import kinetic_energy, momentum, potential_energy
 from jounce.errors import ArgumentError, MissingExtraError
@@ -216,11 +216,7 @@ class SimulatedMotion:
             >>> float(q[0, 6].round(6)), float(v[0, 5].round(6))  # -g t^2 / 2 and -g t
             (-1.22625, -4.905)
         """
-        refuse_masked("t", t)
-        try:
-            times = np.asarray(t, float)
-        except (TypeError, ValueError):
-            times = np.asarray(np.nan)
+        times = reals("t", t)
         if not len(self.t):
             raise ArgumentError("this motion has no times, so there is nothing between them")
         low, high = float(self.t.min()), float(self.t.max())

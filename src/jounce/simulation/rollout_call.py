@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import refuse_complex, refuse_masked
 from jounce._core.out import require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
@@ -17,13 +17,23 @@ from jounce.constraints.checks import rank_lost
 from jounce.dynamics import forward_dynamics, hybrid_dynamics
 from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
-from jounce.model._checks import check_choice
+from jounce.model._checks import check_choice, check_flag
 from jounce.simulation.control import Control, ControlInputs, control_inputs
 from jounce.simulation.held_rows import HeldRows, held_rows
 from jounce.simulation.manifold import Manifold
 from jounce.simulation.methods import Geometric, Method, find_stepper
+from jounce.simulation.taylor import checked_order
 
-__all__ = ["HOLDS", "RolloutCall", "along", "diverged", "rollout_call", "time_step"]
+__all__ = [
+    "HOLDS",
+    "RolloutCall",
+    "along",
+    "checked_options",
+    "diverged",
+    "require_simple",
+    "rollout_call",
+    "time_step",
+]
 
 _rollout = _core.raw("explicit_rollout", "rollout", inputs="")
 _constrained: Any = _core.raw("constrained_rollout", "rollout", inputs="")
@@ -52,9 +62,10 @@ def rollout_call(
     check_choice("hold", hold, HOLDS)
     for name, value in (("q0", q0), ("v0", v0), ("tau", tau), ("f_ext", f_ext)):
         refuse_masked(name, value)
+        refuse_complex(name, value)
     inputs = control_inputs(model, control, tau)
     if isinstance(chosen, Geometric):
-        _require_simple(chosen, inputs, manifold)
+        require_simple(chosen, inputs, manifold)
     call = RolloutCall(q0, v0, time_step(dt), chosen, every, HOLDS.index(hold), f_ext, inputs)
     if manifold is None:
         return call
@@ -63,8 +74,14 @@ def rollout_call(
     return call._replace(held=held_rows(manifold), constraints=manifold.constraints)
 
 
-def _require_simple(method: Geometric, inputs: ControlInputs, manifold: Manifold | None) -> None:
-    """Refuse what a method does not know."""
+def require_simple(
+    method: Geometric, inputs: ControlInputs, manifold: Manifold | None = None
+) -> None:
+    """Refuse what a method does not know.
+
+    Raises:
+        ArgumentError: naming it.
+    """
     if manifold is not None:
         raise ArgumentError(f"method {method.name!r} knows no constraints")
     if inputs.prescribed is not None:
@@ -74,6 +91,19 @@ def _require_simple(method: Geometric, inputs: ControlInputs, manifold: Manifold
             f"method {method.name!r} takes forces that do not depend on the rates: no servos, "
             "passive forces or stops; 'momentum' does"
         )
+
+
+def checked_options(order: object, projection: object) -> int:
+    """Check what belongs to "taylor" and to constraints, also where there is none of them.
+
+    Returns:
+        The order.
+
+    Raises:
+        ArgumentError: an order out of its range, or a projection that is neither True nor False.
+    """
+    check_flag("projection", projection)
+    return checked_order(order)
 
 
 def time_step(dt: ArrayLike) -> Array:

@@ -11,11 +11,18 @@ from jounce.dynamics import passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model.rates import group_blocks
-from jounce.simulation.control import Control, control_inputs
+from jounce.simulation.control import Control, ControlInputs, control_inputs
 from jounce.simulation.free_joints import displaced, displacement, free_joints
 from jounce.simulation.rows import Places, Rows, interval, share
 
-__all__ = ["pulled_by", "reference_between", "require_gains", "servo_forces"]
+__all__ = [
+    "Function",
+    "answered",
+    "pulled_by",
+    "reference_between",
+    "require_gains",
+    "servo_forces",
+]
 
 Function = Callable[[Array, Array, Array], Array]
 
@@ -37,17 +44,25 @@ def servo_forces(
     def forces(t: Array, q: Array, v: Array) -> Array:
         t = np.asarray(t)
         k = interval(times, t)
-        tau = rows.at(t, k)
-        if inputs.servo is not None:
-            servo = inputs.servo[..., None, :, :] if in_rows else inputs.servo
-            kp, kd, least, most, *stops = np.moveaxis(servo, -2, 0)
-            if inputs.q_ref is not None:
-                there = reference_between(model, Rows(times, inputs.q_ref), t, k)
-                tau = tau - kp * _away(model, there, q)
-            tau = np.clip(tau - kd * v, least, most) + _stops(model, q, v, *stops)
-        return tau + passive_forces(model, q, v) if inputs.passive else tau
+        there, servo = None, inputs.servo
+        if servo is not None and inputs.q_ref is not None:
+            there = reference_between(model, Rows(times, inputs.q_ref), t, k)
+        if servo is not None and in_rows:
+            servo = servo[..., None, :, :]
+        return answered(model, inputs._replace(tau=rows.at(t, k), q_ref=there, servo=servo), q, v)
 
     return forces, inputs.prescribed
+
+
+def answered(model: Model, inputs: ControlInputs, q: Array, v: Array) -> Array:
+    """Forces (..., nv) at coordinates and rates, from rows and references (..., n) there."""
+    tau = np.asarray(inputs.tau)
+    if inputs.servo is not None:
+        kp, kd, least, most, *stops = np.moveaxis(inputs.servo, -2, 0)
+        if inputs.q_ref is not None:
+            tau = tau - kp * _away(model, inputs.q_ref, q)
+        tau = np.clip(tau - kd * v, least, most) + _stops(model, q, v, *stops)
+    return tau + passive_forces(model, q, v) if inputs.passive else tau
 
 
 def reference_between(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._types import Array, ArrayLike, Mask
+from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import hybrid_dynamics
@@ -18,9 +18,16 @@ from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
-from jounce.simulation.arguments import asked_number, force_rows, increasing_times, positive
+from jounce.simulation.answer import Answer
+from jounce.simulation.arguments import (
+    ControlError,
+    asked_number,
+    force_rows,
+    increasing_times,
+    positive,
+)
 from jounce.simulation.contacts import Contact, checked_contacts
-from jounce.simulation.control import Control, ControlInputs, control_inputs
+from jounce.simulation.control import Control
 from jounce.simulation.dense import SERIES, Dense
 from jounce.simulation.event_motion import Sought, motion_with_events, motion_with_series
 from jounce.simulation.events import Event, checked_events
@@ -29,8 +36,7 @@ from jounce.simulation.interrupted import to_last_step
 from jounce.simulation.methods import Geometric, Method, find_stepper
 from jounce.simulation.motion import SimulatedMotion, told, with_failures
 from jounce.simulation.progress import Progress, Report, silent
-from jounce.simulation.rows import Rows, interval
-from jounce.simulation.servo import pulled_by, reference_between, require_gains, servo_forces
+from jounce.simulation.servo import pulled_by, require_gains
 from jounce.simulation.stepwise import by_adaptive_steps
 from jounce.simulation.task import AnyControl, Task
 from jounce.simulation.taylor import TAYLOR, checked_order, order_of, require_series
@@ -66,8 +72,9 @@ def simulate(
 
     "dopri5" and "dop853" choose their steps by the error, "taylor" by the series of the motion,
     whose order follows from the tolerance. Each state of a batch has its own steps, and times in
-    between come from polynomials. Without a function as control, no Python runs between steps. All
-    other methods of `step` divide each interval of `t` into equal steps of at most `dt`.
+    between come from polynomials. All other methods of `step` divide each interval of `t` into
+    equal steps of at most `dt`. Python runs between steps only under a function as control, under
+    constraints, and for models with coupled joints.
 
     Args:
         model: the robot.
@@ -139,7 +146,7 @@ def simulate(
     check_choice("on_failure", on_failure, ("raise", "mark"))
     if not isinstance(threads, int):
         threads = asked_number(threads)
-    times = increasing_times(t)
+    times, allowed = increasing_times(t), _tolerances(rtol, atol)
     _require_no_step(method, chosen, dt)
     held = None if constraints is None else constraints_on(model, constraints)
     acting, law = _answering(model, control, times, held)
@@ -153,17 +160,10 @@ def simulate(
     if seeks and law is not None:
         law.require_one(model)
     plan = _Plan(
-        model, chosen, dt, rtol, atol, passive, projection, order, law, threads, dense or seeks
+        model, chosen, dt, allowed, passive, projection, order, law, threads, dense or seeks
     )
     with Progress(float(times[0]), float(times[-1])) as report:
-        if not seeks:
-            motion = plan.run((q0, v0), times, acting, held, report)
-        elif chosen is None and not points and all(event.series is not None for event in found):
-            motion = plan.through_series((q0, v0), times, acting, held, found, report)
-        else:
-            sought = Sought(found, points, held)
-            options = plan.name, passive, report
-            motion = motion_with_events(plan.run, model, (q0, v0), times, acting, sought, *options)
+        motion = plan.motion((q0, v0), times, acting, Sought(found, points, held), report)
     if not dense and motion.kept is not None:
         motion = replace(motion, kept=None)
     if len(motion.t) != len(times) or motion.t[-1] != times[-1]:
@@ -195,43 +195,13 @@ def _answering(
     """A `Control` as a function, and as the core takes it."""
     if not isinstance(control, Control):
         return control, None
-    forces, prescribed = servo_forces(model, control, t)
-    if prescribed is not None and constraints is not None:
-        raise ArgumentError("prescribed joints and constraints do not go together in simulate()")
-    return forces, Answer(control, forces, prescribed, t)
+    answer = Answer.of(model, control, t, constraints)
+    return answer.function, answer
 
 
-class Answer(NamedTuple):
-    """What answers to the state."""
-
-    control: Control
-    function: AnyControl
-    prescribed: Mask | None
-    t: Array
-    """Of its rows."""
-
-    def inputs(self, model: Model, t: Array) -> ControlInputs:
-        """What the core takes, with rows at times of a part of the motion."""
-        whole = control_inputs(model, self.control, np.zeros((len(self.t), model.nv)))
-        if t is self.t or np.array_equal(t, self.t):
-            return whole
-        k = interval(self.t, t)
-        tau, q_ref = Rows(self.t, np.asarray(whole.tau)).at(t, k), whole.q_ref
-        if q_ref is not None:
-            q_ref = reference_between(model, Rows(self.t, q_ref), t, k)
-        return whole._replace(tau=tau, q_ref=q_ref)
-
-    def require_one(self, model: Model) -> None:
-        """Refuse controls of several states, which are followed one by one."""
-        inputs = self.inputs(model, self.t)
-        given = [x for x in (inputs.tau, inputs.q_ref, inputs.servo) if x is not None]
-        if any(np.ndim(x) > 2 for x in given):
-            raise ArgumentError("with events a jounce.Control is the same for all states")
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether its references are the same at all times."""
-        return all(x is None or np.ndim(x) < 2 for x in (self.control.q_ref, self.control.v_ref))
+def _tolerances(rtol: object, atol: object) -> tuple[float, float]:
+    """Check them whatever the method: those with fixed steps do not ask for them."""
+    return positive("rtol", rtol, LEAST_TOLERANCE), positive("atol", atol)
 
 
 class _Plan(NamedTuple):
@@ -241,8 +211,8 @@ class _Plan(NamedTuple):
     method: Method | Geometric | None
     """None: "taylor"."""
     dt: float | None
-    rtol: float
-    atol: float
+    allowed: tuple[float, float]
+    """Relative and absolute tolerance."""
     passive: bool
     projection: bool
     order: int | None
@@ -254,6 +224,27 @@ class _Plan(NamedTuple):
     @property
     def name(self) -> str:
         return TAYLOR if self.method is None else self.method.name
+
+    def motion(
+        self,
+        state: tuple[ArrayLike, ArrayLike],
+        t: Array,
+        control: AnyControl,
+        sought: Sought,
+        report: Report,
+    ) -> SimulatedMotion:
+        """The motion; what a control raises comes as it was raised."""
+        found, points, held = sought
+        try:
+            if not found and not points:
+                return self.run(state, t, control, held, report)
+            if self.method is None and not points and all(x.series is not None for x in found):
+                return self.through_series(state, t, control, held, found, report)
+            options = self.name, self.passive, report
+            return motion_with_events(self.run, self.model, state, t, control, sought, *options)
+        except ControlError as failed:
+            error = failed.error
+        raise error  # here, where nothing is added to its context
 
     def run(
         self,
@@ -280,7 +271,6 @@ class _Plan(NamedTuple):
         if not self.model.nv:
             return task.motion(self.name, np.repeat(task.q[:, None], len(t), 1), None)
         if len(t) == 1 and self._adapts:
-            self._tolerances()
             return task.motion(self.name, task.q[:, None], task.v[:, None])
         if self.method is None:
             found = self._series(task, control, ())
@@ -294,7 +284,7 @@ class _Plan(NamedTuple):
             )
         if self._adapts:
             pair = EMBEDDED[self.name]
-            return by_adaptive_steps(task, pair, self._tolerances(), keep=self.dense)
+            return by_adaptive_steps(task, pair, self.allowed, keep=self.dense)
         if self.dt is None:
             raise ArgumentError(
                 f"method {self.name!r} has fixed steps: it needs dt, their longest length"
@@ -327,7 +317,7 @@ class _Plan(NamedTuple):
         report: Report,
     ) -> SimulatedMotion:
         """Steps that need no Python."""
-        allowed = self._tolerances()
+        allowed = self.allowed
         if self.method is None:
             require_series(self.model, self.passive)
             kernel = compiled.taylor(self.order or order_of(*allowed, self.model.n_bodies))
@@ -377,10 +367,15 @@ class _Plan(NamedTuple):
         report: Report | None,
     ) -> Task:
         held = constraints, self.projection
-        known = self.answer is not None and self.answer.control.passive
-        options = self.passive and not known, self.threads, held, report or silent
-        task = Task.of(self.model, state, t, control, *options)
-        mask = None if self.answer is None else self.answer.prescribed
+        twice = self.answer is not None and self.answer.control.passive
+        options = self.passive and not twice, self.threads, held, report or silent
+        if self.answer is None:
+            return Task.of(self.model, state, t, control, *options)
+        task = Task.of(self.model, state, t, control, *options, self.answer.lead(self.model))
+        if task.manifold is None and self.model.expanded is self.model:
+            known = self.answer.known(self.model, t, task.lead, self.passive)
+            task = task._replace(known=known)
+        mask = self.answer.prescribed
         if mask is None:
             return task
 
@@ -388,9 +383,6 @@ class _Plan(NamedTuple):
             return hybrid_dynamics(self.model, q, v, np.zeros_like(v), tau, mask).a
 
         return task._replace(law=law)
-
-    def _tolerances(self) -> tuple[float, float]:
-        return positive("rtol", self.rtol, LEAST_TOLERANCE), positive("atol", self.atol)
 
     def _series(self, task: Task, control: AnyControl, events: Sequence[Event]) -> SeriesMotion:
         if self.model.expanded is not self.model:
@@ -406,7 +398,7 @@ class _Plan(NamedTuple):
         return follow_series(
             task,
             control if callable(control) else None,
-            self._tolerances(),
+            self.allowed,
             events,
             manifold=task.manifold,
             order=self.order,

@@ -13,15 +13,21 @@ from jounce._core.out import Given, deliver_all, require_out, untouched_if_faili
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints import Constraints
 from jounce.derivatives.jvp import let_differentiate
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
-from jounce.model._checks import check_choice, check_flag
+from jounce.model._checks import check_choice
 from jounce.model.model import require_model
 from jounce.simulation.control import Control
 from jounce.simulation.held_rows import rollout_manifold
 from jounce.simulation.methods import Method, find_method, find_stepper
-from jounce.simulation.rollout_call import HOLDS, RolloutCall, rollout_call, time_step
-from jounce.simulation.taylor import TAYLOR, checked_order, taylor_step
+from jounce.simulation.rollout_call import (
+    HOLDS,
+    RolloutCall,
+    checked_options,
+    rollout_call,
+    time_step,
+)
+from jounce.simulation.taylor import TAYLOR, taylor_step
 from jounce.simulation.taylor_rollout import taylor_rollout
 
 __all__ = ["MarkedRollout", "Rollout", "Step", "rollout", "step"]
@@ -140,7 +146,7 @@ def step(
         >>> jc.step(ball, jc.neutral(ball), np.zeros(6), np.zeros(6), 0.1).q[4:].round(9)
         array([ 0.     ,  0.     , -0.04905])
     """
-    held = constraints is not None
+    order, held = checked_options(order, projection), constraints is not None
     if not held and isinstance(method, str) and method == TAYLOR:
         end = taylor_step(
             model, q, v, tau, time_step(dt), f_ext, order=order, out=out, threads=threads
@@ -171,10 +177,11 @@ def step(
     return deliver_all(compute, out, ((model.nq,), (model.nv,)), given)
 
 
-def _kernel_arguments(
-    dt: ArrayLike = np.nan, method: str = "rkmk4", **given: Any
-) -> dict[str, Any]:
-    return {**given, "dt": time_step(dt), "tableau": find_method(method).packed()}
+def _kernel_arguments(method: str = "rkmk4", **given: Any) -> dict[str, Any]:
+    for name in ("q", "v", "tau", "dt"):
+        if name not in given:
+            raise ArgumentTypeError(f"step() needs the argument {name!r}")
+    return {**given, "dt": time_step(given["dt"]), "tableau": find_method(method).packed()}
 
 
 let_differentiate(step, "q v tau dt f_ext method", "explicit_step", Step, _kernel_arguments)
@@ -253,14 +260,13 @@ def rollout(
         ((101, 7), True)
     """
     check_choice("on_failure", on_failure, ("raise", "mark"))
-    check_flag("projection", projection)
-    marks = on_failure == "mark"
+    order, marks = checked_options(order, projection), on_failure == "mark"
     manifold = rollout_manifold(model, constraints, (q0, v0), projection, threads)
     if isinstance(method, str) and method == TAYLOR:
         check_choice("hold", hold, HOLDS)
         if control is not None:
             raise ArgumentError("method 'taylor' takes no control in a rollout: it needs series")
-        options = every, HOLDS.index(hold), checked_order(order), marks, threads
+        options = every, HOLDS.index(hold), order, marks, threads
         found = taylor_rollout(model, (q0, v0), tau, time_step(dt), f_ext, manifold, *options)
         given = {"q0": q0, "v0": v0, "tau": tau, "dt": dt, "f_ext": f_ext}
         return _delivered(found, out, marks, given)

@@ -13,7 +13,15 @@ from jounce.constraints.checks import rank_lost
 from jounce.dynamics import passive_forces
 from jounce.errors import ArgumentError
 from jounce.model import Model
-from jounce.simulation.arguments import accelerations, asked, floats, force_rows, merged_axes
+from jounce.simulation.answer import Known
+from jounce.simulation.arguments import (
+    ControlError,
+    accelerations,
+    asked,
+    floats,
+    force_rows,
+    merged_axes,
+)
 from jounce.simulation.dense import Dense, Onto
 from jounce.simulation.field import Field, Forces, Law, Moving
 from jounce.simulation.manifold import Manifold, manifold_of
@@ -21,7 +29,7 @@ from jounce.simulation.motion import SimulatedMotion, no_further, told, with_fai
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.rows import Rows
 
-__all__ = ["ENORMOUS", "AnyControl", "Task", "blames_control", "too_far"]
+__all__ = ["ENORMOUS", "AnyControl", "Task", "too_far"]
 
 AnyControl = ArrayLike | Callable[..., ArrayLike] | None
 """No forces, rows of forces, or a function of (t, q, v)."""
@@ -41,7 +49,8 @@ class Task(NamedTuple):
     rows: Rows | None
     """Forces of n states, if no function gives them."""
     forces: Callable[[Integers], Forces]
-    is_function: bool
+    known: Known | None
+    """What acts, if that needs no Python: neither a function nor constraints."""
     passive: bool
     threads: int
     manifold: Manifold | None = None
@@ -59,12 +68,13 @@ class Task(NamedTuple):
         threads: int,
         constraints: tuple[object, bool] = (None, True),
         report: Report = silent,
+        lead: tuple[int, ...] = (),
     ) -> Task:
         """Check the arguments by what they lead to at the start.
 
-        Of `constraints` the second says whether to project.
+        Of `constraints` the second says whether to project; `lead` are axes of a control.
         """
-        lead = accelerations(model, state, threads).shape[:-1]
+        lead = merged_axes(accelerations(model, state, threads).shape[:-1], lead)
         rows = None
         if control is not None and not callable(control):
             given = force_rows(model, control, len(t))
@@ -79,20 +89,15 @@ class Task(NamedTuple):
         if held is not None:
             manifold = manifold_of(model, held, (q, v), float(t[0]), projects, threads, lead)
         forces = _forces(model, lead, rows, control if callable(control) else None, passive)
-        is_function = callable(control) or passive or manifold is not None
+        needs_python = callable(control) or manifold is not None
+        known = None if needs_python else Known(rows, passive)
         law = None if manifold is None else manifold.accelerations
-        acting = rows, forces, is_function, passive, threads, manifold, law
+        acting = rows, forces, known, passive, threads, manifold, law
         return cls(model, lead, t, q, v, *acting, report)
 
     def field(self, interval: Integers, dt: Array) -> Field:
         """The field in the interval of each state."""
         return Field.of(self.model, self.forces(interval), dt, self.threads, self.law)
-
-    def known_forces(self, states: Integers, interval: Integers, t: Array) -> Array:
-        """Rows of forces (m, nv) on some states at times (m,) in intervals (m,)."""
-        if self.rows is None:
-            return np.zeros((len(t), self.model.nv))
-        return self.rows.at(t, interval, (states,))
 
     def onto(self, field: Field, at: Moving, which: Mask) -> Moving:
         """Some of the states brought back to the manifold, if there is one and that is wanted."""
@@ -167,9 +172,14 @@ def _forces(
         assert function is not None
         shaped = [x.reshape(*lead, x.shape[-1]) for x in (q, v)]
         when = time.reshape(lead) if lead else float(time[0])
-        tau = _checked(
-            asked(function, when, *shaped), (*lead, model.nv), np.abs(v).max(initial=0.0)
-        )
+        try:
+            tau = _checked(asked(function, when, *shaped), (*lead, model.nv))
+        except ControlError:
+            raise
+        except Exception as error:
+            if isinstance(error, ArgumentError) and _is_wild(q, v):
+                raise ArgumentError("the state is too large for a control") from error
+            raise ControlError(error) from error
         return tau.reshape(v.shape)
 
     def in_interval(k: Integers) -> Forces:
@@ -186,9 +196,9 @@ def _forces(
     return in_interval
 
 
-def blames_control(error: ArgumentError) -> bool:
-    """Whether a control returned what is no force; else numbers became too large."""
-    return str(error).startswith("control must return")
+def _is_wild(q: Array, v: Array) -> bool:
+    """Whether states are such as a step tried in vain leads to, of which no control knows."""
+    return not all(np.abs(x).max(initial=0.0) <= ENORMOUS for x in (q, v))  # NaN is not
 
 
 def too_far(attempt: Callable[[Mask], object], moving: Mask) -> Mask:
@@ -198,21 +208,17 @@ def too_far(attempt: Callable[[Mask], object], moving: Mask) -> Mask:
         try:
             with np.errstate(all="ignore"):
                 attempt(np.arange(len(moving)) == k)
-        except ArgumentError as error:
-            if blames_control(error):
-                raise
+        except ArgumentError:
             wild[k] = True
     return wild if wild.any() else moving
 
 
-def _checked(value: ArrayLike, shape: tuple[int, ...], speed: float) -> Array:
+def _checked(value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return what a control gave, if these are forces."""
     tau = floats("control must return forces: they", value)
     if tau.shape != shape:
         got = f"{type(value).__name__} of shape {tau.shape}"
         raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
     if not np.isfinite(tau).all():
-        if speed > ENORMOUS:
-            raise ArgumentError("the rates are too large for a control")
         raise ArgumentError(f"control must return finite forces, got {value!r}")
     return tau

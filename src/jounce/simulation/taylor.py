@@ -17,7 +17,7 @@ from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
-from jounce.simulation.arguments import ANY, asked
+from jounce.simulation.arguments import ANY, ControlError, asked, floats
 from jounce.simulation.free_joints import free_joints
 
 __all__ = [
@@ -237,26 +237,30 @@ def force_series(control: Control, t: Array, q: Array, v: Array, order: int) -> 
     """Ask a control for the forces of n states and their derivatives, (n, order, nv).
 
     Raises:
-        ArgumentError: it returns something else.
+        ControlError: it raises something, or returns something else.
     """
     series = np.zeros((len(q), order, v.shape[-1]))
     for k in range(len(q)):
-        given = asked(control, float(t[k]), q[k], v[k])
         try:
-            rows = np.asarray(given, float)
-        except (TypeError, ValueError):
-            rows = np.full(0, np.nan)
-        if rows.ndim != 2 or rows.shape[1] != v.shape[-1] or not len(rows):
-            raise ArgumentError(
-                "with method 'taylor' control must return an array of shape "
-                f"(m, {v.shape[-1]}), the forces and their time derivatives, got "
-                f"{type(given).__name__} of shape {np.shape(rows)}"
-            )
-        if not np.isfinite(rows).all():
-            raise ArgumentError(f"control must return finite forces, got {given!r}")
+            rows = _checked_forces(asked(control, float(t[k]), q[k], v[k]), v.shape[-1])
+        except Exception as error:
+            raise ControlError(error) from error
         count = min(order, len(rows))
         series[k, :count] = rows[:count]
     return series
+
+
+def _checked_forces(given: ArrayLike, nv: int) -> Array:
+    """Return what a control gave, if these are forces and their derivatives."""
+    rows = floats("control must return forces: they", given)
+    if rows.ndim != 2 or rows.shape[1] != nv or not len(rows):
+        raise ArgumentError(
+            f"with method 'taylor' control must return an array of shape (m, {nv}), the forces "
+            f"and their time derivatives, got {type(given).__name__} of shape {rows.shape}"
+        )
+    if not np.isfinite(rows).all():
+        raise ArgumentError(f"control must return finite forces, got {given!r}")
+    return rows
 
 
 def _summed(c: Array, x: Array) -> Array:

@@ -9,17 +9,16 @@ touches zero is told apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
-from jounce._types import Array, ArrayLike, Integers, Mask
+from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.series import forward_dynamics_series
 from jounce.simulation.compiled import Followed, too_many_steps, without_end
 from jounce.simulation.dense import StepLog
+from jounce.simulation.event_polynomials import event_polynomial, require_same_value
 from jounce.simulation.events import (
     SAME_TIME,
     Event,
@@ -304,7 +303,10 @@ def _look(
         motion = path.motion[k]
     here: list[EventRecord] = []
     ending: list[EventRecord] = []
-    polynomials = [_scaled(_series_of(event, q, motion, tau), h) for event in events]
+    polynomials = [event_polynomial(event, q, motion, tau, h) for event in events]
+    if t == task.start.t[0]:
+        for event, a in zip(events, polynomials, strict=True):
+            require_same_value(event, float(t), q, v, a)
     for which, (event, a) in enumerate(zip(events, polynomials, strict=True)):
         roots = roots_in_unit_interval(a, int(signs[which]))
         for x, direction in zip(roots.x, roots.direction, strict=True):
@@ -349,11 +351,6 @@ def _has_passed(task: _Task, k: int, which: int, t: float, back: bool) -> bool:
     return not repeats.never_ends
 
 
-def _series_of(event: Event, q: Array, motion: Array, tau: Array) -> ArrayLike:
-    assert event.series is not None
-    return event.series(q, motion, tau)
-
-
 def _update_signs(signs: Array, polynomials: list[Array], x: float) -> None:
     """Signs at a fraction x of the step; where an event is zero it keeps that from before."""
     for which, a in enumerate(polynomials):
@@ -381,25 +378,6 @@ def _met(task: _Task, met: dict[int, _Met], walk: _Walk) -> _Walk:
         except (DivergenceError, SingularError) as error:
             ended[k], failed[k], reasons[k] = t, True, str(error)
     return walk._replace(at=kept(model, q, v), ended=ended, failed=failed, reasons=reasons)
-
-
-def _scaled(derivatives: ArrayLike, h: float) -> Array:
-    """Taylor coefficients in units of the step, from derivatives.
-
-    Raises:
-        ArgumentError: they are no row of finite numbers.
-    """
-    refuse_masked("what an event returns", derivatives)
-    try:
-        rows = np.asarray(derivatives, float)
-    except (TypeError, ValueError):
-        rows = np.full((0, 0), np.nan)
-    if rows.ndim != 1 or not len(rows) or not np.isfinite(rows).all():
-        raise ArgumentError(
-            "an event must return its value and its time derivatives, finite numbers of shape "
-            f"(m,), got {type(derivatives).__name__} of shape {np.shape(rows)}"
-        )
-    return np.array([x * h**k / factorial(k) for k, x in enumerate(rows.tolist())])
 
 
 def _give(
