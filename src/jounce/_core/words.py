@@ -14,6 +14,7 @@ from jounce.errors import Error
 __all__ = ["in_own_words", "place_text", "told_by"]
 
 _NAMED = re.compile(r"(?:^|(?<=result of )|(?<=input of ))[\w.]+\(\)")
+_NOWHERE = re.compile(r"(\(\) is not finite|moves vanishes)(?! in state \[)")
 _PLACED = re.compile(r" in state \[([\d, ]+)\] of the batch")
 
 
@@ -38,7 +39,8 @@ def in_own_words(
         function: whose error it shall be.
         lead: leading axes of its batch, by which states are named; None leaves them as they are.
         states: numbers, in this batch, of those that the other function was given; by default all.
-        some: leading axes of what it was given; by default those of the batch.
+        some: leading axes of what it was given; by default those of the batch. Of a state that was
+            given alone, (), the place is added.
     """
     own = lead if some is None else some
 
@@ -56,6 +58,9 @@ def in_own_words(
         return place_text(at if states is None else int(states[at]), lead)
 
     text = _PLACED.sub(place, _NAMED.sub(f"{function}()", str(error)))
+    if lead and some == ():
+        own_place = place_text(0 if states is None else int(states[0]), lead)
+        text = _NOWHERE.sub(rf"\1{own_place}", text)
     return error if text == str(error) else type(error)(text)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.actuation import (
     Actuators,
@@ -248,7 +249,8 @@ def _partials(
     needed = needed.reshape(len(q), orders, n)
     found = np.zeros((len(q), orders, n + c.size, d_needed.shape[-1]))
     for k in range(len(q)):
-        found[k] = _differentiated(c, actuators, (q[k], flat[k]), needed[k], d_needed[k])
+        with told_by("constrained_inverse_dynamics_series_derivatives", (len(q),), [k], ()):
+            found[k] = _differentiated(c, actuators, (q[k], flat[k]), needed[k], d_needed[k])
     tau, force = found[..., :n, :], found[..., n:, :]
     by_motion = (orders + 1, n)
     return (

@@ -124,7 +124,7 @@ def project(
             return projected(model, array, c, tolerance, threads)
         fixed = array.reshape(math.prod(array.shape[:-1]), model.nq)
         for k, x in enumerate(fixed):
-            with told_by("project", fixed.shape[:1], [k]):
+            with told_by("project", fixed.shape[:1], [k], ()):
                 fixed[k] = projected(model, x[None], c.at(x), tolerance, threads)[0]
         return fixed.reshape(array.shape)
 

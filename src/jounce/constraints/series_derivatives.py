@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.checks import defined, require_state
 from jounce.constraints.constraints import Constraints, constraints_on
@@ -194,9 +195,10 @@ def _along_the_manifold(
     wrenches = [None] * len(forces)
     if f_ext is not None:
         wrenches = list(flat(f_ext, orders, c.model.n_bodies, 6))
-    each = [
-        along_the_manifold(c, *x) for x in zip(coordinates, motion, forces, wrenches, strict=True)
-    ]
+    each = []
+    for k, x in enumerate(zip(coordinates, motion, forces, wrenches, strict=True)):
+        with told_by("constrained_dynamics_series_derivatives", (len(forces),), [k], ()):
+            each.append(along_the_manifold(c, *x))
     directions = (orders + 2) * n
     return (
         np.array([x[0] for x in each]).reshape(*lead, orders, n, directions),

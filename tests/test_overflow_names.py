@@ -1,0 +1,274 @@
+"""A result that overflows is told by the function that people called, and by its place in a batch.
+
+Of errors of functions that it calls, and of places in batches of its own, nothing is left.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import jounce as jc
+
+SOLID = {"mass": 1.3, "com": (0.1, 0.2, -0.3), "inertia": (0.05, 0.04, 0.03)}
+LEAD = (2, 3)
+WRONG = (1, 2)
+SIZES = (1e100, 1e160, 1e200, 1.7e308)
+every_lead = pytest.mark.parametrize("lead", [(), LEAD], ids=["one", "batch"])
+
+
+def slides():
+    """Far away inertias overflow, still further away positions do."""
+    builder = jc.ModelBuilder()
+    builder.add_body("arm", joint="revolute", axis=(0, 1, 0), damping=0.1, **SOLID)
+    for k, parent in enumerate(("arm", "slide0", "slide1")):
+        axis = (0, 0, 1) if k == 2 else (1, 0, 0)
+        builder.add_body(f"slide{k}", parent, joint="prismatic", axis=axis, stiffness=9.0, **SOLID)
+    return builder.build()
+
+
+MODEL = slides()
+
+
+def arguments(lead):
+    """Values for all parameters by name, with these leading axes."""
+    rng, n = np.random.default_rng(0), MODEL.nv
+    wrench = rng.standard_normal((*lead, 6))
+    return {
+        "model": MODEL,
+        **{key: rng.standard_normal((*lead, n)) for key in ("q", "q0", "q1", "v", "v0", "dv", "a")},
+        "tau": rng.standard_normal((*lead, n)),
+        "weights": rng.standard_normal((*lead, n)),
+        "motion": rng.standard_normal((*lead, 3, n)),
+        "f_ext": rng.standard_normal((*lead, MODEL.n_bodies, 6)),
+        "prescribed": np.arange(n) == 0,
+        "body": MODEL.n_bodies - 1,
+        "dt": 0.01,
+        "s": rng.uniform(0, 1, lead),
+        "wrenches": {MODEL.n_bodies - 1: wrench},
+        "constraints": jc.Constraints(MODEL, [jc.Distance("slide2")], tolerance=np.inf),
+    }
+
+
+def chosen(name, lead):
+    """The arguments that a function takes, those of series as it takes them."""
+    known = arguments(lead)
+    wanted = inspect.signature(getattr(jc, name)).parameters
+    given = {key: known[key] for key in wanted if key in known}
+    if not name.startswith(("constrained", "impulse", "project")):
+        given.pop("constraints", None)
+    if name.startswith(("constrained_inverse", "linearize_step")):
+        given.pop("weights", None)
+    if name == "rollout_vjp":
+        given["weights"] = tuple(np.ones((2, *lead, 3, MODEL.nv)))
+    if "dynamics_series" in name or name.startswith("rollout"):
+        for key in ("a", "tau", "f_ext"):
+            if key in given:
+                given[key] = np.stack([given[key]] * 2, -3 if key == "f_ext" else -2)
+    return given
+
+
+def enlarged(x, size, lead):
+    """The same with one state that is so large; a column of its own stays what it was."""
+    x = np.array(x)
+    at = WRONG if lead else ()
+    x[at] = np.where(np.arange(x.shape[-1]) > 0, size, x[at])
+    return x
+
+
+def functions():
+    """Those whose arguments are known, which overflow."""
+    known = arguments(())
+    for name in jc.__all__:
+        function = getattr(jc, name)
+        if not callable(function) or isinstance(function, type) or name in CANNOT | ELSEWHERE:
+            continue
+        parameters = inspect.signature(function).parameters.values()
+        needed = {x.name for x in parameters if x.default is x.empty}
+        if needed <= set(known) and needed - {"model"}:
+            yield name
+
+
+CANNOT = {
+    "coordinate_rates",
+    "difference_derivatives",
+    "integrate_derivatives",
+    "normalize",
+    "passive_forces_derivatives",
+}
+"""Their results are bounded, of this model."""
+SINGULAR = {
+    "constrained_dynamics_input_derivatives",
+    "inverse_mass_matrix",
+    "inverse_mass_matrix_derivatives",
+    "project",
+}
+"""Of inertias that overflow these say that they are singular."""
+STEPS = {"linearize_step"}
+"""These say that a step leads to numbers that are not finite."""
+ELSEWHERE = {"forward_dynamics_series_error", "rollout", "rollout_vjp"}
+
+
+def told(call):
+    """The text of the error, none if there is none."""
+    try:
+        call()
+    except jc.Error as error:
+        return str(error)
+    return ""
+
+
+def require_own(text, name, lead):
+    """That no other function is named, and no state of one."""
+    assert set(re.findall(r"([\w.]+)\(\)", text)) <= {name}, text
+    assert re.findall(r"in state (\[.*?\])", text) == ([str(list(WRONG))] if lead else []), text
+
+
+@every_lead
+@pytest.mark.parametrize("name", list(functions()))
+def test_functions_tell_their_own_name(name, lead):
+    given = chosen(name, lead)
+    keys = {"q", "q0", "q1", "v", "v0", "dv", "a", "tau", "motion", "f_ext"} & set(given)
+    texts = []
+    for size in SIZES:
+        large = {key: enlarged(given[key], size, lead) for key in keys}
+        cases = [{key: x} for key, x in large.items()]
+        if "wrenches" in given:
+            each = given["wrenches"].items()
+            cases.append({"wrenches": {body: enlarged(x, size, lead) for body, x in each}})
+        opposite = {"q1": -large["q1"]} if "q1" in large else {}
+        for case in [*cases, large | opposite]:
+            text = told(lambda case=case: getattr(jc, name)(**given | case))
+            if text:
+                require_own(text, name, lead)
+                texts.append(text)
+    if name in STEPS:
+        assert any("numbers that are not finite" in text for text in texts)
+    elif name not in SINGULAR:
+        assert any(text.startswith(f"the result of {name}() is not") for text in texts)
+
+
+FLYING = jc.models.aerial_manipulator()
+LAST = FLYING.joint_names[-1]
+SETS = {
+    "none": [],
+    "point": [jc.Point("B4")],
+    "dependent": [jc.Weld("B4"), jc.Point("B4")],
+    "curve": [jc.Coupling({LAST: (0.0, 0.0, 0.0, 1.0)}, offset=0.0)],
+}
+LARGE = {
+    "wheel": [jc.Rolling("B2", 1e160)],
+    "rod": [jc.Distance("B4", target=1e160)],
+    "rod that shrinks": [jc.Distance("B4", target=1e308, motion=[[-1e308]])],
+}
+
+
+def at_rest(lead):
+    q = np.broadcast_to(jc.neutral(FLYING), (*lead, FLYING.nq)).copy()
+    q[..., 7:] = 0.3
+    return q, np.zeros((*lead, FLYING.nv))
+
+
+def constrained(c, q, v):
+    """Calls of all functions that take constraints, of this room."""
+    tau, n = np.zeros(FLYING.nv), FLYING.nv
+    rows, more = np.stack([v, 0 * v, 0 * v], -2), np.stack([tau, tau])
+    every = {"actuated": np.ones(n, bool)}
+    held, w = np.arange(n) == n - 1, np.ones(n)
+    given = (FLYING, q, v)
+    return {
+        "constrained_dynamics": lambda: jc.constrained_dynamics(*given, tau, c),
+        "constrained_dynamics_derivatives": lambda: jc.constrained_dynamics_derivatives(
+            *given, tau, c
+        ),
+        "constrained_dynamics_hessian": lambda: jc.constrained_dynamics_hessian(*given, tau, c, w),
+        "constrained_dynamics_input_derivatives": lambda: jc.constrained_dynamics_input_derivatives(
+            FLYING, q, c
+        ),
+        "constrained_dynamics_series": lambda: jc.constrained_dynamics_series(*given, more, c),
+        "constrained_dynamics_series_derivatives": (
+            lambda: jc.constrained_dynamics_series_derivatives(*given, more, c)
+        ),
+        "constrained_hybrid_dynamics_series": lambda: jc.constrained_hybrid_dynamics_series(
+            *given, more, more, held, c
+        ),
+        "constrained_inverse_dynamics": lambda: jc.constrained_inverse_dynamics(
+            *given, tau, c, **every
+        ),
+        "constrained_inverse_dynamics_series": lambda: jc.constrained_inverse_dynamics_series(
+            FLYING, q, rows, c, **every
+        ),
+        "constrained_inverse_dynamics_series_derivatives": (
+            lambda: jc.constrained_inverse_dynamics_series_derivatives(FLYING, q, rows, c, **every)
+        ),
+        "impulse": lambda: jc.impulse(*given, c),
+        "impulse_derivatives": lambda: jc.impulse_derivatives(*given, c),
+        "linearize": lambda: jc.linearize(*given, tau, constraints=c),
+        "project": lambda: jc.project(FLYING, q, c),
+        "project_velocity": lambda: jc.project_velocity(*given, c),
+        "Constraints.residual": lambda: c.residual(q),
+        "Constraints.velocity": lambda: c.velocity(q, v),
+        "Constraints.acceleration": lambda: c.acceleration(q, v, v),
+        "Constraints.bias": lambda: c.bias(q, v),
+        "Constraints.jacobian": lambda: c.jacobian(q),
+        "Constraints.rank": lambda: c.rank(q),
+        "Constraints.regular": lambda: c.regular(q),
+        "Constraints.inverse_inertia": lambda: c.inverse_inertia(q),
+    }
+
+
+NAMES = list(constrained(None, *at_rest(())))
+
+
+def told_under(items, name, q, v):
+    """By a set that knows nothing yet of its rows."""
+    c = jc.Constraints(FLYING, items, tolerance=np.inf)
+    return told(constrained(c, q, v)[name])
+
+
+@every_lead
+@pytest.mark.parametrize("name", NAMES)
+def test_functions_under_constraints_tell_their_own_name(name, lead):
+    at, texts = WRONG if lead else (), []
+    for items in SETS.values():
+        for size in SIZES:
+            q, v = at_rest(lead)
+            v[at] = size
+            texts.append(told_under(items, name, q, v))
+            q, v = at_rest(lead)
+            q[(*at, -1)] = size
+            texts.append(told_under(items, name, q, v))
+    texts = [text for text in texts if text and "different dimensions" not in text]
+    for text in texts:
+        require_own(text, name, lead)
+    assert any(f"the result of {name}() is not finite" in text for text in texts)
+
+
+@every_lead
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("which", LARGE)
+def test_sets_that_overflow_are_told_by_the_function_called(which, name, lead):
+    """In the first state, or nowhere if that is known before the states are looked at."""
+    text = told_under(LARGE[which], name, *at_rest(lead))
+    assert set(re.findall(r"([\w.]+)\(\)", text)) <= {name}, text
+    assert set(re.findall(r"in state (\[.*?\])", text)) <= {str([0] * len(lead))} - {"[]"}, text
+    if which == "wheel" and name in ("Constraints.rank", "constrained_dynamics_derivatives"):
+        assert text.startswith(f"the result of {name}() is not finite")
+
+
+def test_one_state_has_no_place_in_a_batch_of_samples():
+    c = jc.Constraints(FLYING, LARGE["wheel"])
+    q, v = at_rest(())
+    words = r"^the result of constrained_dynamics_derivatives\(\) is not finite: an input is too"
+    with pytest.raises(jc.ArgumentError, match=words):
+        jc.constrained_dynamics_derivatives(FLYING, q, v, v, c)
+
+
+def test_targets_that_overflow_are_told_by_the_method():
+    q = np.full(MODEL.nq, 1.7e308)
+    c = jc.Constraints(MODEL, [jc.Point("slide1")])
+    with pytest.raises(jc.ArgumentError, match=r"^the result of Constraints\.at\(\) is not finite"):
+        c.at(q)
