@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import jounce as jc
@@ -91,3 +92,37 @@ def test_a_result_beyond_the_limit_of_a_job_is_refused(machine):
     with pytest.raises(jc.TooLargeError, match="would take 120 MB and 100 MB of memory"):
         memory.require("f", 1.2e8, 1.2e8)
     memory.require("f", 0.9e8, 0.9e8)
+
+
+ROBOTS = {
+    "chain": lambda n: jc.models.chain(n),
+    "chain on a free base": lambda n: jc.models.chain(n, "free"),
+    "tree": lambda n: jc.models.tree(n, 3),
+    "random_tree": lambda n: jc.models.random_tree(n),
+    "aerial_manipulator": lambda n: jc.models.aerial_manipulator(n, 1),
+    "arms of aerial_manipulator": lambda n: jc.models.aerial_manipulator(1, n),
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("count", [10**9, 10**400, np.int64(2**62)], ids=["1e9", "1e400", "int64"])
+def test_robots_that_do_not_fit_are_refused_before_they_are_made(name, count):
+    function = name.split()[-1] if "of" in name else name.split()[0]
+    words = rf"the result of {function}\(\) would take [\d.e+]+ [TP]B and .*with fewer links"
+    with pytest.raises(jc.TooLargeError, match=words):
+        ROBOTS[name](count)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_robots_are_refused_where_they_would_take_more_than_there_is(name, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: memory.LARGE)
+    with pytest.raises(jc.TooLargeError, match=r"and 67\.1 MB of memory"):
+        ROBOTS[name](15_000)
+    assert ROBOTS[name](np.int8(100)).n_bodies >= 100
+
+
+def test_numbers_of_children_that_nobody_has_cost_nothing():
+    assert jc.models.tree(3, 10**9).parents.tolist() == [-1, 0, 0]
+    assert jc.models.aerial_manipulator(10**9, 0).n_bodies == 1
+    with pytest.raises(jc.ArgumentError, match="branching must be an integer of at most"):
+        jc.models.tree(3, 10**400)

@@ -42,13 +42,19 @@ _FIRST = _Hierarchy(
 )
 
 
-def require(function: str, results: float, needed: float) -> None:
+def require(
+    function: str,
+    results: float,
+    needed: float,
+    advice: str = "call it with fewer states at a time",
+) -> None:
     """Refuse a call whose results do not fit.
 
     Args:
         function: name of the function.
         results: bytes of its results.
         needed: bytes of what has to be allocated, results included.
+        advice: what to do instead.
 
     Raises:
         TooLargeError: there is less memory than that; the message says both sizes.
@@ -63,7 +69,7 @@ def require(function: str, results: float, needed: float) -> None:
         part = "" if needed == results else f", {_text(needed)} with its arguments,"
         raise TooLargeError(
             f"the result of {function}() would take {_text(results)}{part} and "
-            f"{_text(have)} of memory are available; call it with fewer states at a time"
+            f"{_text(have)} of memory are available; {advice}"
         )
 
 

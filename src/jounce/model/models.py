@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
+from jounce._core import memory
 from jounce.errors import ArgumentError
 from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
@@ -34,6 +35,11 @@ def __dir__() -> list[str]:
 
 _AXES = np.eye(3)
 
+_EQUAL_BYTES, _OTHER_BYTES = 4500, 8000
+"""Memory that a link takes while its robot is made: one that is like others, one like no other."""
+
+_MOST_CHILDREN = 2**31 - 1
+
 
 def aerial_manipulator(branches: int = 2, bodies: int = 3) -> Model:
     """The aerial manipulator of ali, Sec. 7: a flying base with equal arms below it.
@@ -51,12 +57,16 @@ def aerial_manipulator(branches: int = 2, bodies: int = 3) -> Model:
         branches: number of arms.
         bodies: number of links of each arm.
 
+    Raises:
+        ArgumentError: a number is negative or no integer.
+        TooLargeError: so many links do not fit into the memory.
+
     Examples:
         >>> jc.models.aerial_manipulator().nv
         12
     """
-    _at_least("branches", branches, 0)
-    _at_least("bodies", bodies, 0)
+    branches, bodies = _count("branches", branches, 0), _count("bodies", bodies, 0)
+    _require_room("aerial_manipulator", branches * bodies, _EQUAL_BYTES)
     b, d, c = 0.10, 0.06, 0.18
     builder = ModelBuilder(name="aerial_manipulator")
     builder.add_body(
@@ -68,7 +78,7 @@ def aerial_manipulator(branches: int = 2, bodies: int = 3) -> Model:
         inertia=(0.03, 0.03, 0.05),
     )
     number = 1
-    for branch in range(branches):
+    for branch in range(branches if bodies else 0):
         angle = 2 * np.pi * branch / branches
         offset = np.array([c / 2 * np.cos(angle), c / 2 * np.sin(angle), -b])
         parent = "B1"
@@ -99,11 +109,15 @@ def chain(n: int, base: Base = "fixed") -> Model:
         n: number of links.
         base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
 
+    Raises:
+        ArgumentError: n is no integer of at least 1, or the base is no joint.
+        TooLargeError: so many links do not fit into the memory.
+
     Examples:
         >>> jc.models.chain(5).joint_names
         ('joint0', 'joint1', 'joint2', 'joint3', 'joint4')
     """
-    return tree(n, 1, base)
+    return _tree("chain", n, 1, base)
 
 
 def tree(n: int, branching: int = 2, base: Base = "fixed") -> Model:
@@ -116,16 +130,25 @@ def tree(n: int, branching: int = 2, base: Base = "fixed") -> Model:
         branching: number of children per link.
         base: "fixed"; "free" for a first link that moves freely, or any other joint for it.
 
+    Raises:
+        ArgumentError: a number is no integer of at least 1, or the base is no joint.
+        TooLargeError: so many links do not fit into the memory.
+
     Examples:
         >>> jc.models.tree(7, 2).parents
         array([-1,  0,  1,  1,  0,  4,  4])
     """
-    _at_least("n", n, 1)
-    _at_least("branching", branching, 1)
+    return _tree("tree", n, branching, base)
+
+
+def _tree(function: str, n: int, branching: int, base: Base) -> Model:
+    n, branching = _count("n", n, 1), _count("branching", branching, 1, _MOST_CHILDREN)
     root = root_joint(base)
+    _require_room(function, n, _EQUAL_BYTES)
     builder = ModelBuilder(name=f"tree_{n}_{branching}")
-    placements = np.zeros((branching, 4, 4))
-    angles = np.arange(branching)[:, None] * np.array([0, 0, 2 * np.pi / branching])
+    children = min(branching, n)
+    placements = np.zeros((children, 4, 4))
+    angles = np.arange(children)[:, None] * np.array([0, 0, 2 * np.pi / branching])
     placements[:, :3, :3] = lie.exp(angles)
     placements[:, :, 3] = (0, 0, -0.5, 1)
     solid: dict[str, Any] = {
@@ -164,8 +187,7 @@ def mixed_tree(seed: int = 0) -> Model:
         >>> len(jc.models.mixed_tree(0).joints)
         10
     """
-    _at_least("seed", seed, 0)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_count("seed", seed, 0))
     parents = (0, 1, 2, 1, 0, 5, 5, 0, 8)
     builder = ModelBuilder(name="mixed_tree")
     builder.add_body("body0", joint="free", joint_name="root_joint", **_random_inertia(rng))
@@ -202,17 +224,22 @@ def random_tree(
         joints: joint types to draw from.
         first: type of the first joint, if it matters.
 
+    Raises:
+        ArgumentError: n is no integer of at least 1, the seed is negative, or a type is no string.
+        ModelError: there is no such type of joints.
+        TooLargeError: so many bodies do not fit into the memory.
+
     Examples:
         >>> jc.models.random_tree(4, 0, ("revolute", "spherical")).n_bodies
         4
     """
-    _at_least("n", n, 1)
-    _at_least("seed", seed, 0)
+    n, seed = _count("n", n, 1), _count("seed", seed, 0)
     known = isinstance(joints, Iterable) and not isinstance(joints, str) and list(joints)
     if not known or not all(isinstance(kind, str) for kind in known):
         raise ArgumentError(f"joints must be a list of one or more joint types, got {joints!r}")
     if not (first is None or isinstance(first, str)):
         raise ArgumentError(f"first must be a joint type or None, got {first!r}")
+    _require_room("random_tree", n, _OTHER_BYTES)
     rng = np.random.default_rng(seed)
     kinds = [known[k % len(known)] for k in range(n)]
     rng.shuffle(kinds)
@@ -250,6 +277,17 @@ def _random_inertia(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _at_least(name: str, value: int, least: int) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+def _count(name: str, value: int, least: int, most: int | None = None) -> int:
+    """The value as an integer within bounds."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
         raise ArgumentError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if most is not None and value > most:
+        raise ArgumentError(f"{name} must be an integer of at most {most}, got {value!r}")
+    return int(value)
+
+
+def _require_room(function: str, links: int, each: int) -> None:
+    """Refuse a robot with so many links that they do not fit into the memory."""
+    size = float(min(links, 10**100)) * each
+    memory.require(function, size, size, "make it with fewer links")
