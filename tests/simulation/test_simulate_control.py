@@ -89,7 +89,8 @@ def test_fixed_steps_under_a_control_are_compiled_and_dense(robot, kind, method,
     (model, q, v, _), rng = robot, np.random.default_rng(7)
     if kind == "prescribed" and method == "momentum":
         pytest.skip("which that method does not know")
-    rows = {"q_ref": jc.random_configuration(model, rng, 5), "v_ref": rng.random((5, model.nv))}
+    near = jc.integrate(model, q, 0.3 * rng.standard_normal((5, model.nv)))  # no half turn away
+    rows = {"q_ref": near, "v_ref": rng.random((5, model.nv))}
     moving = jc.Control(kp=rng.random(model.nv), kd=0.5, **rows)
     control = moving if kind == "rows" else controls(model, rng)[kind]
     got = jc.simulate(model, q, v, TIMES, control, method, dt=2e-3)
