@@ -134,11 +134,17 @@ def generator_of(rng: np.random.Generator | int | None) -> np.random.Generator:
         ArgumentError: a negative seed.
         ArgumentTypeError: it is no generator or seed.
     """
-    if not (rng is None or isinstance(rng, (np.random.Generator, int, np.integer))):
-        raise ArgumentTypeError(f"rng must be a NumPy generator, a seed or None, got {rng!r}")
-    if isinstance(rng, (int, np.integer)) and rng < 0:
-        raise ArgumentError(f"rng: a seed must not be negative, got {rng}")
-    return np.random.default_rng(rng)
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    try:
+        seed = index(rng)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"rng must be a NumPy generator, a seed or None, got {shown(rng)}"
+        ) from None
+    if seed < 0:
+        raise ArgumentError(f"rng: a seed must not be negative, got {shown(seed)}")
+    return np.random.default_rng(seed)
 
 
 def configuration(

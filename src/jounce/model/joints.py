@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import plain
+from jounce._core.arrays import plain, shown
 from jounce._types import AnyArray, Array, ArrayLike, Integers
 from jounce.errors import ArgumentError, ModelError
 from jounce.model._checks import is_finite, restore
@@ -373,7 +373,7 @@ def _vector(joint: Joint, name: str) -> Triple:
     value = getattr(joint, name)
     if not _is_vector(value):
         raise ModelError(
-            f"joint {joint.name!r}: {name} must be 3 finite numbers, got {value!r:.200}"
+            f"joint {joint.name!r}: {name} must be 3 finite numbers, got {shown(value)}"
         )
     vector: Triple = value
     return vector
@@ -497,7 +497,7 @@ def _numbers_of(joint: Joint, field: str, value: Any, count: int) -> Sequence[fl
 def wrong_count(joint: Joint, field: str, value: object, count: int) -> ModelError:
     """Build the error for a field that has not as many numbers as its joint."""
     return ModelError(
-        f"joint {joint.name!r}: {field} must be a number or {count} numbers, got {value!r:.200}"
+        f"joint {joint.name!r}: {field} must be a number or {count} numbers, got {shown(value)}"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from operator import add
 from types import MappingProxyType
@@ -14,6 +13,7 @@ from jounce import lie
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError
 from jounce.kinematics import difference, neutral
+from jounce.model._checks import is_finite
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks, _taylor
 from jounce.trajectories._parts import (
@@ -319,7 +319,7 @@ class RobotTrajectory(Immutable):
                    [ 0.,  0.],
                    [-4.,  0.]])
         """
-        one_time = type(t) in (float, int, np.float64) and math.isfinite(t)  # type: ignore[arg-type]
+        one_time = type(t) in (float, int, np.float64) and is_finite(t)
         if one_time and type(order) is int and 0 <= order <= _MOST_ORDERS - 2:
             return self._evaluate_at(float(t), order + 2)  # type: ignore[arg-type]
         orders = _checks.integer("order", order, 0, _checks.MAX_ORDER - 2) + 2
