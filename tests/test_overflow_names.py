@@ -151,6 +151,26 @@ def test_functions_tell_their_own_name(name, lead):
         assert any(text.startswith(f"the result of {name}() is not") for text in texts)
 
 
+OTHERS = {
+    "vjp": lambda x: jc.vjp(jc.inverse_dynamics, MODEL, (x["q"], x["v"], x["a"]), x["weights"]),
+    "inverse_kinematics": lambda x: jc.inverse_kinematics(MODEL, {3: np.eye(4)}, x["q0"]),
+}
+
+
+@every_lead
+@pytest.mark.parametrize("name", OTHERS)
+def test_functions_of_functions_and_targets_tell_their_own_name(name, lead):
+    given, texts = arguments(lead), []
+    for key in ("q", "q0", "v", "a", "weights"):
+        for size in SIZES:
+            case = given | {key: enlarged(given[key], size, lead)}
+            texts.append(told(lambda case=case: OTHERS[name](case)))
+    texts = [text for text in texts if "not finite" in text]
+    for text in texts:
+        require_own(text, name, lead)
+    assert texts
+
+
 FLYING = jc.models.aerial_manipulator()
 LAST = FLYING.joint_names[-1]
 SETS = {
@@ -265,6 +285,14 @@ def test_one_state_has_no_place_in_a_batch_of_samples():
     words = r"^the result of constrained_dynamics_derivatives\(\) is not finite: an input is too"
     with pytest.raises(jc.ArgumentError, match=words):
         jc.constrained_dynamics_derivatives(FLYING, q, v, v, c)
+
+
+def test_why_a_step_fails_is_told_where_there_is_no_rank():
+    """The rank of rows that overflow is looked for to explain the failure, and is not another."""
+    c = jc.Constraints(FLYING, LARGE["wheel"])
+    q, v = at_rest(())
+    with pytest.raises(jc.DivergenceError, match="step 0 of the rollout leads to numbers that are"):
+        jc.rollout(FLYING, q, v, np.zeros((2, FLYING.nv)), 0.01, constraints=c)
 
 
 def test_targets_that_overflow_are_told_by_the_method():

@@ -12,7 +12,7 @@ import numpy as np
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.constraints.targets import require_defined
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, Error
 
 if TYPE_CHECKING:
     from jounce.constraints.constraints import Constraints
@@ -51,7 +51,10 @@ def explain(c: Constraints, q: ArrayLike, error: ArgumentError) -> None:
 
 def rank_lost(c: Constraints, q: Array) -> str:
     """Words for a state (nq,) where rows lose their rank, none elsewhere."""
-    if not np.isfinite(q).all() or c.regular(q):
+    try:
+        if not np.isfinite(q).all() or c.regular(q):
+            return ""
+    except Error:  # what overflows has no rank; the caller says what failed
         return ""
     return (
         f"of {c.size} rows {c.rank(q)} are independent where it begins and {c._usual_rank()} "
