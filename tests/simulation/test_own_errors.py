@@ -31,7 +31,7 @@ def failing(method, error):
 @pytest.mark.parametrize("batch", [(), (3,)])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_control_raises_what_it_raises(method, batch, kind):
-    q, error = np.full((*batch, 2), 0.3), kind("control must return home")
+    q, error = np.full((*batch, 2), 0.3), kind("mine")
     for on_failure in ("raise", "mark"):
         options = {"on_failure": on_failure, **METHODS[method]}
         with pytest.raises(kind) as caught:
