@@ -166,6 +166,19 @@ def test_a_bad_array_is_refused_in_the_same_words(name):
 
 
 @every_function
+def test_a_masked_array_is_refused(name):
+    """It would hide results, or not take them."""
+    expected = call(name)
+    for k, x in enumerate(arrays(expected)):
+        good = [np.full_like(y, 7.0) for y in arrays(expected)]
+        hidden = np.ma.array(np.zeros_like(x), mask=True, hard_mask=True)
+        out = as_given(expected, [*good[:k], hidden, *good[k + 1 :]])
+        with pytest.raises(jc.ArgumentError, match="^out must be a plain array, got a masked one$"):
+            call(name, out)
+        assert not hidden.data.any()
+
+
+@every_function
 def test_a_bad_out_is_reported_before_bad_numbers(name):
     wrong = {p: np.full_like(x, np.nan) for p, x in given(name).items() if p in ("q", "q0")}
     with pytest.raises(ValueError, match="out must be"):

@@ -72,6 +72,24 @@ def test_a_step_whose_end_overflows_is_not_blamed_on_the_arguments(method):
             jc.linearize_step(model, rest, rest, tau, 1e9, method=method, **options)
 
 
+@pytest.mark.parametrize("size", [1e80, 1e120])
+@pytest.mark.parametrize("method", ["rkmk2", "rkmk4", "cf4", "dopri5", "dop853"])
+def test_a_step_that_overflows_on_its_way_is_not_blamed_on_the_inertia(method, size):
+    """At the stages that it does not reach there is no inertia to speak of."""
+    for model in (jc.models.panda_like(), jc.models.quadruped()):
+        q, still = jc.neutral(model), np.zeros(model.nv)
+        for lead in ((), (3,), (11,)):
+            v = np.zeros((*lead, model.nv))
+            v[..., 1:] = 1.0
+            v[(*(n - 1 for n in lead), slice(None))] = size
+            with pytest.raises(
+                jc.ArgumentError, match=r"result of step\(\) is not finite"
+            ) as caught:
+                jc.step(model, q, v, still, 1e-3, method=method)
+            assert not isinstance(caught.value, jc.SingularError)
+            assert bool(lead) == (f"in state [{lead and lead[0] - 1}] of" in str(caught.value))
+
+
 def test_a_step_under_constraints_whose_end_overflows_is_told_by_its_place():
     model = jc.models.chain(3)
     held = jc.Constraints(model, [jc.Coupling({"joint0": 1.0, "joint1": -1.0})])

@@ -345,6 +345,22 @@ def test_what_asking_for_the_number_of_threads_raises_is_raised(name, error):
     assert caught.value is error
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("no"), ValueError("x")])
+def test_what_asking_for_other_integers_raises_is_raised(error):
+    model, rest = jc.models.chain(3), np.zeros(3)
+    calls = (
+        lambda k: jc.rollout(model, rest, rest, np.zeros((2, 3)), 0.1, every=k),
+        lambda k: jc.body_pose(model, rest, k),
+        lambda k: jc.jacobian_derivatives(model, rest, 2, k),
+    )
+    for call in calls:
+        with pytest.raises(type(error)) as caught:
+            call(Raises(error))
+        assert caught.value is error
+        with pytest.raises(jc.Error):
+            call(Raises(TypeError("none")))
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen")
 def test_cores_are_those_that_the_process_may_use(python):
     python(
