@@ -281,7 +281,7 @@ else:
 
 
 FUZZ = """
-import random, sys, warnings
+import random, re, sys, warnings
 import numpy as np
 import jounce as jc
 from jounce.kinematics import bodies, jacobians
@@ -298,7 +298,7 @@ class Bad:
     def __getitem__(self, k): raise ValueError("no item")
 
 things = [
-    None, 0, 1, -1, -5, 2**70, 1.5, np.nan, np.inf, 1j, True, "", "q", b"x", "spatial",
+    None, 0, 1, -1, -5, 2**70, 10**400, 1.5, np.nan, np.inf, 1j, True, "", "q", b"x", "spatial",
     [], (), {}, set(), [[]], [[1], [2, 3]], range(n), iter([1]), slice(3), Ellipsis, object(),
     Bad(), type, len, lambda: 0, q, np.stack([q] * 9), q[::-1], np.zeros((2, 1, model.nq)),
     np.zeros(n), np.full(n, np.nan), np.zeros((0, n)), np.zeros((n, 0)), np.zeros((3, n)),
@@ -315,6 +315,7 @@ functions = [f for f in functions if callable(f) and not isinstance(f, type)]
 raw = {**vars(bodies), **vars(jacobians)}
 functions += [raw[name] for name in raw if name[:4] in ("_bod", "_jac")]
 done, unclear = 0, set()
+signature = re.compile(r"^[\\w.<>]+\\(\\) (missing|takes|got an unexpected|got multiple|got some) ")
 for _ in range(30000):
     function = rng.choice(functions)
     positional = [rng.choice(things) for _ in range(rng.randrange(6))]
@@ -324,10 +325,11 @@ for _ in range(30000):
     try:
         function(*positional, **named)
         done += 1
-    except (jc.Error, TypeError, ValueError, KeyError, OverflowError) as error:
+    except jc.Error as error:
         assert len(str(error)) > 5, (function, positional, named)
     except Exception as error:
-        unclear.add(f"{function.__name__}: {error!r}")
+        if not (isinstance(error, TypeError) and signature.search(str(error))):
+            unclear.add(f"{function.__name__}: {error!r:.300}")
 print(done, *sorted(unclear), sep="\\n")
 """
 

@@ -39,6 +39,8 @@ LONGEST = 20.0
 """Seconds of processor time that a job may take, however busy the machine is."""
 HANGS = 900.0
 """Seconds that 64 jobs may take if they wait instead."""
+COMPLEX = getattr(np, "exceptions", np).ComplexWarning  # NumPy 1.24 has no `exceptions`
+"""NumPy drops an imaginary part: a wrong number, if nobody hears it."""
 ENOUGH = 100
 """Wrong results after which a process ends."""
 
@@ -66,6 +68,7 @@ class Run:
         """Run a job and look at its end."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.simplefilter("error", COMPLEX)
             what, job = self.maker.job(np.random.default_rng([seed, number]))
             begin = time.process_time()
             problem = self.outcome(what, job)

@@ -19,7 +19,10 @@ THINGS: tuple[Any, ...] = (
     True,
     -1,
     2**70,
+    10**400,
+    [10**400, 0, 0],
     "x",
+    ["0", "1", "2"],
     b"x",
     (),
     [],
@@ -138,7 +141,7 @@ class Calls:
         if not isinstance(value, np.ndarray) or self.chance(0.2):
             return self.pick(THINGS)
         value = np.array(value)
-        kind = int(self.rng.integers(7))
+        kind = int(self.rng.integers(8))
         if kind == 0 and value.size and value.dtype == float:
             value.reshape(-1)[int(self.rng.integers(value.size))] = self.pick(NUMBERS)
         elif kind == 1 and value.dtype.kind in "fib":
@@ -149,7 +152,9 @@ class Calls:
             value = value[None]
         elif kind == 4 and value.dtype == float:
             value = value * 10.0 ** int(self.rng.integers(-320, 309))
-        elif kind == 5 and value.ndim:
+        elif kind == 5 and value.ndim and value.dtype.kind in "fib":
+            return list(value.astype(self.pick(TYPES)))
+        elif kind == 6 and value.ndim:
             value = np.asfortranarray(value)[..., ::-1]
         elif value.ndim:
             value = np.repeat(value, 2, axis=-1)[..., ::2]

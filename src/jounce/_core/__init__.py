@@ -367,9 +367,12 @@ def model_address(model: Any) -> int:
         >>> jc.model_address(jc.models.panda_like()) > 0
         True
     """
-    if not isinstance(model, Tree):
-        raise errors.ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
-    return int(_module.model_address(model))
+    try:
+        return int(_module.model_address(model))
+    except TypeError:
+        raise errors.ArgumentTypeError(
+            f"model must be a jounce.Model, got {type(model).__name__}"
+        ) from None
 
 
 def get_include() -> str:

@@ -23,8 +23,9 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array, Index
-from jounce.errors import ArgumentTypeError, ModelError
+from jounce.errors import ModelError
 from jounce.model import Model, inertia
+from jounce.model.model import require_model
 
 __all__ = ["BaseParameters", "base_parameters"]
 
@@ -90,8 +91,7 @@ def base_parameters(model: Model) -> BaseParameters:
         >>> len(jc.base_parameters(arm).columns)
         17
     """
-    if not isinstance(model, Model):
-        raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
+    require_model(model)
     if model.expanded is not model:
         raise ModelError(
             "base_parameters() is not there for a model with coupled joints. Those of "
