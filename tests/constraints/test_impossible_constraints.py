@@ -30,7 +30,7 @@ def test_targets_that_contradict_each_other_cannot_be_met():
 
 
 def test_a_rod_without_an_anchor_or_a_length_is_refused():
-    with pytest.raises(jc.errors.ArgumentError, match=r"anchor must have shape \(3,\)"):
+    with pytest.raises(jc.errors.ArgumentError, match="anchor must be numbers, got None"):
         jc.Distance("body5", anchor=None)
     rod = jc.Constraints(ARM, [jc.Distance("body5", target=0.5, motion=[-0.2])])
     assert rod.at_time(2.0).items[0].target == pytest.approx(0.1, abs=1e-15)
