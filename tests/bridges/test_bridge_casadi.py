@@ -305,7 +305,7 @@ def test_what_is_no_vector_of_numbers_is_told(model, value, text):
 def locked(kinds):
     """An arm whose limits leave every joint but the first one value, as placeholders do."""
     builder = jc.ModelBuilder()
-    body = {"mass": 1.0, "com": (0.3, 0.1, 0.0), "inertia": (0.1, 0.2, 0.3)}
+    body = {"mass": 1.0, "com": (0.3, 0.0, 0.0), "inertia": (0.1, 0.2, 0.3)}
     for k, kind in enumerate(kinds):
         limits = {"lower": 0.0, "upper": 0.0} if k else {}
         axis = (0, 0, 1) if kind == "revolute" else (1, 0, 0)

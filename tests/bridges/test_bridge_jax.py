@@ -339,3 +339,10 @@ def test_signatures_are_those_of_the_package():
             p for p in kept.values() if p.name not in left_out
         ]
         assert "For arrays of JAX" in getattr(jjax, name).__doc__
+
+
+def test_masked_entries_are_refused(model):
+    masked = np.ma.masked_array(np.ones(13), np.arange(13) == 2)
+    for q in (masked, [masked]):
+        with pytest.raises(jc.ArgumentError, match="q must have no masked entries, got 1 of 13"):
+            jjax.gravity_forces(model, q)

@@ -253,3 +253,21 @@ def test_32_bits_go_in_and_out_and_64_are_between(model):
         jtorch.potential_energy(model, torch.tensor(at.q, dtype=torch.float16))
     with pytest.raises(jc.ArgumentError, match="on the CPU"):
         jtorch.potential_energy(model, torch.empty(model.nq, device="meta"))
+
+
+MASKED = np.ma.masked_array(np.ones(13), np.arange(13) == 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (MASKED, "q must have no masked entries, got 1 of 13"),
+        ([MASKED], "q must have no masked entries, got 1 of 13"),
+        ("abc", "q must be numbers, got 'abc'"),
+        ([[1.0], [2.0, 3.0]], "q must be numbers"),
+        (object(), "q must be numbers"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_told(model, value, text):
+    with pytest.raises(jc.ArgumentError, match=text):
+        jtorch.gravity_forces(model, value)

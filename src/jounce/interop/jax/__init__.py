@@ -33,6 +33,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from jounce._core.arrays import refuse_masked
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 
 try:
@@ -83,6 +84,8 @@ def _number_of_threads(threads: Any) -> int:
 
 def _as_arrays(name: str, given: dict[str, Any]) -> dict[str, jax.Array]:
     """Arrays of one type, of 32 or 64 bits."""
+    for key, value in given.items():
+        refuse_masked(key, value)
     try:
         arrays = {key: jnp.asarray(value) for key, value in given.items()}
     except (TypeError, ValueError) as error:

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import refuse_masked
 from jounce.errors import ArgumentError, MissingExtraError
 
 try:
@@ -127,7 +128,7 @@ def _as_tensors(name: str, given: dict[str, Any]) -> dict[str, torch.Tensor]:
     tensors = {}
     kind = None
     for key, value in given.items():
-        x = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+        x = value if isinstance(value, torch.Tensor) else _tensor(key, value)
         check_device(key, x)
         if not isinstance(value, (int, float)) and x.is_floating_point():
             kind = x.dtype if kind is None else torch.promote_types(kind, x.dtype)
@@ -138,6 +139,17 @@ def _as_tensors(name: str, given: dict[str, Any]) -> dict[str, torch.Tensor]:
     if kind not in (torch.float32, torch.float64):
         raise ArgumentError(f"{name}() takes real numbers of 32 or 64 bits, got {kind}")
     return {key: x if x.dtype == kind else x.to(kind) for key, x in tensors.items()}
+
+
+def _tensor(name: str, value: Any) -> torch.Tensor:
+    """What is no tensor yet, as one."""
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(value)
+    refuse_masked(name, value)
+    try:
+        return torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise ArgumentError(f"{name} must be numbers, got {value!r:.100}") from None
 
 
 _functions = {name: _bridged(function) for name, function in functions().items()}
