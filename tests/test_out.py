@@ -71,6 +71,8 @@ def given(name):
         del chosen["constraints"]
     if name in ("rollout", "step"):  # see tests/simulation/test_constrained_rollout.py
         del chosen["constraints"]
+    if name in ("linearize_step", "rollout", "step"):
+        del chosen["order"]  # of "taylor", at least 2
     if name == "linearize_step":
         del chosen["weights"]  # those of a state, see tests/partials/test_step_hessians.py
     if name == "constrained_hybrid_dynamics_series":
