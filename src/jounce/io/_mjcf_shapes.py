@@ -114,7 +114,6 @@ def visuals(
             continue
         body, hidden = int(compiled.geom_bodyid[k]), int(compiled.geom_group[k]) >= _HIDDEN
         placement = placement if body else lie.inverse(world) @ placement
-        placement.setflags(write=False)
         name = str(compiled.geom(k).name)
         out.append(geometry.Visual(frames[body], shape, placement, color, name, hidden))
     return out

@@ -47,7 +47,6 @@ def _visual(scope: Scope, thing: Thing, name: str) -> geometry.Visual | None:
         placement = start @ placement
     if shapes[0].tag == "plane":
         placement = placement @ _normal(doc, shapes[0])
-    placement.setflags(write=False)
     shape, own = _READERS[shapes[0].tag](doc, shapes[0]), str(element.get("name") or "")
     color, hidden = _color(doc, element), element.tag == "collision"
     return geometry.Visual(name, shape, placement, color, own, hidden)

@@ -12,6 +12,7 @@ from jounce.io import geometry
 from jounce.io._urdf_origin import Origin, poses, read_origin, read_triple
 from jounce.io._urdf_rules import checked_children
 from jounce.io._xml import Document, Element
+from jounce.model.nodes import frozen
 
 __all__ = ["Color", "ShapeRecord", "read_colors", "read_shape", "visuals"]
 
@@ -137,8 +138,7 @@ def visuals(
     doc: Document, shapes: Sequence[ShapeRecord], colors: Mapping[str, Color]
 ) -> list[geometry.Visual]:
     """Make the records for the viewer."""
-    placements = poses([shape.origin for shape in shapes])
-    placements.setflags(write=False)
+    placements = frozen(poses([shape.origin for shape in shapes]))
     return [
         geometry.Visual(
             shape.link,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jounce._types import Array, Index
+from jounce.model.nodes import frozen
 
 if TYPE_CHECKING:
     from jounce.model.model import Model
@@ -31,4 +32,4 @@ def named(model: Model) -> Named:
     index.update((name, model.n_bodies + k) for k, (name, _) in enumerate(extra))
     body = np.array([frame.body for _, frame in extra], np.int32)
     pose = np.array([frame.placement for _, frame in extra], float).reshape(-1, 4, 4)
-    return Named(joints, index, body, pose)
+    return Named(joints, index, frozen(body), frozen(pose))

@@ -26,7 +26,7 @@ from jounce.model._links import (
 )
 from jounce.model.joints import Joint, check_joint
 from jounce.model.model import Model, require_model
-from jounce.model.nodes import IDENTITY, Body, Frame
+from jounce.model.nodes import IDENTITY, Body, Frame, frozen
 from jounce.model.poses import neutral_coordinates
 
 __all__ = ["ModelBuilder"]
@@ -218,8 +218,7 @@ class ModelBuilder:
 
     def _build(self, warn: bool) -> Model:
         links = self._depth_first()
-        rows = np.array([link.parameters for link in links]).reshape(-1, 10)
-        rows.setflags(write=False)
+        rows = frozen(np.array([link.parameters for link in links]).reshape(-1, 10))
         if warn:
             inertia_.warn_of_violations([link.name for link in links], rows, stacklevel=3)
         bodies, frames, fixed = _merged(links, rows)

@@ -38,6 +38,7 @@ from jounce.model.nodes import (
     all_frames,
     build_nodes,
     frozen,
+    frozen_bodies,
     unit_quaternions,
 )
 from jounce.model.poses import checked_poses
@@ -141,10 +142,11 @@ class Model(_core.Tree, Edits):
             raise ArgumentTypeError("a Model is immutable, so it cannot be initialized again")
         frames = {} if frames is None else frames
         check_parts(name, bodies, frames)
+        bodies = frozen_bodies(bodies)
         nodes = build_nodes(bodies)
         joints = tuple(joint for body in bodies for joint in body.joints)
         self._set("nodes", nodes)
-        self._set("_skeleton", tuple(bodies))
+        self._set("_skeleton", bodies)
         self._set("bodies", self._skeleton)
         self._set("name", name)
         fixed = numbers("fixed_inertia", fixed_inertia, (10,))
@@ -180,7 +182,8 @@ class Model(_core.Tree, Edits):
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """The bodies; those of a copy are made when they are asked for."""
-        joints, ten, at = iter(self.joints), self.inertias, self.nodes.placement[self._first_nodes]
+        joints, ten = iter(self.joints), self.inertias
+        at = frozen(self.nodes.placement[self._first_nodes])
         return tuple(
             Body(b.name, b.parent, pose, tuple(islice(joints, len(b.joints))), row)
             for b, row, pose in zip(self._skeleton, ten, at, strict=True)
@@ -418,15 +421,13 @@ class Model(_core.Tree, Edits):
 
     def _replace_inertias(self, inertias: ArrayLike) -> None:
         """Set the inertias of a copy that is not finished yet."""
-        rows = numbers("inertias", inertias, (self.n_bodies, 10))
+        rows = frozen(numbers("inertias", inertias, (self.n_bodies, 10)))
         check_inertias(self.body_names, rows)
         inertia_.warn_of_violations(self.body_names, rows, stacklevel=3)
         parameters = self.nodes.parameters.copy()
         parameters[self._body_nodes] = rows
-        for array in (rows, parameters):
-            array.setflags(write=False)
         self._set("inertias", rows)
-        self._set("nodes", self.nodes._replace(parameters=parameters))
+        self._set("nodes", self.nodes._replace(parameters=frozen(parameters)))
 
     def _replace_placements(self, placements: ArrayLike) -> None:
         """Set the placements of a copy that is not finished yet."""
@@ -435,8 +436,7 @@ class Model(_core.Tree, Edits):
         checked = [checked_pose("body", name, pose) for name, pose in pairs]
         placement = self.nodes.placement.copy()
         placement[self._first_nodes] = np.array(checked).reshape(-1, 4, 4)
-        placement.setflags(write=False)
-        self._set("nodes", self.nodes._replace(placement=placement))
+        self._set("nodes", self.nodes._replace(placement=frozen(placement)))
 
     def _replace_joint_values(
         self, changes: Mapping[str, ArrayLike], actuated: ArrayLike | None

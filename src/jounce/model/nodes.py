@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ __all__ = [
     "carried_bodies",
     "distinct",
     "frozen",
+    "frozen_bodies",
     "unit_quaternions",
 ]
 
@@ -136,10 +137,35 @@ def build_nodes(bodies: Sequence[Body]) -> Nodes:
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """Return the array itself if nobody can write to it, otherwise a copy like that."""
-    array = array if not array.flags.writeable else array.copy()
-    array.setflags(write=False)
-    return array
+    """Return the array itself if nobody can ever write to it, otherwise a copy like that.
+
+    A flag alone is set back by whoever has the array, but nobody writes to bytes.
+    """
+    memory: Any = array.base
+    while isinstance(memory, np.ndarray):
+        memory = memory.base
+    if type(memory) is bytes and type(array) is np.ndarray:
+        return array
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
+
+
+def _all_frozen(arrays: Sequence[Array]) -> list[Array]:
+    """Arrays that nobody can write to; those that were one still are."""
+    once, which = distinct(arrays)
+    found = list(map(frozen, once))
+    return [found[k] for k in which.tolist()]
+
+
+def frozen_bodies(bodies: Sequence[Body]) -> tuple[Body, ...]:
+    """The bodies, with arrays that nobody can write to."""
+    places = _all_frozen([body.placement for body in bodies])
+    rows = [frozen(body.parameters) for body in bodies]  # no two bodies share theirs
+    return tuple(
+        body
+        if body.placement is place and body.parameters is row
+        else Body(body.name, body.parent, place, body.joints, row)
+        for body, place, row in zip(bodies, places, rows, strict=True)
+    )
 
 
 IDENTITY = frozen(np.eye(4))
@@ -155,9 +181,10 @@ def all_frames(bodies: Sequence[Body], frames: Mapping[str, Frame]) -> Mapping[s
             _check_own(body.name, own, i, known)
             own = Frame(i, IDENTITY)
         out[body.name] = own
-    out.update(
-        (name, Frame(f.body, frozen(f.placement))) for name, f in frames.items() if name not in out
-    )
+    more = {name: frame for name, frame in frames.items() if name not in out}
+    places = _all_frozen([frame.placement for frame in more.values()])
+    for (name, frame), place in zip(more.items(), places, strict=True):
+        out[name] = Frame(frame.body, place)
     return MappingProxyType(out)
 
 
@@ -203,22 +230,19 @@ def _as_arrays(
     parameters = np.zeros((n, 10))
     parameters[last_node] = np.array([b.parameters for b in bodies]).reshape(-1, 10)
     starts = (np.cumsum(SIZES[kind], axis=0) - SIZES[kind]).astype(np.int32)
-    nodes = Nodes(
-        parent=np.array(links[0], np.int32),
-        kind=kind,
-        body=body,
-        joint=np.array(links[1], np.int32),
-        q_index=np.ascontiguousarray(starts[:, 0]),
-        v_index=np.ascontiguousarray(starts[:, 1]),
-        placement=np.array(places).reshape(-1, 4, 4)[where],
-        alignment=alignments[which],
-        pitch=pitch,
-        parameters=parameters,
-        screws=_screws(kind, lie.Ad(alignments), which, pitch),
+    return Nodes(
+        parent=frozen(np.array(links[0], np.int32)),
+        kind=frozen(kind),
+        body=frozen(body),
+        joint=frozen(np.array(links[1], np.int32)),
+        q_index=frozen(starts[:, 0]),
+        v_index=frozen(starts[:, 1]),
+        placement=frozen(np.array(places).reshape(-1, 4, 4)[where]),
+        alignment=frozen(alignments[which]),
+        pitch=frozen(pitch),
+        parameters=frozen(parameters),
+        screws=frozen(_screws(kind, lie.Ad(alignments), which, pitch)),
     )
-    for array in nodes:
-        array.setflags(write=False)
-    return nodes
 
 
 _FIRST_OF_ONE = {"revolute": 2, "prismatic": 5, "helical": 2}
@@ -244,7 +268,8 @@ def _screws(kind: Index, adjoints: Array, which: Index, pitch: Array) -> Array:
     number = np.arange(len(node)) - np.repeat(np.cumsum(count) - count, count)  # within its joint
     own = _OWN_RATES[kind[node], number]
     columns, at = np.swapaxes(adjoints, 1, 2), which[node]
-    return np.ascontiguousarray((columns[at, own] + pitch[node, None] * columns[at, 5]).T)
+    stacked: Array = columns[at, own] + pitch[node, None] * columns[at, 5]
+    return stacked.T
 
 
 def carried_bodies(nodes: Nodes) -> tuple[Index, Index]:

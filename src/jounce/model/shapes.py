@@ -13,6 +13,7 @@ import numpy as np
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model._checks import check_flag, is_finite, item_tuple, numbers, restore
+from jounce.model.nodes import frozen
 
 __all__ = [
     "Box",
@@ -122,9 +123,9 @@ class Visual:
         pose: Any = self.placement
         if pose.__class__ is not np.ndarray or pose.dtype != float:
             pose = numbers(f"{at}: placement", pose, (4, 4))
-            object.__setattr__(self, "placement", pose)
         if pose.shape != (4, 4) or not np.isfinite(pose).all():
             raise ModelError(f"{at}: placement must be 4x4 finite numbers, got\n{pose!r:.400}")
+        object.__setattr__(self, "placement", frozen(pose))
 
     def __setstate__(self, state: Any) -> None:
         """Build it anew: a pickle may bring anything."""
