@@ -295,8 +295,34 @@ def test_why_a_step_fails_is_told_where_there_is_no_rank():
         jc.rollout(FLYING, q, v, np.zeros((2, FLYING.nv)), 0.01, constraints=c)
 
 
-def test_targets_that_overflow_are_told_by_the_method():
-    q = np.full(MODEL.nq, 1.7e308)
-    c = jc.Constraints(MODEL, [jc.Point("slide1")])
+@pytest.mark.parametrize(
+    "item", [jc.Point("slide1"), jc.Coupling({"slide1_joint": (0.0, 0.0, 0.0, 1.0)}, offset=None)]
+)
+def test_targets_that_overflow_are_told_by_the_method(item):
+    c = jc.Constraints(MODEL, [item])
     with pytest.raises(jc.ArgumentError, match=r"^the result of Constraints\.at\(\) is not finite"):
-        c.at(q)
+        c.at(np.full(MODEL.nq, 1.7e308))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        jc.Coupling({"slide1_joint": 1.0}, offset=0.1, motion=[1.0, 1e200]),
+        jc.Weld("slide1", target=np.eye(4), motion=[[1e200] * 6]),
+        jc.Point("slide1", target=np.zeros(3), motion=np.full((3, 3), 1e10)),
+        jc.Rolling("slide1", 0.1, point=np.zeros(3), motion=[[0.0, 0.0, 1e200]]),
+    ],
+)
+def test_targets_that_move_too_far_are_told_by_the_method(item):
+    c = jc.Constraints(MODEL, [item])
+    words = r"^the result of Constraints\.at_time\(\) is not finite"
+    with pytest.raises(jc.ArgumentError, match=words):
+        c.at_time(1e300)
+
+
+def test_gains_whose_squares_overflow_are_refused():
+    drive = jc.Coupling({"slide1_joint": 1.0}, motion=[1e200, 0.0])
+    with pytest.raises(jc.ArgumentError, match=r"^stabilization must be at most 1e\+150, got"):
+        jc.Constraints(MODEL, [drive]).stabilized(1.0, 1e151)
+    with pytest.raises(jc.ArgumentError, match=r"^motion and stabilization are so large"):
+        jc.Constraints(MODEL, [drive]).stabilized(1e149)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._types import Array, ArrayLike, Integers
-from jounce.constraints.constraints import Constraints
+from jounce.constraints.constraints import LARGEST, Constraints
 from jounce.constraints.dynamics import times
 from jounce.constraints.orders import pace_of, place_of, rank_gained
 from jounce.errors import ArgumentError
@@ -47,8 +47,6 @@ _HELD = 1e-12
 """What is no rounding error of the rows of rates without an actuator, of all rows."""
 _UNREACHABLE = 1e-8
 """What may be missing of forces where nothing acts, of all forces."""
-_LARGEST = 1e150
-"""Beyond it squares of numbers overflow."""
 
 
 class Actuators(NamedTuple):
@@ -77,7 +75,7 @@ class Actuators(NamedTuple):
         S = inputs.columns(np.eye(model.nv))
         with np.errstate(over="ignore", invalid="ignore"):
             H: Array = (S / W) @ S.T
-        if not (np.abs(H) < _LARGEST).all():
+        if not (np.abs(H) < LARGEST).all():
             raise ArgumentError("actuation or weights are so large or small that products overflow")
         U, lengths, _ = np.linalg.svd(S)
         moved = int((lengths > _HELD * lengths.max(initial=0.0)).sum())

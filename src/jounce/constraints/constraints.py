@@ -16,7 +16,7 @@ from jounce.constraints.kinds import AnyConstraint
 from jounce.constraints.measures import inverse_inertia, measured, rank_at
 from jounce.constraints.moving import moved, target_field, target_moves
 from jounce.constraints.table import NUMBERS, records_of, row_count
-from jounce.constraints.targets import require_defined, targeted_at
+from jounce.constraints.targets import finite_targets, require_defined, targeted_at
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 from jounce.kinematics.configurations import generic_configuration
 from jounce.model import Model
@@ -34,6 +34,8 @@ MOST_ORDERS = 101
 """How many rows a series may have."""
 FEW_ROWS = 18
 """Up to so many rows all of them together are faster than loop by loop; measured."""
+LARGEST = 1e150
+"""Beyond it squares of numbers overflow."""
 TOLERANCE = 1e-6
 """How far states may be from the constraints, if nothing else is said."""
 _SAMPLES = 8
@@ -353,7 +355,7 @@ class Constraints:
         q = numbers("q", q, (self.model.nq,))
         lasting = [bool(self.holonomic[self.rows(k)].any()) for k in range(len(self.items))]
         items = zip(self.items, lasting, strict=True)
-        with told_by("Constraints.at", ()):
+        with finite_targets("Constraints.at"):
             return self._changed([targeted_at(self.model, x, q, holds) for x, holds in items])
 
     def at_time(self, t: float) -> Constraints:
@@ -374,7 +376,8 @@ class Constraints:
         seconds = float(numbers("t", t, ()))
         if not len(self.motion):
             return self
-        return self._changed([moved(self.model, x, seconds) for x in self.items])
+        with finite_targets("Constraints.at_time"):
+            return self._changed([moved(self.model, x, seconds) for x in self.items])
 
     def stabilized(self, alpha: float, beta: float | None = None) -> Constraints:
         """The same constraints with Baumgarte's stabilization: errors decay instead of growing.
@@ -423,7 +426,13 @@ class Constraints:
         """
         orders = integer("orders", orders, 0, MOST_ORDERS)
         w = self._wanted_rates(orders + 1)
-        wanted: Array = w[1:] + 2.0 * self.stabilization[0] * w[:-1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            wanted: Array = w[1:] + 2.0 * self.stabilization[0] * w[:-1]
+        if not np.isfinite(wanted).all():
+            raise ArgumentError(
+                "motion and stabilization are so large that the accelerations which the rows shall "
+                "have are not finite"
+            )
         return wanted
 
     def _wanted_rates(self, count: int) -> Array:
@@ -493,6 +502,8 @@ def _gains(stabilization: tuple[float, float]) -> tuple[float, float]:
     alpha, beta = numbers("stabilization", stabilization, (2,)).tolist()
     if alpha < 0 or beta < 0:
         raise ArgumentError(f"stabilization must not be negative, got {stabilization!r}")
+    if max(alpha, beta) > LARGEST:
+        raise ArgumentError(f"stabilization must be at most {LARGEST:g}, got {stabilization!r}")
     return alpha, beta
 
 

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
+from jounce._core.words import told_by
 from jounce._types import Array
 from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
 from jounce.errors import ArgumentError
 from jounce.kinematics import body_pose
 from jounce.model import Model
 
-__all__ = ["relative_pose", "require_defined", "targeted_at"]
+__all__ = ["finite_targets", "relative_pose", "require_defined", "targeted_at"]
 
 SHORTEST = 1e-12
 """Rods and projected axes of wheels that are not longer give no direction; as in the core."""
+
+
+@contextmanager
+def finite_targets(method: str) -> Iterator[None]:
+    """Targets that overflow are told by the method that makes them of finite arguments."""
+    overflows = f"the result of {method}() is not finite: an input is too large"
+    try:
+        with np.errstate(all="ignore"), told_by(method, ()):
+            yield
+    except OverflowError:
+        raise ArgumentError(overflows) from None
+    except ArgumentError as error:
+        if "must be finite" not in str(error):
+            raise
+        raise ArgumentError(overflows) from None
 
 
 def targeted_at(
