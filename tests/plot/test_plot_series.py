@@ -83,3 +83,53 @@ def test_plots_refuse_what_does_not_fit(flight):
         plot.motion(model, t, q[:, :12], motion)
     with pytest.raises(ValueError, match="q and motion: needed"):
         plot.forces(model, t, tau, twist="spatial")
+
+
+def spoiled(values, number):
+    """With another number at the end; None hides it."""
+    array = np.array(values, float)
+    if number is None:
+        mask = np.zeros(array.shape, bool)
+        mask.flat[-1] = True
+        return np.ma.array(array, mask=mask)
+    array.flat[-1] = number
+    return array
+
+
+SERIES = plot.Column("all", "q", "rad", range(2), "ab")
+DRAWS = {
+    "t": lambda x: plot.series(x[:, 0, 0], np.zeros((3, 1, 2)), [SERIES]),
+    "values": lambda x: plot.series(range(3), x, [SERIES]),
+    "compare": lambda x: plot.series(range(3), np.zeros((3, 1, 2)), [SERIES], compare=x),
+    "q": lambda x: plot.motion(jc.models.chain(2), range(3), x[:, 0], np.zeros((3, 1, 2))),
+    "motion": lambda x: plot.motion(jc.models.chain(2), range(3), np.zeros((3, 2)), x),
+    "tau": lambda x: plot.forces(jc.models.chain(2), range(3), x),
+    "costs of 'a'": lambda x: plot.work_precision({"a": (x[:, 0, 0], [1, 2, 3])}),
+    "errors of 'a'": lambda x: plot.work_precision({"a": ([1, 2, 3], x[:, 0, 0])}),
+    "matrix 'M'": lambda x: plot.sparsity(jc.models.chain(2), {"M": x[1:, 0]}),
+}
+GAPS = ("compare", "errors of 'a'")
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_what_cannot_be_drawn_is_refused_by_its_name(name):
+    draw = DRAWS[name]
+
+    def last(number):
+        """Ones, with this number at the end of all that is used of them."""
+        x = spoiled(np.ones((3, 1, 2)), number)
+        return x[..., ::-1]
+
+    draw(np.ones((3, 1, 2)))
+    with pytest.raises(jc.ArgumentError, match=f"^{name} must be finite real numbers, got inf"):
+        draw(last(np.inf))
+    with pytest.raises(jc.ArgumentError, match=f"^{name} must have no masked entries, got 1 of"):
+        draw(last(None))
+    with pytest.raises(jc.ArgumentError, match=f"^{name} must be real numbers, got complex128"):
+        draw(np.ones((3, 1, 2)) + 0j)
+    if name in GAPS:
+        draw(last(np.nan))
+    else:
+        with pytest.raises(jc.ArgumentError, match=f"^{name} must be finite real numbers, got nan"):
+            draw(last(np.nan))
+    plot.pyplot().close("all")

@@ -285,7 +285,7 @@ def test_ghosts_fade_and_only_the_last_is_named():
     names = [text.get_text() for text in panel.get_legend().texts]
     assert len(names) == len(set(names))
     for wrong in (q[..., :2], q[None], np.zeros((0, model.nq)), "q"):
-        with pytest.raises(ValueError, match="q must (have shape|be numbers)"):
+        with pytest.raises(ValueError, match=r"q must (have shape|be numbers)"):
             plot.robot(model, wrong)
     with pytest.raises(ValueError, match="at most 200"):
         plot.robot(model, np.zeros((201, model.nq)))

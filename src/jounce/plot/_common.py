@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jounce._core.arrays import finite, reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, MissingExtraError
 
@@ -46,16 +47,21 @@ def panels(
     return figure, axes
 
 
-def finite_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
-    """Return an array of that shape; words stand for any length.
+def finite_array(
+    name: str, value: ArrayLike, shape: Sequence[int | str], *, gaps: bool = False
+) -> Array:
+    """Return an array of finite numbers of that shape; words stand for any length.
+
+    Args:
+        name: of the argument, for messages.
+        value: the numbers.
+        shape: lengths of its axes.
+        gaps: whether NaN is taken, for what is left out.
 
     Raises:
-        ArgumentError: it has another shape, or is no array of numbers.
+        ArgumentError: it has another shape, is no array of numbers, hides some or is not finite.
     """
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be numbers, got {value!r:.60}") from None
+    array = reals(name, value)
     fits = array.ndim == len(shape) and all(
         isinstance(wanted, str) or wanted == got
         for wanted, got in zip(shape, array.shape, strict=True)
@@ -63,6 +69,7 @@ def finite_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Arr
     if not fits:
         wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
         raise ArgumentError(f"{name} must have shape {wanted}, got {array.shape}")
+    finite(name, array[~np.isnan(array)] if gaps else array)
     return array
 
 

@@ -96,7 +96,7 @@ def work_precision(
     """Plot the error that methods make against what they cost, both on logarithmic axes.
 
     Args:
-        results: for each method, costs (n,) and errors (n,).
+        results: for each method, costs (n,) and errors (n,), with NaN where there is none.
         work: what the cost is.
         error: what the error is.
         orders: of methods whose slope is drawn beside them as a dotted line: the error falls with
@@ -113,7 +113,7 @@ def work_precision(
     panel = axes[0, 0]
     for k, (name, (costs, errors)) in enumerate(results.items()):
         x = finite_array(f"costs of {name!r}", costs, ("n",))
-        y = finite_array(f"errors of {name!r}", errors, (len(x),))
+        y = finite_array(f"errors of {name!r}", errors, (len(x),), gaps=True)
         style: dict[str, Any] = {"color": f"C{k % 10}", "marker": _MARKS[k % len(_MARKS)]}
         panel.loglog(x, np.where(y > 0, y, np.nan), linewidth=1.3, markersize=4.5, **style)
     lines = list(panel.get_lines())

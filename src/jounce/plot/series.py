@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jounce import lie
-from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie import twists
@@ -171,7 +170,10 @@ def series(
     """
     time = finite_array("t", t, ("n",))
     x = finite_array("values", values, (len(time), "orders", "components"))
-    other = None if compare is None else reals("compare", compare)
+    other = None
+    if compare is not None:
+        shape = (len(time), "orders", x.shape[2])
+        other = finite_array("compare", compare, shape, gaps=True)
     figure, grid, above = _panels(columns, x.shape[1])
     for j, column in enumerate(columns):
         for k in range(x.shape[1]):
