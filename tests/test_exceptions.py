@@ -37,6 +37,7 @@ ALLOWED = {
     "KeyboardInterrupt": "Ctrl-C within a part of a simulation, which ends the whole",
     "ImportError": "the compiled core is missing, so there is no package",
     "_CutError": "an interval that a function of the user cut short, which its caller catches",
+    "ControlError": "what a function of the user raised, on its way to where it is raised again",
     "with_motion": "what a function of the user raised, with the motion until then",
     "WorkerGoneError": "a worker died within a sweep, which does its task again elsewhere",
 }
