@@ -19,8 +19,8 @@ import jounce as jc
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "core"
 PACKAGE = ROOT / "src" / "jounce"
-MOST_LINES = 470
-"""Of a file, docstrings with their examples not counted."""
+MOST_LINES, MOST_LINES_OF_TESTS = 470, 600
+"""Of a file, docstrings with their examples not counted; CONTRIBUTING.md says the same."""
 
 CORE_ROOMS = [
     "scalar",
@@ -285,6 +285,8 @@ def test_import_jounce_needs_numpy_alone(python):
 
 
 SOURCES = [*CORE_FILES, *BINDING_FILES, *sorted(PACKAGE.rglob("*.py"))]
+BESIDE = [path for name in ("bench", "tools", "examples") for path in (ROOT / name).rglob("*.py")]
+TESTS = [path for path in (ROOT / "tests").rglob("*") if path.suffix in (".py", ".cpp")]
 
 
 def lines_without_docstrings(path):
@@ -302,11 +304,23 @@ def lines_without_docstrings(path):
 
 
 def test_files_stay_short():
-    lengths = {path: lines_without_docstrings(path) for path in SOURCES}
+    lengths = {path: lines_without_docstrings(path) for path in (*SOURCES, *BESIDE)}
     assert max(lengths.values()) > 300
     assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
+    lengths = {path: lines_without_docstrings(path) for path in TESTS}
+    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES_OF_TESTS} == {}
 
 
+def test_the_guide_says_how_long_files_and_functions_may_be():
+    words = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    said = re.search(
+        r"files of at most (\d+) lines, (\d+) for tests.*functions of at most (\d+)", words
+    )
+    assert said is not None
+    assert [int(x) for x in said.groups()] == [MOST_LINES, MOST_LINES_OF_TESTS, MOST_OF_A_FUNCTION]
+
+
+MOST_OF_A_FUNCTION = 60
 NO_FUNCTION = re.compile(r"\s*(\}|(namespace|struct|class|enum|if|for|while|switch|else|do|try)\b)")
 
 
@@ -346,7 +360,7 @@ def functions_of(path):
 def test_functions_fit_a_screen():
     found = [(path, line, size) for path in SOURCES for line, size in functions_of(path)]
     assert len(found) > 1000
-    assert [(path, line, size) for path, line, size in found if size > 60] == []
+    assert [(path, line, size) for path, line, size in found if size > MOST_OF_A_FUNCTION] == []
 
 
 def test_the_length_of_functions_would_be_found():

@@ -14,7 +14,8 @@ specifiers = pytest.importorskip("packaging.specifiers")
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 if not PYPROJECT.is_file():
     pytest.skip("installed without its sources", allow_module_level=True)
-PROJECT = tomllib.loads(PYPROJECT.read_text())["project"]
+TOML = tomllib.loads(PYPROJECT.read_text())
+PROJECT = TOML["project"]
 VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 MACHINES = {
     "linux x86": {"sys_platform": "linux", "platform_machine": "x86_64"},
@@ -55,6 +56,14 @@ def test_the_declared_python_versions_are_those_supported():
     assert [f"3.{minor}" for minor in classified] == VERSIONS
     assert all(supported.contains(f"{version}.0") for version in VERSIONS)
     assert not supported.contains("3.9.18")
+
+
+def test_the_declared_systems_are_those_that_wheels_are_built_for():
+    names = {"linux": "POSIX :: Linux", "macos": "MacOS", "windows": "Microsoft :: Windows"}
+    prefix = "Operating System :: "
+    declared = {c.removeprefix(prefix) for c in PROJECT["classifiers"] if c.startswith(prefix)}
+    built = TOML["tool"]["cibuildwheel"].keys() & names.keys()
+    assert declared == {names[system] for system in built} == set(names.values())
 
 
 def test_numpy_and_lxml_are_required_and_nothing_else():
