@@ -125,10 +125,6 @@ def sweep(
         raise ArgumentTypeError(f"function must be callable, got {type(function).__name__}")
     check_choice("on_failure", on_failure, ("raise", "mark"))
     check_flag("overwrite", overwrite)
-    if workers is not None and executor is None:
-        raise ArgumentError(
-            'workers needs an executor: "threads", "processes", "dask" or one of your own'
-        )
     names, rows, count = _inputs(arrays, states, seed)
     if block is None:
         block = default_block(count)
