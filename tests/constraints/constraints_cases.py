@@ -80,6 +80,18 @@ def set_of(model, name):
     return [known[kind] for kind in SETS.get(name, (name,))]
 
 
+@functools.cache
+def _is_independent(robot_name, name, count):
+    model = robot(robot_name)
+    c = jc.Constraints(model, set_of(model, name))
+    return bool((c.rank(states(model, count=count).q) == c.size).all())
+
+
+def independent(names, robots=ROBOTS, count=STATES):
+    """Pairs of a robot and a set whose rows are independent of each other in these states."""
+    return [(x, name) for x in robots for name in names if _is_independent(x, name, count)]
+
+
 def close(x, y, digits, scale=None):
     """Assert that x is y, to so many digits of the largest entry."""
     scale = np.abs(y).max(initial=1.0) if scale is None else scale
