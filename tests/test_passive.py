@@ -247,5 +247,5 @@ def test_a_sum_with_bad_forces_says_what_was_expected(robot, state):
     at = state(robot, 3)
     for tau in (at.tau[..., :1], at.tau[:2], "strong"):
         for call in (jc.linearize, lambda *x, **o: jc.linearize_step(*x, 0.01, **o)):
-            with pytest.raises(jc.ArgumentError, match="tau must be numbers(,| of shape)"):
+            with pytest.raises(jc.ArgumentError, match=r"tau must be numbers(,| of shape)"):
                 call(robot, at.q, at.v, tau, passive=True)
