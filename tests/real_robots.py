@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +31,20 @@ if DIRECTORY is None:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 # ur3.urdf is an empty <robot>.
 ROBOTS = sorted(p for p in DIRECTORY.rglob("*.urdf") if "<link" in p.read_text("utf-8"))
+
+
+def has_moving_joints(path) -> bool:
+    kinds = re.findall(r"<joint\b[^>]*\btype=[\"'](\w+)", path.read_text("utf-8"))
+    return bool(set(kinds) - {"fixed"})
+
+
+MOVING = [
+    pytest.param(path, base, id=f"{path.stem}-{path.parent.parent.name}-{base}")
+    for path in ROBOTS
+    for base in ("fixed", "free")
+    if base == "free" or has_moving_joints(path)
+]
+"""Robots and bases, without those of which nothing moves."""
 
 
 @functools.cache
