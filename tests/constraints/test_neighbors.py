@@ -123,3 +123,65 @@ def test_states_with_targets_of_their_own_are_told_by_their_place(slides, lead):
     with pytest.raises(jc.ArgumentError, match="cannot be met") as caught:
         jc.project(slides, q, c)
     assert place(1, lead) in str(caught.value)
+
+
+def moving(model, items, size):
+    """States (2, 3) that constraints allow, with rates of these sizes."""
+    rng = np.random.default_rng(0)
+    q = model.poses["standing"]
+    c = jc.Constraints(model, items).at(q)
+    far = jc.integrate(model, q, 0.1 * rng.standard_normal((2, 3, model.nv)))
+    q = jc.project(model, far, c)
+    v = np.reshape(size, (2, 3, 1)) * rng.standard_normal((2, 3, model.nv))
+    return c, q, jc.project_velocity(model, q, v, c)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["targets of their own", "one target"])
+def test_projected_steps_of_a_batch_are_those_of_its_states(own):
+    """Some of them leave the manifold by much, others by rounding."""
+    model, tau = jc.models.quadruped(), np.zeros(18)
+    feet = [jc.Point("front_left_foot"), jc.Point("rear_right_foot")]
+    c, q, v = moving(model, feet, [0.0, 1e-3, 1.0, 5.0, 1e-6, 0.1])
+    c = jc.Constraints(model, feet) if own else c
+    both = jc.linearize_step(model, q, v, tau, 0.02, constraints=c, method="midpoint")
+    for at in np.ndindex(2, 3):
+        one = jc.linearize_step(model, q[at], v[at], tau, 0.02, constraints=c, method="midpoint")
+        for name in ("A", "B", "q", "v"):
+            x, y = getattr(one, name), getattr(both, name)[at]
+            np.testing.assert_allclose(y, x, rtol=0, atol=1e-13 * max(1.0, np.abs(x).max()))
+
+
+def test_projected_steps_take_as_many_newton_steps_as_alone(monkeypatch):
+    model, asked = jc.models.quadruped(), []
+    feet = [jc.Point("front_left_foot"), jc.Point("rear_right_foot")]
+    c, q, v = moving(model, feet, [0.0, 1e-3, 1.0, 5.0, 1e-6, 0.1])
+
+    def counted(model, q, dv, *, threads):
+        asked.append(len(q))
+        return jc.integrate(model, q, dv, threads=threads)
+
+    def sizes(q, v):
+        asked.clear()
+        jc.linearize_step(model, q, v, np.zeros(18), 0.02, constraints=c, method="midpoint")
+        return list(asked)
+
+    monkeypatch.setattr("jounce.simulation.projected_step.integrate", counted)
+    counts = [len(sizes(q[at], v[at])) for at in np.ndindex(2, 3)]
+    assert len(set(counts)) > 2
+    assert abs(sum(sizes(q, v)) - sum(counts)) <= 2  # rounding of packs may ask for one more
+
+
+@LEADS
+@pytest.mark.parametrize("first", [True, False])
+def test_steps_that_leave_their_constraints_are_refused_beside_far_ones(slides, first, lead):
+    """Two targets that contradict each other; the far state is as near as its numbers are known."""
+    c = jc.Constraints(slides, held_at(0.0, 1e-3), tolerance=np.inf)
+    near, other, still = np.zeros(2), np.array([1e13, 0.0]), np.zeros(2)
+    words = r"^the step leaves its constraints"
+    with pytest.raises(jc.DivergenceError, match=rf"{words}: 0\.0005 is left"):
+        jc.linearize_step(slides, near, still, still, 0.01, constraints=c)
+    assert jc.linearize_step(slides, other, still, still, 0.01, constraints=c).q[0] == 1e13
+    batch = np.array([near, other] if first else [other, near]).reshape(*lead, 2)
+    with pytest.raises(jc.DivergenceError, match=words) as caught:
+        jc.linearize_step(slides, batch, still, still, 0.01, constraints=c)
+    assert f" {place(0 if first else 1, lead)}: 0.0005 is left" in str(caught.value)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
-from jounce._core.out import Given, deliver
+from jounce._core.out import Given, Shape, deliver
 from jounce._core.words import told_by
-from jounce._types import Array, ArrayLike
+from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.checks import rounding_of, worst_row
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dynamics import impulse
@@ -20,9 +20,12 @@ from jounce.kinematics import integrate
 from jounce.model import Model
 from jounce.model._checks import numbers
 
-__all__ = ["project", "project_velocity", "projected"]
+__all__ = ["missed_by", "project", "project_velocity", "projected", "settle"]
 
 _jump: Callable[..., Any] = _core.raw("constrained_jump", "project", inputs="q jump table")
+
+Step = Callable[[Integers, Array, Array], Array]
+"""Where a step leads some states: of their numbers, coordinates and residuals."""
 
 _MOST_STEPS = 50
 
@@ -141,34 +144,58 @@ def projected(model: Model, q: Array, c: Constraints, tolerance: float, threads:
     """
     lead = q.shape[:-1]
     states = np.array(q).reshape(math.prod(lead), model.nq)
-    going, residual = np.arange(len(states)), np.zeros((len(states), c.size))
-    worst = np.full(len(states), np.inf)
-    for step in range(_MOST_STEPS + 1):
+
+    def step(_: Integers, q: Array, residual: Array) -> Array:
+        dq = _jump(model, q, -residual, c.table, threads=threads)[0]
+        return integrate(model, q, dq, threads=threads)
+
+    residual = settle(c, states, tolerance, step, ("project", lead), threads)
+    missed = missed_by(states, residual, tolerance)
+    if missed.any():
+        which, far = worst_row(c, missed.reshape(*lead, c.size))
+        raise ArgumentError(
+            f"the targets of the constraints cannot be met: after {_MOST_STEPS} Newton steps the "
+            f"residual of {which} is still {far:.3g} rad or m; they contradict each other, or q is "
+            "too far away"
+        )
+    return states.reshape(q.shape)
+
+
+def settle(
+    c: Constraints, q: Array, tolerance: float, step: Step, told: tuple[str, Shape], threads: int
+) -> Array:
+    """Take steps from each of the states until it is done; return what is left of residuals.
+
+    Args:
+        c: the constraints.
+        q: (n, nq) coordinates; those after the last step are written to them.
+        tolerance: steps go on while residuals are larger, or shrink to less than a quarter.
+        step: of Newton's method.
+        told: the function whose errors they are, and the leading axes of the states.
+        threads: number of threads for a batch.
+
+    Returns:
+        (n, m) residuals, zero where constraints are not holonomic.
+    """
+    function, lead = told
+    going, residual = np.arange(len(q)), np.zeros((len(q), c.size))
+    worst = np.full(len(q), np.inf)
+    for taken in range(_MOST_STEPS + 1):
         before = worst[going]
-        with told_by("project", lead, going, going.shape):
-            far = np.where(c.holonomic, c.residual(states[going], threads=threads), 0.0)
+        with told_by(function, lead, going, going.shape):
+            far = np.where(c.holonomic, c.residual(q[going], threads=threads), 0.0)
         now = np.abs(far).max(-1, initial=0.0)
         residual[going], worst[going] = far, now
         more = (now > 0.0) & ((now > tolerance) | (now <= 0.25 * before))
         going = going[more]
-        if step == _MOST_STEPS or not going.size:
+        if taken == _MOST_STEPS or not going.size:
             break
-        with told_by("project", lead, going, going.shape):
-            dq = _jump(model, states[going], -far[more], c.table, threads=threads)[0]
-            states[going] = integrate(model, states[going], dq, threads=threads)
-    _require_met(c, states.reshape(q.shape), residual.reshape(*lead, c.size), tolerance)
-    return states.reshape(q.shape)
+        with told_by(function, lead, going, going.shape):
+            q[going] = step(going, q[going], far[more])
+    return residual
 
 
-def _require_met(c: Constraints, q: Array, residual: Array, tolerance: float) -> None:
-    """Refuse states with residuals beyond the tolerance and the rounding of their coordinates."""
+def missed_by(q: Array, residual: Array, tolerance: float) -> Array:
+    """Residuals beyond the tolerance and the rounding of a state's coordinates; zero elsewhere."""
     most = np.maximum(tolerance, rounding_of(q))
-    missed = np.where(np.abs(residual) <= most, 0.0, residual)
-    if not missed.any():
-        return
-    which, far = worst_row(c, missed)
-    raise ArgumentError(
-        f"the targets of the constraints cannot be met: after {_MOST_STEPS} Newton steps the "
-        f"residual of {which} is still {far:.3g} rad or m; they contradict each other, or q is too "
-        "far away"
-    )
+    return np.where(np.abs(residual) <= most, 0.0, residual)

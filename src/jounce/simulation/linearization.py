@@ -279,12 +279,14 @@ def linearize_step(
         raise ArgumentError("method 'taylor' takes neither passive=True nor weights here")
     chosen = order if taylor else find_method(method, taylor=True)
     step = time_step(dt)
+    arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
     if constraints is not None:
         _refuse_out(out)
         state, c = (q, v, tau, f_ext), constraints_on(model, constraints)
         rows = None if weights is None else _weights(model, weights)
-        return _constrained(c, state, step, inputs, chosen, passive, rows, projection, threads)
-    arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
+        call = _Given("linearize_step", model, threads, **arrays, weights=rows)
+        with call.told():
+            return _constrained(c, state, step, inputs, chosen, passive, rows, projection, threads)
     n = 2 * model.nv
     shapes = [(n, n), (n, inputs.number), (model.nq,), (model.nv,)]
     if weights is not None:

@@ -23,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
-from jounce._types import Array
+from jounce._core.words import place_text, told_by
+from jounce._types import Array, Integers
 from jounce.constraints import Constraints
 from jounce.constraints.checks import rank_lost
 from jounce.constraints.derivatives import row_derivatives, row_system
+from jounce.constraints.projection import missed_by, settle
 from jounce.errors import DivergenceError
 from jounce.kinematics import integrate, integrate_derivatives
 from jounce.simulation.manifold import TOLERANCE, Manifold
@@ -36,7 +38,6 @@ __all__ = ["projected_steps"]
 _jump: Callable[..., Any] = _core.raw(
     "constrained_jump_derivatives", "linearize_step", inputs="q v jump restitution most table"
 )
-_MOST_STEPS = 50
 
 
 def projected_steps(
@@ -64,10 +65,11 @@ def projected_steps(
         if len(held) == 1:
             q, v, changes = _projected(held[0], q, v, w, changes, threads)
         else:
-            each = [
-                _projected(x, q[k : k + 1], v[k : k + 1], w[k : k + 1], changes[k : k + 1], threads)
-                for k, x in enumerate(held)
-            ]
+            each = []
+            for k, x in enumerate(held):
+                one = slice(k, k + 1)
+                with told_by("linearize_step", q.shape[:1], [k], (1,)):
+                    each.append(_projected(x, q[one], v[one], w[one], changes[one], threads))
             q, v, changes = (np.concatenate(x) for x in zip(*each, strict=True))
     except DivergenceError as error:
         why = rank_lost(c, start[0])  # the states of a batch have the same rank
@@ -79,22 +81,25 @@ def projected_steps(
 def _projected(
     c: Constraints, q: Array, v: Array, w: Array, changes: Array, threads: int
 ) -> tuple[Array, Array, Array]:
-    """Next q, v and their derivatives, changes (n, 2 nv, columns)."""
+    """Next q, v and their derivatives, changes (n, 2 nv, columns), of each state by itself."""
     model, n = c.model, c.model.nv
-    dq, dv = changes[:, :n], changes[:, n:]
-    residual, worst = _residual(c, q, threads), np.inf
-    for _ in range(_MOST_STEPS):
-        before, worst = worst, float(np.abs(residual).max())
-        if worst == 0 or (worst <= TOLERANCE and worst > 0.25 * before):
-            break
+    q, dq, dv = q.copy(), changes[:, :n].copy(), changes[:, n:]
+
+    def step(some: Integers, q: Array, residual: Array) -> Array:
         s, s_dq = _newton_step(c, q, residual, threads)
         moved = integrate_derivatives(model, q, s, threads=threads)
-        dq = moved.dq @ dq + moved.dv @ (s_dq @ dq)
-        q = integrate(model, q, s, threads=threads)
-        residual = _residual(c, q, threads)
-    if not worst <= TOLERANCE:
-        raise DivergenceError(f"the step leaves its constraints: {worst:.3g} is left of residuals")
-    dq = dq + _newton_step(c, q, 0.0 * residual, threads)[1] @ dq
+        dq[some] = moved.dq @ dq[some] + moved.dv @ (s_dq @ dq[some])
+        return integrate(model, q, s, threads=threads)
+
+    residual = settle(c, q, TOLERANCE, step, ("linearize_step", q.shape[:1]), threads)
+    left = np.abs(missed_by(q, residual, TOLERANCE)).max(-1, initial=0.0)
+    if left.any():
+        state = int(np.argmax(left))
+        raise DivergenceError(
+            f"the step leaves its constraints{place_text(state, left.shape)}: {left[state]:.3g} is "
+            "left of residuals"
+        )
+    dq += _newton_step(c, q, 0.0 * residual, threads)[1] @ dq
     wrong = c.velocity(q, v, threads=threads) - w
     v_dq, v_dv = _after_jump(c, q, v, -wrong, threads)
     dv = v_dv @ dv + v_dq @ dq
