@@ -256,7 +256,7 @@ BAD = {
         "control must return an array of shape",
     ),
     "NaN force": (lambda: run(control=lambda t, q, v: Z + np.nan), "must return finite forces"),
-    "ragged times": (lambda: run([[1], [1, 2]]), r"finite times of shape \(T,\), got \[\[1\]"),
+    "ragged times": (lambda: run([[1], [1, 2]]), r"t must be numbers, got \[\[1\]"),
     "hidden times": (lambda: run(np.ma.array([0, 1], mask=[0, 1])), "no masked entries"),
     "ragged rows": (lambda: run(control=[[1], [1, 2]]), "control must be a function"),
     "complex rows": (lambda: run(control=np.zeros((16, 2), complex)), "must be real numbers"),

@@ -208,7 +208,7 @@ BAD = {
     "zero step": (lambda: jc.step(MODEL, Z, Z, Z, 0.0), "dt must be positive finite"),
     "backward": (lambda: jc.rollout(MODEL, Z, Z, [Z], -0.1), "dt must be positive finite"),
     "no step": (lambda: jc.step(MODEL, Z, Z, Z, np.nan), "dt must be positive finite"),
-    "word as step": (lambda: jc.step(MODEL, Z, Z, Z, "long"), "dt must be positive finite"),
+    "word as step": (lambda: jc.step(MODEL, Z, Z, Z, "long"), "dt must be numbers"),
     "method": (lambda: jc.step(MODEL, Z, Z, Z, 0.1, method="rk4"), "did you mean 'rkmk4'"),
     "NaN": (lambda: jc.step(MODEL, Z, Z + np.nan, Z, 0.1), r"v must be finite, got nan at v\[0\]"),
     "NaN in time": (

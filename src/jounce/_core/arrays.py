@@ -20,7 +20,6 @@ __all__ = [
     "plain",
     "positive",
     "reals",
-    "refuse_complex",
     "refuse_masked",
     "shown",
 ]
@@ -54,17 +53,6 @@ def _arrays_in(value: object) -> Iterator[Any]:
         elif id(item) not in seen:
             seen.add(id(item))
             left += [x for x in item if not isinstance(x, (float, int))]
-
-
-# until all call `numbers`
-def refuse_complex(name: str, value: object) -> None:
-    """Refuse an array of complex numbers, of which NumPy would keep the real parts.
-
-    Raises:
-        ArgumentError: the numbers are complex.
-    """
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
-        raise ArgumentError(f"{name} must be real numbers, got {value.dtype}")
 
 
 def numbers(name: str, value: object, kinds: str = "fiub") -> AnyArray:

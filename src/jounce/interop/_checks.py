@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex, refuse_masked
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
 
@@ -56,12 +56,7 @@ def checked_batch(
 
 
 def checked(name: str, value: ArrayLike, size: int, owner: str = "") -> Array:
-    refuse_masked(name, value)
-    refuse_complex(name, value)
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name}{owner} must be numbers, got {value!r:.60}") from None
+    array = reals(f"{name}{owner}", value)
     if array.shape[-1:] != (size,):
         raise ArgumentError(f"{name}{owner} must have shape (..., {size}), got {array.shape}")
     finite = np.isfinite(array)

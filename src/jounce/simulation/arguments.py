@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex, refuse_masked
+from jounce._core.arrays import reals, refuse_masked
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, ArgumentTypeError
@@ -22,11 +23,9 @@ __all__ = [
     "accelerations",
     "asked",
     "asked_number",
-    "floats",
     "force_rows",
     "increasing_times",
     "merged_axes",
-    "positive",
 ]
 
 ANY = 1e300
@@ -72,24 +71,15 @@ def asked_number(threads: Any) -> Any:
 def accelerations(model: Model, state: tuple[ArrayLike, ArrayLike], threads: int = 1) -> Array:
     """Those of a start without forces; what is wrong with it is said of q0 and v0."""
     try:
-        return forward_dynamics(model, *state, np.zeros(model.nv), threads=threads)
+        with told_by("simulate", None):
+            return forward_dynamics(model, *state, np.zeros(model.nv), threads=threads)
     except ArgumentError as error:
         raise ArgumentError(re.sub(r"^([qv])\b", r"\g<1>0", str(error))) from None
 
 
-def floats(name: str, value: ArrayLike) -> Array:
-    """The value as an array, an empty one where it has no numbers."""
-    refuse_masked(name, value)
-    refuse_complex(name, value)
-    try:
-        return np.asarray(value, float)
-    except (TypeError, ValueError):
-        return np.zeros(0)
-
-
 def increasing_times(t: ArrayLike) -> Array:
     """Return times as an array, if they increase."""
-    times = floats("t", t)
+    times = reals("t", t)
     steps = len(times) - 1 if times.ndim == 1 else 0
     rises = steps > 0 and np.count_nonzero(times[1:] > times[:-1]) == steps
     if rises and math.isfinite(times[0]) and math.isfinite(times[-1]):  # as are those between
@@ -119,7 +109,7 @@ def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
 
     They are a copy: dense output asks for them long after, when the caller's may have changed.
     """
-    rows = floats("control", control)
+    rows = reals("control must be a function of (t, q, v) or rows of forces: they", control)
     if rows.ndim < 2 or rows.shape[-1] != model.nv or rows.shape[-2] not in (count, count - 1):
         raise ArgumentError(
             f"control must be a function of (t, q, v) or an array of shape (..., {count - 1}, "
@@ -129,12 +119,3 @@ def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
     if not np.isfinite(rows).all():
         raise ArgumentError("control must be finite")
     return rows.copy()
-
-
-def positive(name: str, value: object, least: float = 0.0) -> float:
-    """Return a positive number."""
-    number = value if isinstance(value, (int, float, np.floating, np.integer)) else math.nan
-    if isinstance(value, bool) or not (math.isfinite(number) and number > 0 and number >= least):
-        what = f"number, at least {least:.2g}" if least else "positive number"
-        raise ArgumentError(f"{name} must be a {what}, got {value!r}")
-    return float(number)

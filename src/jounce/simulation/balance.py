@@ -20,7 +20,7 @@ from jounce.errors import ArgumentError
 from jounce.kinematics import difference, integrate, neutral
 from jounce.lie import dexp_inv
 from jounce.model.rates import group_blocks
-from jounce.simulation.arguments import asked, floats
+from jounce.simulation.arguments import asked
 from jounce.simulation.control import Control
 from jounce.simulation.dense import NESTED, Dense, StepLog, fitting
 from jounce.simulation.rows import Rows, Side, interval, share
@@ -166,7 +166,7 @@ class _Acting(NamedTuple):
             return cls(motion, function, None, passive and not control.passive, own)
         if callable(control) or control is None:
             return cls(motion, control, None, passive, given)
-        rows = floats("control", control)
+        rows = reals("control must be a function of (t, q, v) or rows of forces: they", control)
         if rows.ndim < 2 or rows.shape[-1] != model.nv:
             raise ArgumentError(f"control must be rows of forces (..., T, nv), got {rows.shape}")
         if rows.shape[-2] not in (len(t), len(t) - 1):

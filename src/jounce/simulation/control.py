@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import positive, reals
 from jounce._types import Array, ArrayLike, Mask
 from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError
@@ -201,8 +201,7 @@ def _stops(model: Model, control: Control) -> tuple[Array, Array, Array, Array]:
     if not control.stops:
         return lower, upper, k, d
     time = control.stop_time
-    if isinstance(time, bool) or not (isinstance(time, (int, float)) and 0 < time < np.inf):
-        raise ArgumentError(f"control.stop_time must be a positive number, got {time!r}")
+    time = positive("control.stop_time", time)
     inertia = 1 / np.diagonal(inverse_mass_matrix(model, neutral(model)))
     for q, v in limited(model):
         lower[v], upper[v] = np.clip((model.lower[q], model.upper[q]), -_HUGE, _HUGE)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import refuse_complex
+from jounce._core.arrays import numbers, shown
 from jounce._types import Array
 from jounce.errors import ArgumentError
 from jounce.simulation.dense import Dense
@@ -195,12 +195,11 @@ def event_value(event: Event, t: float, q: Array, v: Array) -> float:
         ArgumentError: it returns something else.
     """
     given = event.function(t, q, v)
-    refuse_complex(f"event {event.name!r} must return a number: it", given)
     try:
-        value = float(given)
-    except (TypeError, ValueError, OverflowError):
+        value: float = given if given.__class__ is float else numbers("it", given).item()
+    except ValueError:  # which errors of arguments are
         raise ArgumentError(
-            f"event {event.name!r} must return a number, got {given!r:.100}"
+            f"event {event.name!r} must return a number, got {shown(given)}"
         ) from None
     if np.isnan(value):
         raise ArgumentError(f"event {event.name!r} must return a number, got NaN at t = {t:.9g} s")

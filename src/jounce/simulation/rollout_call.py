@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import refuse_complex, refuse_masked
+from jounce._core.arrays import numbers, reals, shown
 from jounce._core.out import require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
@@ -61,8 +61,8 @@ def rollout_call(
     chosen = find_stepper(method)
     check_choice("hold", hold, HOLDS)
     for name, value in (("q0", q0), ("v0", v0), ("tau", tau), ("f_ext", f_ext)):
-        refuse_masked(name, value)
-        refuse_complex(name, value)
+        if value is not None:
+            reals(name, value)
     inputs = control_inputs(model, control, tau)
     if isinstance(chosen, Geometric):
         require_simple(chosen, inputs, manifold)
@@ -112,15 +112,10 @@ def time_step(dt: ArrayLike) -> Array:
     Raises:
         ArgumentError: they are no positive finite numbers.
     """
-    refuse_masked("dt", dt)
-    try:
-        array = np.asarray(dt)
-    except ValueError:
-        array = np.asarray(None)
-    real = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
-    if not real or not (array > 0).all():
-        raise ArgumentError(f"dt must be positive finite numbers, got {dt!r}")
-    return np.asarray(array, float)
+    array = numbers("dt", dt, "fiu")
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise ArgumentError(f"dt must be positive finite numbers, got {shown(dt)}")
+    return array
 
 
 def _merged(leads: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from numbers import Real
-
 import numpy as np
 
+from jounce._core.arrays import finite
 from jounce._types import Array
 from jounce.errors import ArgumentError
 from jounce.kinematics import body_pose
@@ -20,9 +18,10 @@ __all__ = ["coordinate_event", "height_event"]
 
 
 def _finite(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        raise ArgumentError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    number = finite(name, value, "fiu")
+    if number.ndim:
+        raise ArgumentError(f"{name} must be a finite number, got shape {number.shape}")
+    return float(number)
 
 
 def coordinate_event(

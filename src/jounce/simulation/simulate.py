@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import positive
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
@@ -24,7 +25,6 @@ from jounce.simulation.arguments import (
     asked_number,
     force_rows,
     increasing_times,
-    positive,
 )
 from jounce.simulation.contacts import Contact, checked_contacts
 from jounce.simulation.control import Control

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import rank_lost
 from jounce.dynamics import passive_forces
@@ -18,7 +19,6 @@ from jounce.simulation.arguments import (
     ControlError,
     accelerations,
     asked,
-    floats,
     force_rows,
     merged_axes,
 )
@@ -97,7 +97,8 @@ class Task(NamedTuple):
 
     def field(self, interval: Integers, dt: Array) -> Field:
         """The field in the interval of each state."""
-        return Field.of(self.model, self.forces(interval), dt, self.threads, self.law)
+        field = Field.of(self.model, self.forces(interval), dt, self.threads, self.law)
+        return field._replace(lead=self.lead)
 
     def onto(self, field: Field, at: Moving, which: Mask) -> Moving:
         """Some of the states brought back to the manifold, if there is one and that is wanted."""
@@ -215,7 +216,7 @@ def too_far(attempt: Callable[[Mask], object], moving: Mask) -> Mask:
 
 def _checked(value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return what a control gave, if these are forces."""
-    tau = floats("control must return forces: they", value)
+    tau = reals("control must return forces: they", value)
     if tau.shape != shape:
         got = f"{type(value).__name__} of shape {tau.shape}"
         raise ArgumentError(f"control must return an array of shape {shape}, got {got}")

@@ -17,7 +17,7 @@ from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import require_model
 from jounce.model.rates import group_blocks
-from jounce.simulation.arguments import ANY, ControlError, asked, floats
+from jounce.simulation.arguments import ANY, ControlError, asked
 from jounce.simulation.free_joints import free_joints
 
 __all__ = [
@@ -252,7 +252,7 @@ def force_series(control: Control, t: Array, q: Array, v: Array, order: int) -> 
 
 def _checked_forces(given: ArrayLike, nv: int) -> Array:
     """Return what a control gave, if these are forces and their derivatives."""
-    rows = floats("control must return forces: they", given)
+    rows = reals("control must return forces: they", given)
     if rows.ndim != 2 or rows.shape[1] != nv or not len(rows):
         raise ArgumentError(
             f"with method 'taylor' control must return an array of shape (m, {nv}), the forces "
