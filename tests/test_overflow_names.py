@@ -124,7 +124,12 @@ def told(call):
 def require_own(text, name, lead):
     """That no other function is named, and no state of one."""
     assert set(re.findall(r"([\w.]+)\(\)", text)) <= {name}, text
-    assert re.findall(r"in state (\[.*?\])", text) == ([str(list(WRONG))] if lead else []), text
+    places = re.findall(r"in state (\[.*?\])", text)
+    if motion := re.search(r"motion of state (\d+)", text):  # by its number
+        assert int(motion[1]) == (np.ravel_multi_index(WRONG, lead) if lead else 0), text
+        assert not places, text
+    else:
+        assert places == ([str(list(WRONG))] if lead else []), text
 
 
 @every_lead
@@ -227,8 +232,10 @@ def constrained(c, q, v):
         "impulse": lambda: jc.impulse(*given, c),
         "impulse_derivatives": lambda: jc.impulse_derivatives(*given, c),
         "linearize": lambda: jc.linearize(*given, tau, constraints=c),
+        "linearize_step": lambda: jc.linearize_step(*given, tau, 0.01, constraints=c),
         "project": lambda: jc.project(FLYING, q, c),
         "project_velocity": lambda: jc.project_velocity(*given, c),
+        "simulate": lambda: jc.simulate(*given, [0.0, 0.01], constraints=c, method="dopri5"),
         "Constraints.residual": lambda: c.residual(q),
         "Constraints.velocity": lambda: c.velocity(q, v),
         "Constraints.acceleration": lambda: c.acceleration(q, v, v),
@@ -293,6 +300,27 @@ def test_why_a_step_fails_is_told_where_there_is_no_rank():
     q, v = at_rest(())
     with pytest.raises(jc.DivergenceError, match="step 0 of the rollout leads to numbers that are"):
         jc.rollout(FLYING, q, v, np.zeros((2, FLYING.nv)), 0.01, constraints=c)
+
+
+@every_lead
+@pytest.mark.parametrize("method", ["dopri5", "rkmk4", "taylor"])
+def test_motions_that_leave_their_constraints_by_overflow_quote_no_other_function(method, lead):
+    c = jc.Constraints(FLYING, LARGE["rod"], tolerance=np.inf)
+    options = {"dt": 0.01} if method == "rkmk4" else {}
+    words = r"^the motion of state 0 leaves its constraints: the result of simulate\(\) is not"
+    with pytest.raises(jc.DivergenceError, match=words) as caught:
+        jc.simulate(FLYING, *at_rest(lead), [0.0, 0.01], constraints=c, method=method, **options)
+    assert "of the batch" not in str(caught.value)
+
+
+@every_lead
+def test_forces_of_a_control_that_overflow_are_told_by_simulate(lead):
+    given = arguments(lead)
+    force = enlarged(given["tau"], 1.7e308, lead)
+    state = given["q"], given["v"], [0.0, 0.01]
+    text = told(lambda: jc.simulate(MODEL, *state, lambda t, q, v: force, method="dopri5"))
+    require_own(text, "simulate", lead)
+    assert text.startswith("the result of simulate() is not finite")
 
 
 @pytest.mark.parametrize(

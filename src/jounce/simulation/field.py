@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.words import told_by
 from jounce._types import Array
 from jounce.dynamics import forward_dynamics
 from jounce.lie._trig import cotangent
@@ -47,6 +49,8 @@ class Field(NamedTuple):
     rotating: list[slice]
     law: Law | None = None
     """What the forces lead to, if it is not `forward_dynamics`."""
+    lead: tuple[int, ...] | None = None
+    """Leading axes of the states, by which errors name them; None if that is up to the caller."""
 
     @classmethod
     def of(
@@ -73,9 +77,10 @@ class Field(NamedTuple):
         """Return the derivatives of the body-fixed rates."""
         v = self.rates(at)
         tau = self.forces(at.t[:, 0], at.q, v)
-        if self.law is None:
-            return forward_dynamics(self.model, at.q, v, tau, threads=self.threads)
-        return self.law(at.t[:, 0], at.q, v, tau)
+        with nullcontext() if self.lead is None else told_by("simulate", self.lead):
+            if self.law is None:
+                return forward_dynamics(self.model, at.q, v, tau, threads=self.threads)
+            return self.law(at.t[:, 0], at.q, v, tau)
 
     def slope(self, at: Moving, *, munthe_kaas: bool = False) -> tuple[Array, Array]:
         """Return the rates of the coordinates and the derivatives of the rates."""

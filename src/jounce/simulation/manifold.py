@@ -12,6 +12,7 @@ there is no target: then rates are projected, positions are not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
 from math import factorial
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
+from jounce._core.words import told_by
 from jounce._types import Array, Integers
 from jounce.constraints import (
     Constraints,
@@ -57,6 +59,8 @@ class Manifold:
 
     states: Integers | None = None
     """Which of all they are, if they are some of them."""
+    lead: tuple[int, ...] | None = None
+    """Leading axes of all of them, by which errors name states, if that is known."""
 
     def __init__(
         self, constraints: Constraints, q: Array, start: float, project: bool, threads: int
@@ -108,10 +112,13 @@ class Manifold:
         state = (q, v, tau, wanted)
         acting = self.at(self.acting, t) if self.constraints.stabilization[1] else self.acting
         if len(acting) == 1:
-            a, force, _ = _forward(self.model, *state, acting[0].table, threads=self.threads)
+            with self._told(len(q)):
+                a, force, _ = _forward(self.model, *state, acting[0].table, threads=self.threads)
             return a, force
-        each = zip(*state, (c.table for c in acting), strict=True)
-        found = [_forward(self.model, *x) for x in each]
+        found = []
+        for k, x in enumerate(zip(*state, (c.table for c in acting), strict=True)):
+            with self._told(len(q), k):
+                found.append(_forward(self.model, *x))
         return np.array([x[0] for x in found]), np.array([x[1] for x in found])
 
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
@@ -119,16 +126,16 @@ class Manifold:
         options: dict[str, Any] = {"threads": self.threads}
         acting = self.at(self.acting, t)
         if len(acting) > 1:
-            each = [
-                constrained_dynamics_series(
-                    self.model, *x, acting[k], None if f_ext is None else f_ext[k], **options
-                ).a
-                for k, x in enumerate(zip(q, v, tau, strict=True))
-            ]
+            each = []
+            for k, x in enumerate(zip(q, v, tau, strict=True)):
+                own = acting[k], None if f_ext is None else f_ext[k]
+                with self._told(len(q), k):
+                    each.append(constrained_dynamics_series(self.model, *x, *own, **options).a)
             a = np.array(each).reshape(tau.shape)
         else:
             given = self.model, q, v, tau, acting[0], f_ext
-            a = constrained_dynamics_series(*given, **options).a
+            with self._told(len(q)):
+                a = constrained_dynamics_series(*given, **options).a
         return np.concatenate([v[:, None], a], axis=1)
 
     def onto(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
@@ -142,20 +149,31 @@ class Manifold:
         held = self.at(self.held, t)
         try:
             if len(held) == 1:
-                q = projected(self.model, q, held[0], TOLERANCE, self.threads)
+                with self._told(len(q)):
+                    q = projected(self.model, q, held[0], TOLERANCE, self.threads)
             else:
-                each = zip(q, held, strict=True)
-                q = np.array([projected(self.model, x, c, TOLERANCE, 1) for x, c in each])
+                each = []
+                for k, x in enumerate(q):
+                    with self._told(len(q), k):
+                        each.append(projected(self.model, x, held[k], TOLERANCE, 1))
+                q = np.array(each)
         except ArgumentError as error:
             raise DivergenceError(self._lost(held, q) or str(error)) from None
         return q, self.onto_rates(t, q, v)
+
+    def _told(self, n: int, k: int | None = None) -> AbstractContextManager[None]:
+        """Around what is computed of n states, or of one of them alone."""
+        if k is None:
+            return told_by("simulate", self.lead, self.states, (n,))
+        return told_by("simulate", self.lead, [k if self.states is None else self.states[k]], ())
 
     def _lost(self, held: list[Constraints], q: Array) -> str:
         """Words for the first state that cannot be projected."""
         states = np.arange(len(q)) if self.states is None else self.states
         for k, x in enumerate(q):
             try:
-                projected(self.model, x, held[k if len(held) > 1 else 0], TOLERANCE, 1)
+                with told_by("simulate", ()):
+                    projected(self.model, x, held[k if len(held) > 1 else 0], TOLERANCE, 1)
             except ArgumentError as error:
                 return f"the motion of state {states[k]} leaves its constraints: {error}"
         return ""
@@ -163,8 +181,9 @@ class Manifold:
     def onto_rates(self, t: Array, q: Array, v: Array) -> Array:
         """Project rates: the nearest ones that the constraints allow."""
         c = self.constraints
-        wrong = c.velocity(q, v, threads=self.threads) - self.rates(t)
-        dv: Array = _jump(self.model, q, -wrong, c.table, threads=self.threads)[0]
+        with self._told(len(q)):
+            wrong = c.velocity(q, v, threads=self.threads) - self.rates(t)
+            dv: Array = _jump(self.model, q, -wrong, c.table, threads=self.threads)[0]
         return v + dv
 
     def some(self, states: Integers) -> Manifold:
@@ -199,12 +218,14 @@ def manifold_of(
     c = constraints_on(model, constraints)
     if not c.size:
         return None
-    manifold = Manifold(c, state[0], start, project, threads)
-    q, v = (x.reshape(*lead, x.shape[-1]) for x in state)
-    require_state(c, q, v, ("q0", "v0"), threads)
-    if q.size and len(c.motion) > 1:
-        a = constrained_dynamics(model, q, v, np.zeros_like(v), c, threads=threads).a
-        require_possible(c, q, v, a, threads)
+    with told_by("simulate", lead):
+        manifold = Manifold(c, state[0], start, project, threads)
+        q, v = (x.reshape(*lead, x.shape[-1]) for x in state)
+        require_state(c, q, v, ("q0", "v0"), threads)
+        if q.size and len(c.motion) > 1:
+            a = constrained_dynamics(model, q, v, np.zeros_like(v), c, threads=threads).a
+            require_possible(c, q, v, a, threads)
+    manifold.lead = lead
     return manifold
 
 
