@@ -24,6 +24,8 @@ __all__ = [
     "shown",
 ]
 
+_DOUBLE = np.dtype(float)
+
 
 def refuse_masked(name: str, value: object) -> None:
     """Refuse a masked array that hides entries, or lists of them: what it hides is no number.
@@ -74,6 +76,8 @@ def numbers(name: str, value: object, kinds: str = "fiub") -> AnyArray:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):  # such as lists of several lengths
         raise ArgumentError(f"{name} must be numbers, got {shown(value)}") from None
+    if array.dtype is _DOUBLE:
+        return array
     kind = array.dtype.kind
     if kind in kinds:
         return array.astype(complex if kind == "c" else float, copy=False)
