@@ -84,7 +84,7 @@ def functions():
     known = arguments(())
     for name in jc.__all__:
         function = getattr(jc, name)
-        if not callable(function) or isinstance(function, type) or name in CANNOT | ELSEWHERE:
+        if not callable(function) or isinstance(function, type) or name in CANNOT:
             continue
         parameters = inspect.signature(function).parameters.values()
         needed = {x.name for x in parameters if x.default is x.empty}
@@ -107,9 +107,8 @@ SINGULAR = {
     "project",
 }
 """Of inertias that overflow these say that they are singular."""
-STEPS = {"linearize_step"}
+STEPS = {"linearize_step", "rollout", "rollout_vjp"}
 """These say that a step leads to numbers that are not finite."""
-ELSEWHERE = {"forward_dynamics_series_error", "rollout", "rollout_vjp"}
 
 
 def told(call):
@@ -154,6 +153,24 @@ def test_functions_tell_their_own_name(name, lead):
         assert any("numbers that are not finite" in text for text in texts)
     elif name not in SINGULAR:
         assert any(text.startswith(f"the result of {name}() is not") for text in texts)
+
+
+@every_lead
+@pytest.mark.parametrize("method", ["euler", "variational", "momentum", "taylor"])
+@pytest.mark.parametrize("name", ["step", "rollout"])
+def test_steps_by_all_methods_tell_their_own_name_and_place(name, method, lead):
+    texts = []
+    for key in ("q", "v", "tau"):
+        for size in SIZES:
+            x = arguments(lead)
+            x[key] = enlarged(x[key], size, lead)
+            tau = x["tau"] if name == "step" else np.stack([x["tau"]] * 3, -2)
+            given = MODEL, x["q"], x["v"], tau, 0.01
+            texts.append(told(lambda given=given: getattr(jc, name)(*given, method=method)))
+    for text in filter(None, texts):
+        require_own(text, name, lead)
+    assert any("moves vanishes" in text for text in texts)
+    assert any("not finite" in text for text in texts)
 
 
 OTHERS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._core.arrays import integer
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
 from jounce.model import Model
 from jounce.series.dynamics import forward_dynamics_series
@@ -60,14 +61,16 @@ def forward_dynamics_series_error(
         True
     """
     samples = integer("samples", samples, 1, _MOST_SAMPLES)
-    exact = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
+    with told_by("forward_dynamics_series_error", None):
+        exact = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
     size = np.abs(exact).max(axis=-1, initial=0.0)
     rng = np.random.default_rng(0)
     worst: Array = np.full(size.shape, _EPS)
     for _ in range(samples):
         at, rates, forces = (_rounded(np.asarray(x, float), rng) for x in (q, v, tau))
         wrenches = None if f_ext is None else _rounded(np.asarray(f_ext, float), rng)
-        moved = forward_dynamics_series(model, at, rates, forces, wrenches, threads=threads)
+        with told_by("forward_dynamics_series_error", None):
+            moved = forward_dynamics_series(model, at, rates, forces, wrenches, threads=threads)
         change = np.abs(moved - exact).max(axis=-1, initial=0.0)
         worst = np.maximum(worst, change / np.where(size > 0.0, size, 1.0))
     return worst

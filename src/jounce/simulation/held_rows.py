@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._core.arrays import reals
+from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, Loop, Weld
 from jounce.constraints.constraints import constraints_on
@@ -60,7 +61,9 @@ def rollout_manifold(
             f"the leading axes {q.shape[:-1]} of q0 and {v.shape[:-1]} of v0 do not broadcast"
         ) from None
     spread = [np.broadcast_to(x, (*lead, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v)]
-    manifold = manifold_of(model, constraints, (spread[0], spread[1]), 0.0, project, threads, lead)
+    both = spread[0], spread[1]
+    with told_by("rollout", lead):
+        manifold = manifold_of(model, constraints, both, 0.0, project, threads, lead)
     assert manifold is not None
     own = q.reshape(-1, model.nq)
     if len(own) and (own == own[0]).all():

@@ -11,6 +11,7 @@ import numpy as np
 from jounce import _core
 from jounce._core.arrays import numbers, reals, shown
 from jounce._core.out import require_out, untouched_if_failing
+from jounce._core.words import place_text, told_by
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.checks import rank_lost
@@ -186,9 +187,10 @@ class RolloutCall(NamedTuple):
         found = [np.empty(shape) for shape in shapes]
         states = [np.asarray(x, float) for x in (self.q0, self.v0)]
         q0, v0 = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in states)
-        for at in np.ndindex(*lead):
+        for state, at in enumerate(np.ndindex(*lead)):
             call = self.alone(at, lead, slice(None))._replace(every=self.every)
-            own = call._replace(q0=q0[at], v0=v0[at]).run(model, threads=threads)
+            with told_by("rollout", lead, [state], ()):
+                own = call._replace(q0=q0[at], v0=v0[at]).run(model, threads=threads)
             for to, x in zip(found, own, strict=True):
                 to[at] = x
         if out is not None:
@@ -259,22 +261,23 @@ class RolloutCall(NamedTuple):
     def explain(self, model: Model, q: Array, v: Array, failed: Array, first: int = 0) -> None:
         """Raise what the first state of a batch that failed calls for; steps count from `first`."""
         lead = failed.shape
-        at = np.unravel_index(int(np.flatnonzero(failed.ravel() >= 0)[0]), lead)
+        state = int(np.flatnonzero(failed.ravel() >= 0)[0])
+        at = np.unravel_index(state, lead)
         k = int(failed[at])
         row = k // self.every
         near = self.alone(at, lead, slice(row * self.every, k + self.hold))
         ends = near._replace(q0=q[at][row], v0=v[at][row]).run(model)
         last = self.alone(at, lead, slice(k, k + 1))
         wrenches = None if last.f_ext is None else np.asarray(last.f_ext)[0]
-        with suppress(ArgumentError):  # numbers too large for an acceleration
-            state = model, ends[0][-1], ends[1][-1]
+        # numbers too large for an acceleration are no reason
+        with suppress(ArgumentError), told_by("rollout", lead, [state], ()):
+            there = model, ends[0][-1], ends[1][-1]
             if last.control.prescribed is None:
-                forward_dynamics(*state, np.asarray(last.control.tau)[0], wrenches)
+                forward_dynamics(*there, np.asarray(last.control.tau)[0], wrenches)
             else:
                 rows = np.asarray(last.control.tau)[0]
-                hybrid_dynamics(*state, rows, rows, last.control.prescribed, wrenches)
-        where = f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
-        raise diverged(first + k, where, self.constraints, ends[0][-1])
+                hybrid_dynamics(*there, rows, rows, last.control.prescribed, wrenches)
+        raise diverged(first + k, place_text(state, lead), self.constraints, ends[0][-1])
 
 
 def diverged(step: int, where: str, c: Constraints | None, q: Array) -> DivergenceError:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from jounce._core.arrays import reals
+from jounce._core.out import Given
+from jounce._core.words import place_text, told_by
 from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics import forward_dynamics
 from jounce.errors import ArgumentError, DivergenceError, Error, ModelError, SingularError
@@ -57,15 +59,8 @@ def taylor_rollout(
     wrenches = None
     if f_ext is not None:
         wrenches = reals("f_ext", f_ext, (rows.shape[-2], model.n_bodies, 6))
-    first = (rows[..., :1, :], None if wrenches is None else wrenches[..., :1, :, :])
     q, v = reals("q0", state[0], (model.nq,)), reals("v0", state[1], (model.nv,))
-    some = forward_dynamics(model, q[..., None, :], v[..., None, :], *first, threads=threads)
-    try:
-        lead = np.broadcast_shapes(some.shape[:-2], dt.shape)
-    except ValueError:
-        raise ArgumentError(
-            f"dt of shape {dt.shape} does not broadcast with the leading axes {some.shape[:-2]}"
-        ) from None
+    lead = _leading_axes(model, (q, v), rows, wrenches, dt, threads)
     n = math.prod(lead)
 
     def flat(x: Array, axes: int) -> Array:
@@ -82,6 +77,32 @@ def taylor_rollout(
     out = walk.run(flat(q, 1), flat(v, 1), steps // every, every, marks, lead)
     to_q, to_v, failed = (x.reshape((*lead, *x.shape[1:])) for x in out)
     return to_q, to_v, failed
+
+
+def _leading_axes(
+    model: Model,
+    state: tuple[Array, Array],
+    rows: Array,
+    wrenches: Array | None,
+    dt: Array,
+    threads: int,
+) -> tuple[int, ...]:
+    """Those of all arguments, which are checked by the accelerations at the start."""
+    q, v = state
+    first = rows[..., :1, :], None if wrenches is None else wrenches[..., :1, :, :]
+    arrays = {"q": q, "v": v, "dt": dt}
+    if rows.shape[-2]:
+        arrays["tau"] = rows[..., 0, :]
+        if wrenches is not None:
+            arrays["f_ext"] = wrenches[..., 0, :, :]
+    with Given("rollout", model, threads, **arrays).told():
+        some = forward_dynamics(model, q[..., None, :], v[..., None, :], *first, threads=threads)
+    try:
+        return np.broadcast_shapes(some.shape[:-2], dt.shape)
+    except ValueError:
+        raise ArgumentError(
+            f"dt of shape {dt.shape} does not broadcast with the leading axes {some.shape[:-2]}"
+        ) from None
 
 
 class _Walk:
@@ -134,7 +155,8 @@ class _Walk:
             pass
         for i in alive:
             try:
-                q[i : i + 1], v[i : i + 1] = self.step(k, np.array([i]), q, v)
+                with told_by("rollout", self.lead, [int(i)], (1,)):
+                    q[i : i + 1], v[i : i + 1] = self.step(k, np.array([i]), q, v)
             except SingularError:
                 if not marks:
                     raise
@@ -213,7 +235,5 @@ class _Walk:
         return [self.tau] if self.wrenches is None else [self.tau, self.wrenches]
 
     def diverged(self, k: int, state: int, q: Array) -> DivergenceError:
-        lead = self.lead
-        at = ", ".join(map(str, np.unravel_index(state, lead))) if lead else ""
-        where = f" in state [{at}] of the batch" if lead else ""
+        where = place_text(state, self.lead)
         return diverged(k, where, None if self.manifold is None else self.manifold.constraints, q)
