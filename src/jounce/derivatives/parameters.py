@@ -9,8 +9,9 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import refuse_masked
-from jounce._core.out import deliver, deliver_all
+from jounce._core.out import Shape, deliver, deliver_all
 from jounce._core.shapes import KernelCall
+from jounce._core.words import told_by
 from jounce._types import Array
 from jounce.derivatives.jvp import Jvp, jvp, plan_of
 from jounce.dynamics import (
@@ -116,6 +117,19 @@ def _derivatives(
     parameters: Parameters,
     threads: int,
 ) -> Any:
+    """The derivatives, told as such if they overflow."""
+    ranks = plan_of(function).ranks
+    with told_by("parameter_derivatives", _leading_axes(ranks, _arrays(ranks, given))):
+        return _closed_form(function, model, given, parameters, threads)
+
+
+def _closed_form(
+    function: Callable[..., Any],
+    model: Model,
+    given: Mapping[str, Any],
+    parameters: Parameters,
+    threads: int,
+) -> Any:
     """The derivatives, in closed form where the function is linear in the parameters."""
     plan = plan_of(function)
     linear = _LINEAR.get(function)
@@ -170,12 +184,8 @@ def _along_each(
     ranks = plan.ranks
     for name in ranks:
         refuse_masked(name, given.get(name))
-    try:
-        arrays = {name: np.asarray(given[name]) for name in ranks if given.get(name) is not None}
-    except ValueError:  # lists of several lengths, which the call refuses
-        arrays = {}
-    leads = [x.shape[: x.ndim - ranks[name]] for name, x in arrays.items()]
-    lead = _broadcast(leads)
+    arrays = _arrays(ranks, given)
+    lead = _leading_axes(ranks, arrays)
     none: dict[str, Any] = {}
 
     def along(direction: Array, values: Mapping[str, Any]) -> tuple[Array, ...]:
@@ -195,10 +205,18 @@ def _along_each(
     return plan.result(*stacked) if plan.result else stacked[0]
 
 
-def _broadcast(leads: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+def _arrays(ranks: Mapping[str, int], given: Mapping[str, Any]) -> dict[str, Array]:
+    """Arguments with leading axes; none if some are lists of several lengths, which are refused."""
+    try:
+        return {name: np.asarray(given[name]) for name in ranks if given.get(name) is not None}
+    except ValueError:
+        return {}
+
+
+def _leading_axes(ranks: Mapping[str, int], arrays: Mapping[str, Array]) -> Shape | None:
     """Leading axes of a call; None if they do not fit, which the call will say."""
     try:
-        return np.broadcast_shapes(*leads)
+        return np.broadcast_shapes(*(x.shape[: x.ndim - ranks[k]] for k, x in arrays.items()))
     except ValueError:
         return None
 
