@@ -374,3 +374,19 @@ def test_trees_may_have_ten_thousand_bodies_and_any_depth(branching):
     back = jc.forward_dynamics(model, q, 0 * v, tau)
     residual = jc.inverse_dynamics(model, q, 0 * v, back) - tau
     assert np.abs(residual).max() < n * EPS * np.abs(tau).max()
+
+
+def test_trees_deeper_than_the_stack_of_a_thread_are_made(python):
+    """A chain of 20,000 needs no recursion, whatever room its thread has."""
+    python(
+        """
+import threading
+import jounce as jc
+threading.stack_size(1 << 18)
+made = []
+thread = threading.Thread(target=lambda: made.append(jc.models.chain(20_000)))
+thread.start()
+thread.join()
+assert made[0].nv == 20_000
+"""
+    )

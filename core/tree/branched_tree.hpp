@@ -10,6 +10,8 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "jounce/tree/tree.hpp"
 
@@ -56,20 +58,28 @@ class BranchBuilder {
     }
     FromLanes world;
     world.fill(robot.n);
-    add_children(-1, world);
+    add_nodes(world);
   }
 
  private:
-  // As long as one of the nodes `above`, which are those of node `parent`, has children left.
-  void add_children(int parent, const FromLanes& above) {
-    for (int like; (like = largest_child(above)) >= 0;) {
+  // Depth first, without recursion: trees may be deeper than a thread's stack. `begun` are the nodes from a root to
+  // the last one, with what their lanes hold; a node goes when none of those has children left.
+  void add_nodes(const FromLanes& world) {
+    std::vector<std::pair<int, FromLanes>> begun{{-1, world}};
+    while (!begun.empty()) {
+      const auto [parent, above] = begun.back();
+      const int like = largest_child(above);
+      if (like < 0) {
+        begun.pop_back();
+        continue;
+      }
       FromLanes held;
       held.fill(-1);
       for (int lane = 0; lane < kBranchLanes; ++lane) {
         if (above[lane] >= 0 && first_lane(above, lane) == lane) share_out(above, lane, like, held);
       }
       add_node(parent, held);
-      add_children(int(to_.nodes.size()) - 1, held);
+      begun.emplace_back(int(to_.nodes.size()) - 1, held);
     }
   }
 

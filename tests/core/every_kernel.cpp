@@ -74,6 +74,9 @@ Arrays arguments(const jounce_kernel* kernel, const jounce_model* model, int ord
     if (array.rank == 1 && array.name[0] == 'q' && array.size == jounce_model_nq(model)) {
       for (int i = 0; i < kStates; ++i) scale_quaternions(x.data() + i * array.size);
     }
+    if (!std::strcmp(array.name, "dt")) {
+      for (double& entry : x) entry = std::abs(entry) + 0.01;
+    }
     a.call.input_steps[k] = array.size;
     if (std::strstr(array.name, "tol")) {  // of a method: the same for all states
       x.assign(1, 1e-6);

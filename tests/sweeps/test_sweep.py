@@ -271,6 +271,7 @@ BAD = {
     "empty": ((work.mixed, ROBOT, ()), {}, "arrays is empty"),
     "block": ((work.mixed, ROBOT, Q), {"block": 0}, "block: expected an integer of at least 1"),
     "workers": ((work.mixed, ROBOT, Q), {"workers": 0}, "workers: expected an integer"),
+    "states": ((work.mixed, ROBOT), {"states": 10**400, "seed": 0}, "states: expected an integer"),
     "failure": ((work.mixed, ROBOT, Q), {"on_failure": "x"}, "on_failure must be"),
     "executor": ((work.mixed, ROBOT, Q, "fast"), {}, "or one of 'threads', 'processes', 'dask'"),
     "suffix": ((work.mixed, ROBOT, Q), {"file": "a.csv"}, "must end with .npy or .zarr"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._core import memory
+from jounce._core.arrays import shown
 from jounce.errors import ArgumentError
 from jounce.model._checks import collector_paused
 from jounce.model.builder import ModelBuilder
@@ -233,7 +234,7 @@ def random_tree(
         >>> jc.models.random_tree(4, 0, ("revolute", "spherical")).n_bodies
         4
     """
-    n, seed = _count("n", n, 1), _count("seed", seed, 0)
+    n, seed = _count("n", n, 1), _count("seed", seed, 0, 2**128)
     known = isinstance(joints, Iterable) and not isinstance(joints, str) and list(joints)
     if not known or not all(isinstance(kind, str) for kind in known):
         raise ArgumentError(f"joints must be a list of one or more joint types, got {joints!r}")
@@ -279,11 +280,11 @@ def _random_inertia(rng: np.random.Generator) -> dict[str, Any]:
 
 def _count(name: str, value: int, least: int, most: int | None = None) -> int:
     """The value as an integer within bounds."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
     if not whole or value < least:
-        raise ArgumentError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise ArgumentError(f"{name} must be an integer of at least {least}, got {shown(value)}")
     if most is not None and value > most:
-        raise ArgumentError(f"{name} must be an integer of at most {most}, got {value!r}")
+        raise ArgumentError(f"{name} must be an integer of at most {most}, got {shown(value)}")
     return int(value)
 
 

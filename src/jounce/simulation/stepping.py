@@ -9,7 +9,13 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import reals
-from jounce._core.out import Given, deliver_all, require_out, untouched_if_failing
+from jounce._core.out import (
+    Given,
+    deliver_all,
+    refuse_masked_out,
+    require_out,
+    untouched_if_failing,
+)
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints import Constraints
 from jounce.derivatives.jvp import let_differentiate
@@ -316,6 +322,7 @@ def _place(out: object, marks: bool) -> tuple[Any, ...]:
     lead = np.shape(out[0])[:-2]
     if marks:
         steps = out[2]
+        refuse_masked_out(steps)
         good = isinstance(steps, np.ndarray) and steps.dtype == np.int64 and steps.shape == lead
         if not (good and steps.flags.carray):
             raise ArgumentError(
