@@ -175,7 +175,9 @@ def test_a_masked_array_is_refused(name):
         good = [np.full_like(y, 7.0) for y in arrays(expected)]
         hidden = np.ma.array(np.zeros_like(x), mask=True, hard_mask=True)
         out = as_given(expected, [*good[:k], hidden, *good[k + 1 :]])
-        with pytest.raises(jc.ArgumentError, match=r"^out must be a plain array, got a masked one$"):
+        with pytest.raises(
+            jc.ArgumentError, match=r"^out must be a plain array, got a masked one$"
+        ):
             call(name, out)
         assert not hidden.data.any()
 
