@@ -101,6 +101,11 @@ def sketches() -> Generator[None, None, None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest comes first, so that no process is left alone with it at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/test_add_a_kernel.py"))
+
+
 @pytest.fixture(scope="session")
 def python() -> Callable[..., str]:
     """Run code in a new interpreter; return what it printed, fail if it did not end well."""

@@ -18,7 +18,15 @@ def q():
     return np.random.default_rng(0).uniform(-1, 1, (MANY, 3))
 
 
-@pytest.mark.parametrize("given", ["strided", "float32", "fortran", "another order of bytes"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param("strided", marks=pytest.mark.long),
+        "float32",
+        "fortran",
+        "another order of bytes",
+    ],
+)
 def test_numbers_are_read_wherever_they_lie(given, q):
     made = {
         "strided": lambda: np.repeat(q[:, None], 2, axis=1)[:, 0],

@@ -393,7 +393,7 @@ def test_a_model_without_bodies():
     assert jc.kinetic_energy(model, np.zeros(0), np.zeros(0)) == 0
 
 
-@pytest.mark.parametrize("base", ["fixed", "free"])
+@pytest.mark.parametrize("base", [pytest.param("fixed", marks=pytest.mark.long), "free"])
 def test_a_deep_chain(base):
     """2000 bodies: no recursion limit, and residuals that grow no faster than linearly."""
     model = jc.models.chain(2000, base)

@@ -48,6 +48,7 @@ def test_all_robots_load_and_those_with_impossible_inertias_warn_once():
     assert len(warned) >= 16
 
 
+@pytest.mark.long
 def test_vendor_tags_and_doubtful_inertias_are_no_faults_of_structure(capsys):
     """`jounce check` has a code for each class; one robot mimics a joint that is not there."""
     codes = {path.name: cli.main(["check", str(path)]) for path in ROBOTS}

@@ -267,6 +267,7 @@ def test_section_5_errors_against_forward_differences_do_not_exceed_eq_88_to_91(
     assert (np.array(average) > 1e-7).all()
 
 
+@pytest.mark.long
 def test_section_5_errors_against_the_exact_oracle_are_rounding():
     """A complex step in place of the difference, on all 100 systems."""
     largest, average = section_5_errors(1j * STEP)

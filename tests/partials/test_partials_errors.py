@@ -103,7 +103,7 @@ def test_names_are_checked():
 
 @pytest.mark.parametrize("dt", [np.nan, "1", None, 1j, np.inf, 0.0, -0.1, [0.1, 0.0]])
 def test_dt_must_be_a_number(dt):
-    with pytest.raises(ValueError, match="dt must be positive finite numbers"):
+    with pytest.raises(ValueError, match=r"dt must be (positive finite |real )?numbers"):
         jc.linearize_step(MODEL, Q, ZERO, ZERO, dt)
 
 

@@ -55,7 +55,7 @@ def test_taylor_steps_follow_the_motion(system, projection):
     assert_close(model, got, (exact.q, exact.v), 1e-11)
 
 
-@pytest.mark.parametrize("method", ["rkmk4", "taylor"])
+@pytest.mark.parametrize("method", ["rkmk4", pytest.param("taylor", marks=pytest.mark.long)])
 def test_rows_may_be_linear_wrenches_act_and_some_states_are_stored(method):
     """Against forces that do the same as the wrenches, in twice as many states."""
     model, q, v, c = welded()

@@ -164,7 +164,7 @@ def _inputs(
         if states is None or seed is None:
             raise ArgumentError("give arrays, or states and a seed for a function that draws them")
         integer("seed", seed)
-        return None, [], integer("states", states, 0, 2**62)
+        return None, [], integer("states", states, 0, 10**300)
     if states is not None or seed is not None:
         raise ArgumentError("states and seed are for sweeps without arrays")
     names = tuple(map(str, arrays)) if isinstance(arrays, Mapping) else None
