@@ -159,3 +159,17 @@ def test_frozen_arrays_are_equal_and_frozen_once(shape, dtype):
     assert kept.flags.c_contiguous
     twin = kept.copy()
     assert twin.flags.writeable
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_arrays_that_numpy_unpickles_are_copied(protocol):
+    """They lie in bytes, and may be written to all the same."""
+    theirs = pickle.loads(pickle.dumps(np.tile(np.eye(4), (20, 1, 1)), protocol))
+    for array in (theirs, theirs[3]):
+        own = frozen(array)
+        assert not np.shares_memory(own, theirs)
+        assert frozen(own) is own
+    arm = jc.models.chain(2)
+    model = Model("x", [0, 0, -9.81], arm.bodies, {"tool": Frame(1, theirs[3])})
+    theirs[3, 0, 3] = 7.0
+    assert model.frames["tool"].placement[0, 3] == 0.0

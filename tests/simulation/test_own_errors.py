@@ -71,6 +71,30 @@ def test_a_motion_that_ends_too_soon_is_named(method):
         jc.simulate(ARM, [0.3, 0.3], [0, 0], TIMES, control, method, **METHODS[method])
 
 
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_a_control_may_refuse_what_a_step_only_tries(method, batch):
+    """Steps become shorter then, as where numbers are too large for the dynamics."""
+    model = jc.models.chain(1)
+    inertia = jc.mass_matrix(model, [0.0])[0, 0]
+    refused = []
+
+    def stiff(t, q, v):
+        rate = np.where(np.asarray(t) > 0.5, 1e3, 1.0)[..., None]
+        return inertia * (-rate * rate * q - 2 * rate * v)
+
+    def careful(t, q, v):
+        if np.abs(v).max() > 500.0:
+            refused.append(t)
+            raise jc.ArgumentError("too fast for me")
+        return stiff(t, q, v)
+
+    start = np.full((*batch, 1), 0.3), np.zeros((*batch, 1)), [0.0, 0.5, 1.0]
+    found, expected = (jc.simulate(model, *start, x, method) for x in (careful, stiff))
+    assert refused
+    np.testing.assert_allclose(found.q, expected.q, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("method", ["dop853", "rkmk4"])
 def test_numbers_too_large_are_no_mistake_of_a_control(method):
     """Functions of the package refuse them, and so does a control that calls these."""

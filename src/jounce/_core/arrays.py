@@ -6,6 +6,7 @@ import math
 import operator
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,17 @@ def reals(name: str, value: object, own: tuple[int, ...] = ()) -> Array:
 
 
 def plain(name: str, value: Any) -> Any:
-    """The value as one float or as floats in tuples or lists; quick for tuples of floats.
+    """The value as one float or as floats in tuples or lists; quick for tuples of numbers.
 
     Raises:
         ArgumentError: it is none; the message names it.
     """
-    if value.__class__ is tuple and {*map(type, value)} == {float}:
+    types = {*map(type, value)} if value.__class__ is tuple else None
+    if types == {float}:
         return value
+    if types == {int} or types == {float, int}:
+        with suppress(OverflowError):
+            return tuple(map(float, value))
     return numbers(name, value).tolist()
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.out import Given, Shape, deliver
-from jounce._core.words import told_by
+from jounce._core.words import in_own_words, told_by
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.checks import rounding_of, worst_row
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.dynamics import impulse
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, Error
 from jounce.kinematics import integrate
 from jounce.model import Model
 from jounce.model._checks import numbers
@@ -178,20 +178,23 @@ def settle(
         (n, m) residuals, zero where constraints are not holonomic.
     """
     function, lead = told
-    going, residual = np.arange(len(q)), np.zeros((len(q), c.size))
-    worst = np.full(len(q), np.inf)
-    for taken in range(_MOST_STEPS + 1):
-        before = worst[going]
-        with told_by(function, lead, going, going.shape):
-            far = np.where(c.holonomic, c.residual(q[going], threads=threads), 0.0)
-        now = np.abs(far).max(-1, initial=0.0)
-        residual[going], worst[going] = far, now
-        more = (now > 0.0) & ((now > tolerance) | (now <= 0.25 * before))
-        going = going[more]
-        if taken == _MOST_STEPS or not going.size:
-            break
-        with told_by(function, lead, going, going.shape):
-            q[going] = step(going, q[going], far[more])
+    residual, worst = np.zeros((len(q), c.size)), np.full(len(q), np.inf)
+    going = np.arange(len(q))
+    some: Integers | slice = slice(None)  # those that go on; all, as long as all do
+    try:
+        for taken in range(_MOST_STEPS + 1):
+            far = np.where(c.holonomic, c.residual(q[some], threads=threads), 0.0)
+            now = np.abs(far).max(-1, initial=0.0)
+            more = (now > 0.0) & ((now > tolerance) | (now <= 0.25 * worst[some]))
+            residual[some], worst[some] = far, now
+            if not more.all():
+                going, far = going[more], far[more]
+                some = going
+            if taken == _MOST_STEPS or not going.size:
+                break
+            q[some] = step(going, q[some], far)
+    except Error as error:
+        raise in_own_words(error, function, lead, going, going.shape) from None
     return residual
 
 

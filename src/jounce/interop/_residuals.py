@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import finite, reals
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import jvp
 from jounce.derivatives.jvp import plan_of
@@ -19,11 +19,6 @@ from jounce.model._checks import numbers
 from jounce.model.model import require_model
 
 __all__ = ["Residuals"]
-
-
-def _finite(name: str, value: ArrayLike) -> Array:
-    """Finite numbers of any shape."""
-    return numbers(name, value, np.shape(reals(name, value)))
 
 
 class Residuals:
@@ -74,7 +69,8 @@ class Residuals:
             )
         self.function, self.model, self.by = function, model, by
         self.arguments = dict(arguments)
-        self.target, self.weights = _finite("target", target), _finite("weights", weights)
+        self.target = np.array(finite("target", target))
+        self.weights = np.array(finite("weights", weights))
         self._ranks = plan_of(function).ranks
         value = reals(by, arguments[by])
         self._moves = by in ("q", "q0", "q1") and value.shape[-1:] == (model.nq,)

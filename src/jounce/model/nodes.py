@@ -139,10 +139,11 @@ def build_nodes(bodies: Sequence[Body]) -> Nodes:
 def frozen(array: AnyArray) -> AnyArray:
     """Return the array itself if nobody can ever write to it, otherwise a copy like that.
 
-    A flag alone is set back by whoever has the array, but nobody writes to bytes.
+    A flag alone is set back by whoever has the array, but nobody writes to bytes, unless by arrays
+    that may: those that NumPy unpickles.
     """
-    memory: Any = array.base
-    while isinstance(memory, np.ndarray):
+    memory: Any = array
+    while isinstance(memory, np.ndarray) and not memory.flags.writeable:
         memory = memory.base
     if type(memory) is bytes and type(array) is np.ndarray:
         return array

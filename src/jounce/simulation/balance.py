@@ -187,7 +187,12 @@ class _Acting(NamedTuple):
             given = reals("what control returns", asked(self.function, t, q, v))
             if given.ndim == v.ndim + 1 and given.shape[-1] == v.shape[-1]:  # a series
                 given = given[..., 0, :]
-            tau = np.array(np.broadcast_to(given, v.shape))
+            try:
+                tau = np.array(np.broadcast_to(given, v.shape))
+            except ValueError:
+                raise ArgumentError(
+                    f"control must return an array of shape {v.shape}, got shape {given.shape}"
+                ) from None
         elif self.rows is not None:
             tau = tau + Rows(times, self.rows).at(t, interval(times, t, side))
         if self.passive:

@@ -107,10 +107,6 @@ def _projected(
     return q, v, np.concatenate([dq, dv], axis=1)
 
 
-def _residual(c: Constraints, q: Array, threads: int) -> Array:
-    return np.where(c.holonomic, c.residual(q, threads=threads), 0.0)
-
-
 def _newton_step(c: Constraints, q: Array, e: Array, threads: int) -> tuple[Array, Array]:
     """The step s of equation (1), (n, nv), and its derivative by q, (n, nv, nv)."""
     W, still = _to_rates(c, q, threads), np.zeros(c.model.nv)

@@ -61,9 +61,8 @@ def rollout_call(
     """
     chosen = find_stepper(method)
     check_choice("hold", hold, HOLDS)
-    for name, value in (("q0", q0), ("v0", v0), ("tau", tau), ("f_ext", f_ext)):
-        if value is not None:
-            reals(name, value)
+    q0, v0, tau = reals("q0", q0), reals("v0", v0), reals("tau", tau)
+    f_ext = None if f_ext is None else reals("f_ext", f_ext)
     inputs = control_inputs(model, control, tau)
     if isinstance(chosen, Geometric):
         require_simple(chosen, inputs, manifold)

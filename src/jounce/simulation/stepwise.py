@@ -10,6 +10,7 @@ from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError
 from jounce.simulation import adaptive
 from jounce.simulation.adaptive import Embedded
+from jounce.simulation.arguments import ControlError
 from jounce.simulation.compiled import too_many_steps, without_end
 from jounce.simulation.dense import NESTED, StepLog
 from jounce.simulation.field import Field, Moving
@@ -31,6 +32,31 @@ class _Progress(NamedTuple):
     log: StepLog | None
     reasons: dict[int, str]
     """Why, of states that would have taken too many steps."""
+    refused: list[tuple[ControlError, Array]]
+    """An error of the control in a step that was tried, and the times (n,) where that led to."""
+
+    def refuse(self, error: Exception, ends: Array) -> None:
+        """Remember that a step led to numbers too large, or to where the control has no forces.
+
+        Raises:
+            ControlError: it is no matter of numbers.
+        """
+        if isinstance(error, ControlError):
+            if not isinstance(error.error, ArgumentError):
+                raise error
+            self.refused[:] = [(error, ends)]
+
+    def end(self, stuck: Integers, at: Array) -> None:
+        """End states whose steps cannot become shorter.
+
+        Raises:
+            ControlError: the control refused a longer one, and nothing went beyond that.
+        """
+        if self.refused and (at >= self.refused[0][1])[self.moving].all():
+            self.refused.clear()
+        if self.refused and len(stuck):
+            raise self.refused[0][0]
+        self.failed[stuck] = at[stuck]
 
     def give_up(self, t: Array, now: Array, rounds: int) -> None:
         """End states that would never reach the last of the times, by where (n,) they are."""
@@ -60,6 +86,7 @@ def by_adaptive_steps(
         np.full(n, np.inf),
         log if keep else None,
         {},
+        [],
     )
     done.q[:, 0], done.v[:, 0] = task.q, task.v
     slope = field.slope(at)
@@ -102,8 +129,7 @@ def _one_round(
     ]
     left = stop - at.t
     lands = h * adaptive.STRETCH >= left
-    stuck = adaptive.without_progress(at, h, done.moving & ~lands[:, 0])
-    done.failed[stuck] = at.t[stuck, 0]
+    done.end(adaptive.without_progress(at, h, done.moving & ~lands[:, 0]), at.t[:, 0])
     moving = done.moving
     tried = np.where(moving[:, None], np.where(lands, left, h), 0.0)
     intervals = np.minimum(done.due, last) - 1
@@ -115,10 +141,13 @@ def _one_round(
         alone = task.field(intervals, np.where(which[:, None], tried, 0.0))
         return adaptive.attempt(pair, alone, at, slope, allowed)
 
+    trial = None
     try:
         with np.errstate(all="ignore"):
             trial = adaptive.attempt(pair, field, at, slope, allowed)
-    except ArgumentError:  # numbers too large for a step
+    except (ArgumentError, ControlError) as error:
+        done.refuse(error, (at.t + tried)[:, 0])
+    if trial is None:  # after that error is gone, which is not what led to others
         wild = too_far(attempt, tried[:, 0] > 0)
         return at, slope, pace._replace(h=np.where(wild[:, None], adaptive.SHRINK * tried, h))
     good = moving & (trial.error <= 1.0)

@@ -209,7 +209,7 @@ def too_far(attempt: Callable[[Mask], object], moving: Mask) -> Mask:
         try:
             with np.errstate(all="ignore"):
                 attempt(np.arange(len(moving)) == k)
-        except ArgumentError:
+        except (ArgumentError, ControlError):
             wild[k] = True
     return wild if wild.any() else moving
 

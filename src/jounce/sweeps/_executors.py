@@ -147,7 +147,7 @@ def crew(executor: Any, workers: int | None) -> Iterator[Crew]:
     """
     if workers is not None:
         integer("workers", workers, 1)
-        if executor is None:
+        if executor is None and workers > 1:
             raise ArgumentError(f"workers needs an executor: {', '.join(NAMES)} or one of your own")
     if isinstance(executor, str):
         if executor not in NAMES:
