@@ -70,7 +70,8 @@ class BSpline(Segment):
             degree=degree,
             extend=_checks.choice("extend", extend, _checks.EXTENSIONS),
             interval=(float(times[degree]), float(times[count])),
-            _spline=_scipy().BSpline(times, points, degree, extrapolate=True),
+            # arrays of its own: SciPy 1.10 takes none that are read-only
+            _spline=_scipy().BSpline(times.copy(), points.copy(), degree, extrapolate=True),
         )
 
     @classmethod
