@@ -49,7 +49,6 @@ def run(effort: Effort, step: Steps) -> Report:
     report.numbers["kernel"] = kernel
     if _has("jax"):
         os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
-        os.environ["JAX_CPU_ENABLE_ASYNC_DISPATCH"] = "false"
         _in_jax(report, robot, effort, step, kernel)
     if _has("torch"):
         _in_torch(report, robot, effort, step)
@@ -78,6 +77,7 @@ def _in_jax(
     """Single calls and batches inside `scan`, values and gradients, beside peers."""
     import jax
 
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
     with jax.enable_x64(True):
         _single_in_jax(report, robot, effort, step, kernel)
         _batch_in_jax(report, robot, effort, step)
