@@ -103,7 +103,8 @@ def sketches() -> Generator[None, None, None]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest comes first, so that no process is left alone with it at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/test_add_a_kernel.py"))
+    first = tuple(f"tests/test_{name}.py" for name in ("add_a_kernel", "threads", "signals"))
+    items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 
 @pytest.fixture(scope="session")

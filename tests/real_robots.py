@@ -38,13 +38,18 @@ def has_moving_joints(path) -> bool:
     return bool(set(kinds) - {"fixed"})
 
 
-MOVING = [
-    pytest.param(path, base, id=f"{path.stem}-{path.parent.parent.name}-{base}")
-    for path in ROBOTS
-    for base in ("fixed", "free")
-    if base == "free" or has_moving_joints(path)
-]
-"""Robots and bases, without those of which nothing moves."""
+def on_bases(robots):
+    """Each robot on one base, and on the other for `make more`."""
+    for k, path in enumerate(robots):
+        for j, base in enumerate(("fixed", "free")):
+            name = f"{path.stem}-{path.parent.parent.name}-{base}"
+            marks = [pytest.mark.long] * ((j + k) % 2)
+            yield pytest.param(str(path), base, id=name, marks=marks)
+
+
+BASES = list(on_bases(ROBOTS))
+MOVING = [x for x in BASES if x.values[1] == "free" or has_moving_joints(Path(x.values[0]))]
+"""Without those of which nothing moves."""
 
 
 @functools.cache

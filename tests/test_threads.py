@@ -302,6 +302,7 @@ np.testing.assert_array_equal(got, expected)
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="cannot keep threads from a core")
 def test_a_thread_without_a_core_is_not_waited_for(python):
     """A helper that shares the caller's core, and runs when nobody else wants it.

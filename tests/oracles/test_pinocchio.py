@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import real_robots
 from comparison import RELATIVE, relative_error, scaled_condition
-from real_robots import ROBOTS, pin_forces, symmetric
+from real_robots import BASES, pin_forces, symmetric
 
 import jounce as jc
 
@@ -19,12 +19,7 @@ STATES = 20
 EPS = np.finfo(float).eps
 
 
-CASES = [
-    pytest.param(str(path), base, id=f"{path.stem}-{path.parent.parent.name}-{base}")
-    for path in ROBOTS
-    for base in ("fixed", "free")
-]
-every_robot = pytest.mark.parametrize(("path", "base"), CASES)
+every_robot = pytest.mark.parametrize(("path", "base"), BASES)
 
 
 @functools.cache

@@ -20,14 +20,10 @@ def states_of(model, seed=0):
 
 def pin_cases():
     try:
-        from real_robots import ROBOTS
+        from real_robots import BASES
     except pytest.skip.Exception:
         return []
-    return [
-        pytest.param(str(path), base, id=f"{path.stem}-{path.parent.parent.name}-{base}")
-        for path in ROBOTS
-        for base in ("fixed", "free")
-    ]
+    return BASES
 
 
 def check_pinocchio(model, theirs):

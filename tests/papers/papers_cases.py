@@ -13,7 +13,7 @@ from jounce import lie
 from jounce.model.joints import ELEMENTARY
 from jounce.papers.joints import apply
 
-STATES = int(os.environ.get("JOUNCE_PAPERS_STATES", "7"))
+STATES = int(os.environ.get("JOUNCE_PAPERS_STATES", "3"))
 """Random ones for each equation; `make papers` takes 20."""
 TOLERANCE = 1e-11
 STEP = 1e-30  # of complex steps: no difference is formed, so it can be this small

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from partials_cases import MODELS, states_of
+from partials_cases import MODELS, some_long, states_of
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(params=some_long(MODELS))
 def case(request):
     """Each robot with its states."""
     return states_of(request.param)

@@ -6,6 +6,7 @@ import functools
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 import jounce as jc
 
@@ -18,6 +19,13 @@ MODELS = {
     "one_dof": lambda: jc.models.random_tree(8, 4, ("revolute", "prismatic", "helical")),
 }
 """Together they have every joint type; all but the last have group joints inside the tree."""
+LONG = {"fixed_root", "spherical_root"}
+"""Like `free_root` they have every joint type, on other roots."""
+
+
+def some_long(names, is_long=LONG.__contains__):
+    """Parameters of tests, those of the other roots for `make more`."""
+    return [pytest.param(x, marks=[pytest.mark.long] * is_long(x)) for x in names]
 
 
 @functools.cache

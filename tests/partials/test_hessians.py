@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from partials_cases import MODELS
+from partials_cases import MODELS, some_long
 from partials_oracle import relative
 from second_oracle import second
 
@@ -20,7 +20,7 @@ def hessian(function, case):
     return call(case.model, case.q, case.v, case.x, case.weights, case.f_ext)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", some_long(MODELS))
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_hessians_are_the_symmetric_part_of_nested_derivatives(function, name):
     case = second(function, name)

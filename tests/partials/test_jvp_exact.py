@@ -7,6 +7,7 @@ import contours
 import numpy as np
 import pytest
 from jvp_cases import FUNCTIONS, arguments_of, as_tuple, sprung
+from partials_cases import LONG as ROOTS
 from partials_cases import MODELS
 
 import jounce as jc
@@ -18,7 +19,7 @@ LONG = {*exact.SECOND, *(name for name in exact.PARTIALS if "series" in name)}
 """Of two robots, which together have every elementary joint."""
 HIGHER = {*exact.SECOND, *exact.PARTIALS, "coriolis_matrix", "christoffel_symbols"}
 CASES = [
-    (name, robot)
+    pytest.param(name, robot, marks=[pytest.mark.long] * (robot in ROOTS))
     for name in FUNCTIONS
     for robot in MODELS
     if name not in LONG or robot in ("groups_in_mid_tree", "one_dof")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from partials_cases import MODELS, states_of
+from partials_cases import MODELS, some_long, states_of
 from partials_oracle import relative
 from second_oracle import second
 
@@ -14,7 +14,7 @@ from jounce.model.rates import group_blocks
 EXACT = 1e-10
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", some_long(MODELS))
 def test_second_derivatives_are_nested_derivatives(name):
     case = second("inverse_dynamics", name)
     got = jc.inverse_dynamics_second_derivatives(case.model, case.q, case.v, case.x, case.f_ext)
@@ -42,7 +42,7 @@ def brackets(model):
     return out
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", some_long(MODELS))
 def test_what_is_not_symmetric_is_the_derivative_along_brackets(name):
     case = states_of(name)
     model, some = case.model, slice(0, 20)

@@ -8,7 +8,7 @@ import numpy as np
 import partials_oracle as oracle
 import pytest
 from analytic_oracle import difference
-from partials_cases import MODELS, states_of
+from partials_cases import MODELS, some_long, states_of
 
 import jounce as jc
 from jounce.simulation.methods import METHODS
@@ -77,7 +77,7 @@ def test_every_method_with_joints_of_all_kinds(method):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", some_long(MODELS))
 def test_every_kind_of_tree(name):
     check(name, "rkmk4")
 
