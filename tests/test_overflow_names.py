@@ -404,3 +404,18 @@ def test_gains_whose_squares_overflow_are_refused():
         jc.Constraints(MODEL, [drive]).stabilized(1.0, 1e151)
     with pytest.raises(jc.ArgumentError, match=r"^motion and stabilization are so large"):
         jc.Constraints(MODEL, [drive]).stabilized(1e149)
+
+
+@pytest.mark.parametrize("lead", [(), (5,), (11,)])
+def test_derivatives_of_a_step_that_overflows_name_the_step_and_blame_no_joint(lead):
+    """In packs as well, where other states or directions are finite."""
+    arm = jc.models.chain(3)
+    q, v, tau = np.zeros((3, *lead, 3))
+    v[(3,) if lead else ()] = 1e150
+    given = {"q": q, "v": v, "tau": tau, "dt": 0.1}
+    where = r" in state \[3\] of the batch" if lead else ""
+    words = rf"^the result of {{}}\(\) is not finite{where}: an input"
+    with pytest.raises(jc.ArgumentError, match=words.format("step")):
+        jc.jvp(jc.step, arm, given, {"v": np.ones(3)})
+    with pytest.raises(jc.ArgumentError, match=words.format("parameter_derivatives")):
+        jc.parameter_derivatives(jc.step, arm, given, jc.parameters(arm, "mass"))

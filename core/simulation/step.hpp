@@ -56,14 +56,14 @@ struct KeepNothing {
   void keep(int, const S*, const S*) const {}
 };
 
-// Whether a singular inertia is the robot's: a state that is not finite has none. Of a pack, its states tell alone.
+// Whether a singular inertia is the robot's: a state that is not finite has none. Of a pack it is if one state is
+// finite, which is asked again alone.
 template <class S, class P>
 bool is_of_robot(const Tree<P>& tree, const S* q, const S* s) {
-  if constexpr (lanes<S> > 1) return true;
   S sum(0.0);  // of zeros where all is finite, else NaN
   for (int k = 0; k < tree.nq; ++k) sum += q[k] - q[k];
   for (int k = 0; k < tree.nv; ++k) sum += s[k] - s[k];
-  return all(value(sum) >= value(S(0.0)));
+  return any(value(sum) >= value(S(0.0)));
 }
 
 // States and slopes of all stages. `forces(tree, time, q, v)` gives what acts at a time within the

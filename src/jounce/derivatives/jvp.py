@@ -192,7 +192,7 @@ def let_differentiate(
         function.__name__,
         split,
         {name: f"d_{name}" if name in inputs else None for name in split},
-        run or _core.raw(f"{kernel}_jvp", kernel, Jvp, result),
+        run or _core.raw(f"{kernel}_jvp", function.__name__, Jvp, result),
         result,
         prepare,
         own["input_ranks"],
