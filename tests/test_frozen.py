@@ -173,3 +173,14 @@ def test_arrays_that_numpy_unpickles_are_copied(protocol):
     model = Model("x", [0, 0, -9.81], arm.bodies, {"tool": Frame(1, theirs[3])})
     theirs[3, 0, 3] = 7.0
     assert model.frames["tool"].placement[0, 3] == 0.0
+
+
+def test_values_of_parameters_and_the_points_of_a_curve_cannot_be_made_writable():
+    model, points = jc.models.chain(2), np.array([[0.0, 0.0], [1.0, 2.0], [0.5, 1.0]])
+    curve = jc.trajectories.Polynomial(points)
+    arrays = [x for x in vars(curve).values() if isinstance(x, np.ndarray)]
+    assert arrays
+    for array in (jc.parameters(model, "mass").values, *arrays):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.setflags(write=True)
+    assert points.flags.writeable

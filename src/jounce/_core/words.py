@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from jounce._types import Integers
 from jounce.errors import Error
 
-__all__ = ["in_own_words", "place_text", "told_by"]
+__all__ = ["in_own_words", "place_of", "place_text", "told_by"]
 
 _NAMED = re.compile(r"(?:^|(?<=result of )|(?<=input of ))[\w.]+\(\)")
 _NOWHERE = re.compile(r"(\(\) is not finite|moves vanishes)(?! in state \[)")
 _PLACED = re.compile(r" in state \[([\d, ]+)\] of the batch")
 
 
+def place_of(state: Iterable[Any]) -> str:
+    """Words for a state of a batch, by its index along each axis; none for one that is alone."""
+    at = ", ".join(map(str, state))
+    return f" in state [{at}] of the batch" if at else ""
+
+
 def place_text(state: int, lead: tuple[int, ...]) -> str:
-    """Words for a state of a batch with these leading axes; none for one that is alone."""
-    if not lead:
-        return ""
-    return f" in state [{', '.join(map(str, np.unravel_index(state, lead)))}] of the batch"
+    """Words for a state of a batch with these leading axes, by its number."""
+    return place_of(np.unravel_index(state, lead)) if lead else ""
 
 
 def in_own_words(

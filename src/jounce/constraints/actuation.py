@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.constraints import LARGEST, Constraints
 from jounce.constraints.dynamics import times
-from jounce.constraints.orders import pace_of, place_of, rank_gained
+from jounce.constraints.orders import pace_of, rank_gained
 from jounce.errors import ArgumentError
 from jounce.model import Model
 from jounce.model._checks import numbers

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jounce._core.arrays import reals
+from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike
 from jounce.constraints.targets import require_defined
 from jounce.errors import ArgumentError, Error
@@ -207,5 +208,4 @@ def worst_row(c: Constraints, wrong: Array, scale: ArrayLike = 1.0) -> tuple[str
         scale: what is 1 for each.
     """
     *state, row = np.unravel_index(int(np.argmax(np.abs(wrong) / scale)), wrong.shape)
-    at = f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
-    return f"{c._item_of_row(int(row)).label}{at}", float(np.abs(wrong)[(*state, row)])
+    return f"{c._item_of_row(int(row)).label}{place_of(state)}", float(np.abs(wrong)[(*state, row)])

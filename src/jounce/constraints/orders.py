@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Mask
 from jounce.constraints.checks import rates_wanted
 from jounce.constraints.constraints import Constraints
@@ -28,7 +29,7 @@ from jounce.dynamics import mass_matrix
 from jounce.errors import ArgumentError
 from jounce.series import inverse_dynamics_series
 
-__all__ = ["Orders", "pace_of", "place_of", "rank_gained"]
+__all__ = ["Orders", "pace_of", "rank_gained"]
 
 _CHANGED = 1e-6
 """What is no rounding error of a matrix that vanishes while the rank stays, of its terms."""
@@ -184,7 +185,7 @@ class Orders:
         *state, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
         raise ArgumentError(
             f"the prescribed accelerations contradict {c._item_of_row(int(row)).label}"
-            f"{place_of(tuple(state))}: with those of the other rates the nearest of order "
+            f"{place_of(state)}: with those of the other rates the nearest of order "
             f"{self.k} are off by {wrong[(*state, row)]:.3g} rad/s^{self.k + 2} or m/s^{self.k + 2}"
         )
 
@@ -229,11 +230,6 @@ class Orders:
                     f"{int(rank)} are independent at its start and {int(rank) + more} right after "
                     "it, so that their forces have no derivatives"
                 )
-
-
-def place_of(state: tuple[Any, ...]) -> str:
-    """Words for a state of a batch."""
-    return f" in state [{', '.join(map(str, state))}] of the batch" if state else ""
 
 
 def pace_of(motion: Array) -> Array:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jounce._core.words import told_by
+from jounce._core.words import place_of, told_by
 from jounce._types import Array
 from jounce.constraints.kinds import AnyConstraint, Coupling, Distance, Loop, Point, Rolling, Weld
 from jounce.errors import ArgumentError
@@ -102,6 +102,4 @@ def require_defined(model: Model, constraint: AnyConstraint, q: Array) -> None:
         return
     wrong = np.argwhere(lengths <= 2 * SHORTEST)
     if len(wrong):
-        at = ", ".join(map(str, wrong[0]))
-        place = f" in state [{at}] of the batch" if at else ""
-        raise ArgumentError(f"{constraint.label} is not defined{place}: {why}")
+        raise ArgumentError(f"{constraint.label} is not defined{place_of(wrong[0])}: {why}")

@@ -10,6 +10,7 @@ import numpy as np
 from jounce import _core
 from jounce._core.arrays import reals
 from jounce._core.out import Given, Shape, deliver_all
+from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import kinetic_energy_derivatives
 from jounce.derivatives.jvp import plan_of
@@ -187,8 +188,7 @@ def _weights(weights: ArrayLike, lead: Shape) -> Array:
     w = reals("weights", weights)
     if not np.isfinite(w).all():
         at = tuple(np.argwhere(~np.isfinite(w))[0].tolist())
-        place = f" in state {list(at)} of the batch" if at else ""
-        raise ArgumentError(f"weights must be finite, got {w[at]}{place}")
+        raise ArgumentError(f"weights must be finite, got {w[at]}{place_of(at)}")
     try:
         np.broadcast_shapes(w.shape, lead)
     except ValueError:

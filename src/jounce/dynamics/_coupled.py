@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from jounce._core.coupled import coupled
+from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Integers
 from jounce.dynamics.equations import bias_forces, inverse_dynamics
 from jounce.dynamics.matrices import mass_matrix
@@ -63,12 +64,11 @@ def _require_definite(model: CoupledModel, M: Array, rates: Integers | None) -> 
         if small.any():
             at = np.unravel_index(int(np.flatnonzero(small.ravel())[0]), small.shape)
             rate = k if rates is None else int(rates[k])
-            state = f" in state [{', '.join(map(str, at))}] of the batch" if at else ""
             joint = next(j for j in model.joint_names if _has(model.v_slice(j), rate))
             raise SingularError(
                 f"the inertia that joint {joint!r} moves, with those that follow it, vanishes"
-                f"{state}, so its acceleration is undefined; give the body an inertia, the joint "
-                "an armature, or prescribe its acceleration"
+                f"{place_of(at)}, so its acceleration is undefined; give the body an inertia, the "
+                "joint an armature, or prescribe its acceleration"
             )
         row = pivots[..., k, k + 1 :]
         scaled = row / pivot[..., None]

@@ -34,7 +34,7 @@ from jounce.model._joint_parameters import (
 )
 from jounce.model.joints import Joint, frames_along
 from jounce.model.model import Model, require_model
-from jounce.model.nodes import NODE, Frame
+from jounce.model.nodes import NODE, Frame, frozen
 
 __all__ = ["KINDS", "Parameter", "Parameters", "parameters", "require_parameters"]
 
@@ -116,7 +116,7 @@ class Parameters:
                 other = f", also as that of {known[place]!r}" if known[place] != name else ""
                 raise ArgumentError(f"component {component} of {kind}{whose} is given twice{other}")
             known[place] = name
-        self.values.setflags(write=False)
+        object.__setattr__(self, "values", frozen(self.values))
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and copies: what defines them, and nothing computed from it."""

@@ -11,6 +11,7 @@ import numpy as np
 from jounce._core import core_info
 from jounce._core.arrays import reals
 from jounce._core.out import Given, Shape, deliver_all
+from jounce._core.words import place_text
 from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints, constrained_dynamics
 from jounce.constraints.checks import require_state
@@ -442,8 +443,7 @@ def _places(lead: Shape, first: int) -> Place:
     """Where states of a batch are, from the first on."""
 
     def place(k: int) -> str:
-        at = np.unravel_index(first + k, lead) if lead else ()
-        return f" in state [{', '.join(map(str, at))}] of the batch" if lead else ""
+        return place_text(first + k, lead)
 
     return place
 

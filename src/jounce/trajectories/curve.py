@@ -13,6 +13,7 @@ import numpy as np
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError
 from jounce.lie._checks import finite_result
+from jounce.model.nodes import frozen
 from jounce.trajectories import _checks, _taylor
 
 __all__ = ["Constant", "Curve", "Piecewise", "Segment", "stack"]
@@ -32,7 +33,7 @@ class Immutable:
     def __init__(self, **fields: Any) -> None:
         for name, value in fields.items():
             if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+                value = frozen(value)
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
