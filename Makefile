@@ -124,6 +124,7 @@ ALONE = --deselect tests/core --ignore tests/test_add_a_kernel.py --ignore tests
 # CasADi loads libraries in a way that the address sanitizer refuses (RTLD_DEEPBIND), and the sanitizer's own
 # memory breaks tests of limits and of memory that stays.
 NOT_ASAN = --ignore tests/bridges/test_bridge_casadi.py --ignore tests/bridges/test_bridge_casadi_compiled.py \
+  --deselect tests/bridges/test_bridge_steps.py::test_by_casadi \
   --deselect tests/test_threads.py::test_too_few_threads_are_no_error \
   --deselect tests/test_threads.py::test_calls_leave_no_memory_behind \
   --deselect tests/sweeps/test_sweep.py::test_results_beyond_the_memory_go_to_a_file \
