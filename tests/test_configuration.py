@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce.kinematics import configurations
 
 SHAPES = [(), 3, (2, 5), np.int64(4), [1, 2], 0]
 
@@ -80,3 +81,11 @@ def test_configurations_take_no_step_for_each_joint_or_state(count_calls):
             random = count_calls(lambda m=model, s=shape: jc.random_configuration(m, rng, s))
             steps.add((neutral, random))
     assert len(steps) == 1
+
+
+def test_large_draws_are_those_of_one_generator(monkeypatch, all_joints):
+    """In portions, so that Ctrl-C is heard: the numbers do not depend on them."""
+    expected = jc.random_configuration(all_joints, 3, (5, 40))
+    monkeypatch.setattr(configurations, "_PORTION", 7)
+    np.testing.assert_array_equal(jc.random_configuration(all_joints, 3, (5, 40)), expected)
+    assert jc.random_configuration(all_joints, 3, (0, 4)).shape == (0, 4, all_joints.nq)

@@ -253,3 +253,25 @@ def test_exceptions_survive_a_pickle(name):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)
+
+
+NO_DIMENSION = np.array("x")
+"""It calls itself iterable, and is not."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jc.Loop("body1", "body2", free=None),
+        lambda: jc.Loop("body1", "body2", free=5),
+        lambda: jc.Loop("body1", "body2", free=[["x"]]),
+        lambda: jc.Coupling((1, 2)),
+        lambda: jc.Coupling(((1, 2, 3),)),
+        lambda: jc.Constraints(MODEL, NO_DIMENSION),
+        lambda: jc.ModelBuilder().add_body("a", joint=NO_DIMENSION),
+        lambda: jc.models.random_tree(3, 0, NO_DIMENSION),
+    ],
+)
+def test_what_is_no_list_is_refused_by_the_package(call):
+    with pytest.raises(jc.Error, match=r"must be|expected a Joint"):
+        call()

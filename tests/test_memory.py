@@ -126,3 +126,32 @@ def test_numbers_of_children_that_nobody_has_cost_nothing():
     assert jc.models.aerial_manipulator(10**9, 0).n_bodies == 1
     with pytest.raises(jc.ArgumentError, match="branching must be an integer of at most"):
         jc.models.tree(3, 10**400)
+
+
+def test_the_limit_of_the_process_counts(python):
+    pytest.importorskip("resource")
+    code = """
+import resource, jounce as jc
+from jounce._core import memory
+before = memory._process()
+resource.setrlimit(resource.RLIMIT_AS, (40 * 2**30, 40 * 2**30))
+print(before, memory._process() < 40 * 2**30)
+"""
+    assert python(code).split() == ["None", "True"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "taylor"},
+        {"method": "rkmk4", "dt": 0.1},
+        {"control": lambda t, q, v: 0 * v},
+    ],
+)
+def test_motions_that_cannot_fit_are_refused(monkeypatch, options):
+    monkeypatch.setattr(memory, "available", lambda: 10**8)
+    model, t = jc.models.chain(3), np.linspace(0, 1, 10**4)
+    words = r"^the result of simulate\(\) would take 480 MB and 100 MB .*; ask for fewer times"
+    with pytest.raises(jc.TooLargeError, match=words):
+        jc.simulate(model, np.zeros((1000, 3)), np.zeros(3), t, **options)

@@ -390,3 +390,19 @@ thread.join()
 assert made[0].nv == 20_000
 """
     )
+
+
+def test_bodies_and_frames_are_compared_as_wholes():
+    one, other = jc.models.chain(3), jc.models.chain(3)
+    assert one.bodies == other.bodies
+    assert not one.bodies != other.bodies  # noqa: SIM202
+    assert one.bodies[0] != one.bodies[1]
+    assert len({*one.bodies, *other.bodies}) == 3
+    changed = one.replace(inertias=2 * one.inertias)
+    assert all(x != y for x, y in zip(one.bodies, changed.bodies, strict=True))
+    tip, top = jc.Frame(0, np.eye(4)), jc.Frame(0, np.eye(4))
+    assert tip == top
+    assert hash(tip) == hash(top)
+    assert tip != jc.Frame(0, jc.lie.exp([0, 0, 0, 0, 0, 1.0]))
+    assert tip != (0, 1)
+    assert one.frames == other.frames

@@ -64,7 +64,10 @@ class ArgumentError(Error, ValueError):
 
 
 class ArgumentTypeError(Error, TypeError):
-    """An argument of a wrong type, one that is missing, or one that the function does not have.
+    """An argument of a wrong type.
+
+    Compiled functions raise it for an argument that is missing or that they do not have, too;
+    functions in Python leave that to Python, which raises a plain TypeError.
 
     Examples:
         >>> try:

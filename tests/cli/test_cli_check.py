@@ -158,3 +158,14 @@ def test_sdf_with_several_mistakes(check):
     told = [rest for _, _, rest in check("a.sdf", lost)]
     assert sum("there is no file" in text for text in told) == 1
     assert not any("nothing named" in text for text in told)
+
+
+def test_files_that_cannot_be_read_are_told_to_programs_too(tmp_path, capsys):
+    good = tmp_path / "a.urdf"
+    good.write_text(f'<robot name="r">{LINK.format("a", 1, BOX)}</robot>')
+    missing = str(tmp_path / "nope.urdf")
+    assert cli.main(["check", missing, str(good), "--json"]) == 2
+    lost, found = json.loads(capsys.readouterr().out)
+    assert lost["file"] == missing
+    assert "nope.urdf" in lost["error"]
+    assert found == {"file": str(good), "problems": []}

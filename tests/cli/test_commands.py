@@ -458,3 +458,9 @@ def test_info_of_a_robot_is_show(capsys):
 def test_a_number_of_states_needs_something_random(capsys):
     assert cli.main(["id", ROBOT, "--states", "3"]) == 2
     assert "add --q random" in capsys.readouterr().err
+
+
+def test_complex_numbers_in_a_file_are_refused(tmp_path, capsys):
+    np.save(tmp_path / "q.npy", np.ones(7) + 1j)
+    assert cli.main(["id", ROBOT, "--q", str(tmp_path / "q.npy")]) == 2
+    assert "q must be real numbers, got complex128" in capsys.readouterr().err

@@ -334,3 +334,8 @@ def test_leftovers_of_xacro_are_refused_by_their_prefix(uri, tag):
     text = f'<sdf version="1.9" xmlns:xacro="{uri}">\n{model}</sdf>'
     with pytest.raises(ModelError, match=rf"<string>:3: <xacro:{tag}>.*xacro is not expanded"):
         jc.load_sdf(text)
+
+
+def test_the_text_of_a_file_is_no_path():
+    with pytest.raises(jc.ArgumentError, match="must be the path of a xacro file, got the text"):
+        jc.load_xacro(f'<robot name="r" {XACRO}/>')

@@ -141,3 +141,32 @@ def test_what_events_and_maps_return_is_checked(parts, message):
     parts = {"function": lambda t, q, v: q[0] - 0.2, "name": "e", **parts}
     with pytest.raises(jc.ArgumentError, match=message):
         jc.simulate(ARM, [0.3, 0.3], [0, 0], TIMES, events=jc.Event(**parts))
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_control_may_write_to_what_it_is_given(method, batch):
+    """Its arrays are its own; those of the integration stay as they are."""
+    model, q = jc.models.chain(2), np.full((*batch, 2), 0.3)
+    kept = []
+
+    def plain(t, q, v):
+        tau = -10 * q - v
+        return [tau] if method == "taylor" else tau
+
+    def writing(t, q, v):
+        kept.append((q, q.copy()))
+        now = np.array(q)
+        now *= -10
+        now -= v
+        q[...], v[...] = 7.0, 8.0
+        if isinstance(t, np.ndarray):
+            t[...] = 9.0
+        return [now] if method == "taylor" else now
+
+    found, expected = (
+        jc.simulate(model, q, [0, 0], TIMES, x, method, **METHODS[method]).q
+        for x in (writing, plain)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    assert all((now == 7.0).all() for now, _ in kept)

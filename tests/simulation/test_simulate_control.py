@@ -368,3 +368,11 @@ def test_a_state_that_is_lost_leaves_the_others_of_its_register_alone():
     others = np.delete(np.arange(7), 3)
     whole = jc.simulate(model, q[others], v[others], [0.0, 0.1])
     np.testing.assert_allclose(got.v[others], whole.v, atol=1e-8)
+
+
+def test_a_control_keeps_its_own_arrays():
+    kp, limits = np.ones(3), [1.0, 2.0, 3.0]
+    law = jc.Control(kp=kp, q_ref=np.zeros(3), force_limits=(limits, kp))
+    kp[:], limits[0] = 99.0, 99.0
+    np.testing.assert_array_equal(law.kp, np.ones(3))
+    np.testing.assert_array_equal(law.force_limits, ([1.0, 2.0, 3.0], np.ones(3)))

@@ -1,7 +1,8 @@
 """Results that cannot fit are refused before anything is allocated.
 
 A result of 64 MB or more is compared with the memory that is available: what the system can still
-give without taking it from other programs, and what the control groups of the process allow.
+give without taking it from other programs, and what the control groups and the limit of the process
+allow.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def require(
 
 def available() -> int | None:
     """Bytes that this process can still allocate, or None where the system does not tell."""
-    found = [x for x in (_system(), *_groups()) if x is not None]
+    found = [x for x in (_system(), _process(), *_groups()) if x is not None]
     return max(0, min(found)) if found else None
 
 
@@ -90,6 +91,19 @@ def _system() -> int | None:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _process() -> int | None:
+    """What the limit of the process's addresses leaves, if it has one (``ulimit -v``)."""
+    try:
+        import resource  # not on every system
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int((_ROOT / "proc/self/statm").read_text().split()[0])
+        used = pages * os.sysconf("SC_PAGE_SIZE")
+        return None if limit == resource.RLIM_INFINITY else limit - used
+    except (ImportError, AttributeError, OSError, ValueError, IndexError):
         return None
 
 

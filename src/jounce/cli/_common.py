@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import jounce
+from jounce._core.arrays import reals
 from jounce._types import Array
 from jounce.errors import ArgumentError, MissingFileError, close_names, did_you_mean
 from jounce.model import Model, models
@@ -166,8 +167,8 @@ def read_numbers(text: str, name: str) -> Array:
     if text == "-" or path.suffix in _READERS:
         try:
             if text == "-":
-                return np.asarray(_named(json.load(sys.stdin), name), float)
-            return np.asarray(_READERS[path.suffix](path, name), float)
+                return reals(name, _named(json.load(sys.stdin), name))
+            return reals(name, _READERS[path.suffix](path, name))
         except FileNotFoundError:
             raise MissingFileError(f"--{name}: there is no file {text!r}") from None
         except (ValueError, TypeError) as error:

@@ -262,6 +262,7 @@ def _check(options: argparse.Namespace) -> int:
             found = _found(robot, options.base, options.ignore)
         except (MissingFileError, MissingExtraError) as error:
             codes.append(complain(error, CANNOT))
+            reports.append({"file": robot, "error": str(error)})
             continue
         kinds = {kind for kind, _ in found}
         codes.append(next((code for kind, code in _CODES.items() if kind in kinds), OK))

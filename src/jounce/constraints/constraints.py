@@ -510,7 +510,7 @@ def _gains(stabilization: tuple[float, float]) -> tuple[float, float]:
 def _checked(constraints: object) -> tuple[AnyConstraint, ...]:
     if isinstance(constraints, AnyConstraint):
         constraints = (constraints,)
-    if isinstance(constraints, str) or not isinstance(constraints, Iterable):
+    if isinstance(constraints, str) or not np.iterable(constraints):
         raise ArgumentTypeError(f"constraints must be a list of them, got {constraints!r}")
     items = tuple(constraints)
     for item in items:

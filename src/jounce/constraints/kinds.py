@@ -9,6 +9,7 @@ zero from where the list ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,8 +149,9 @@ class Loop(_Between):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        free = (self.free,) if isinstance(self.free, str) else tuple(self.free)
-        unknown = [name for name in free if name not in DIRECTIONS]
+        several = np.iterable(self.free) and not isinstance(self.free, str)
+        free: tuple[Any, ...] = tuple(self.free) if several else (self.free,)
+        unknown = [name for name in free if not isinstance(name, str) or name not in DIRECTIONS]
         if unknown or len(set(free)) != len(free) or len(free) == 6:
             raise ArgumentError(
                 f"free must be at most five different of {', '.join(DIRECTIONS)}, got {self.free!r}"
@@ -253,7 +255,8 @@ class Coupling(_Restored):
         """Check the numbers."""
         given = self.coefficients
         if isinstance(given, tuple):  # as kept, or from another Coupling
-            given = dict(given)
+            with suppress(TypeError, ValueError):
+                given = dict(given)
         if not isinstance(given, Mapping) or not given:
             raise ArgumentError(
                 f"coefficients must be a dict of joints and numbers, got {self.coefficients!r}"

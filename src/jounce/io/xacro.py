@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from jounce._types import ArrayLike
-from jounce.errors import ArgumentTypeError, MissingExtraError
+from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from jounce.io._common import warn
 from jounce.io._folder import Folder
 from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
@@ -84,6 +84,8 @@ def expand_xacro(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path must be the path of a xacro file, got {path!r:.60}")
+    if isinstance(path, str) and path.lstrip().startswith("<"):
+        raise ArgumentError("path must be the path of a xacro file, got the text of one")
     try:
         import xacro  # noqa: F401
     except ImportError:

@@ -31,6 +31,7 @@ __all__ = [
 
 
 _MOST_AXES = 30  # NumPy's own limit is a little higher, and depends on its version
+_PORTION = 2**14  # states that are drawn at a time
 
 
 def neutral(model: Model, shape: int | Sequence[int] = ()) -> Array:
@@ -116,15 +117,18 @@ def _drawn(
     model: Model, generator: np.random.Generator, lead: tuple[int, ...], low: Array, width: Array
 ) -> Array:
     """Coordinates that are uniform from `low` on; quaternions are uniform on the group."""
-    q: Array = generator.random((*lead, model.nq))
-    q *= width
-    q += low
-    starts = _quaternions(model)
-    if len(starts):
-        x = generator.standard_normal((*lead, len(starts), 4))
+    starts, rows = _quaternions(model), math.prod(lead)
+    q: Array = np.empty((rows, model.nq))
+    portions = [slice(k, k + _PORTION) for k in range(0, rows, _PORTION)]
+    for some in portions:  # in one go, Ctrl-C would wait
+        generator.random(out=q[some])
+        q[some] *= width
+        q[some] += low
+    for some in portions if len(starts) else ():
+        x = generator.standard_normal((len(q[some]), len(starts), 4))
         x /= np.sqrt(np.einsum("...i,...i", x, x))[..., None]
-        q[..., starts[:, None] + np.arange(4)] = x
-    return q
+        q[some, starts[:, None] + np.arange(4)] = x
+    return q.reshape(*lead, model.nq)
 
 
 def generator_of(rng: np.random.Generator | int | None) -> np.random.Generator:

@@ -393,7 +393,7 @@ def _joints(
     elif options:
         raise ModelError(f"body {body!r}: options {sorted(options)} need a joint type by name")
     if not isinstance(joint, Joint):
-        return _chain(body, tuple(joint) if isinstance(joint, Iterable) else (joint,))
+        return _chain(body, tuple(joint) if np.iterable(joint) else (joint,))
     if joint.type == "fixed":
         return ()
     if not isinstance(joint.name, str):

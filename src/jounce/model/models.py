@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -235,7 +235,7 @@ def random_tree(
         4
     """
     n, seed = _count("n", n, 1), _count("seed", seed, 0, 2**128)
-    known = isinstance(joints, Iterable) and not isinstance(joints, str) and list(joints)
+    known = np.iterable(joints) and not isinstance(joints, str) and list(joints)
     if not known or not all(isinstance(kind, str) for kind in known):
         raise ArgumentError(f"joints must be a list of one or more joint types, got {joints!r}")
     if not (first is None or isinstance(first, str)):

@@ -47,6 +47,14 @@ NODE = 20
 """Numbers of a node in the directions in which a model changes, see core/batch/shape.hpp."""
 
 
+def _same(one: tuple[Any, ...], other: Any) -> bool:
+    """Whether named tuples with arrays are equal; tuples compare these entry by entry."""
+    if type(one) is not type(other):
+        return False
+    pairs = zip(one, other, strict=True)
+    return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y for x, y in pairs)
+
+
 class Body(NamedTuple):
     """A rigid body and the joint(s) that connect it to its parent (-1: the world).
 
@@ -59,6 +67,18 @@ class Body(NamedTuple):
     placement: Array
     joints: tuple[Joint, ...]
     parameters: Array
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are those of another body."""
+        return _same(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        """Whether a field is not that of another body."""
+        return not _same(self, other)
+
+    def __hash__(self) -> int:
+        """Of what is no array."""
+        return hash((self.name, self.parent, self.joints))
 
 
 class Frame(NamedTuple):
@@ -73,6 +93,18 @@ class Frame(NamedTuple):
 
     body: int
     placement: Array
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is at the same place of the same body."""
+        return _same(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        """Whether it is elsewhere."""
+        return not _same(self, other)
+
+    def __hash__(self) -> int:
+        """Of what is no array."""
+        return hash(self.body)
 
 
 class Nodes(NamedTuple):

@@ -46,9 +46,13 @@ class ControlError(Exception):
 
 
 def asked(control: Callable[..., Any], t: Any, q: Array, v: Array) -> Any:
-    """What a control returns, if it can be called at all."""
+    """What a control returns, if it can be called at all.
+
+    It has arrays of its own, to write to and to keep.
+    """
+    own = t.copy() if isinstance(t, np.ndarray) else t
     try:
-        found = control(t, q, v)
+        found = control(own, q.copy(), v.copy())
     except ArgumentTypeError:
         raise
     except TypeError as error:

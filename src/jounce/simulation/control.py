@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +75,18 @@ class Control:
     passive: bool = False
     stops: bool = False
     stop_time: float = 0.02
+
+    def __post_init__(self) -> None:
+        """Keep arrays that nobody changes."""
+        for name in ("kp", "kd", "q_ref", "v_ref", "force_limits", "prescribed"):
+            object.__setattr__(self, name, _own(getattr(self, name)))
+
+
+def _own(value: Any) -> Any:
+    """The value, or a copy if its owner may change it."""
+    if isinstance(value, tuple):
+        return tuple(map(_own, value))
+    return copy.copy(value) if isinstance(value, (list, np.ndarray)) else value
 
 
 class ControlInputs(NamedTuple):

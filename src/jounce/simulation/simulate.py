@@ -38,7 +38,7 @@ from jounce.simulation.motion import SimulatedMotion, told, with_failures
 from jounce.simulation.progress import Progress, Report, silent
 from jounce.simulation.servo import pulled_by, require_gains
 from jounce.simulation.stepwise import by_adaptive_steps
-from jounce.simulation.task import AnyControl, Task
+from jounce.simulation.task import AnyControl, Task, require_room
 from jounce.simulation.taylor import TAYLOR, checked_order, order_of, require_series
 from jounce.simulation.taylor_events import SeriesMotion, follow_series
 
@@ -329,6 +329,7 @@ class _Plan(NamedTuple):
             start = self._servoed(start, t)
         elif control is not None and not callable(control):
             start = start._replace(rows=force_rows(self.model, control, len(t)))
+        require_room(self.model, start.lead, len(t))
         q, v, reached, dense, stuck, reasons = compiled.follow(
             kernel, start, allowed, report, keep=self.dense
         )

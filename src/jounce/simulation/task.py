@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core import memory
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import rank_lost
@@ -29,7 +30,7 @@ from jounce.simulation.motion import SimulatedMotion, no_further, told, with_fai
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.rows import Rows
 
-__all__ = ["ENORMOUS", "AnyControl", "Task", "too_far"]
+__all__ = ["ENORMOUS", "AnyControl", "Task", "require_room", "too_far"]
 
 AnyControl = ArrayLike | Callable[..., ArrayLike] | None
 """No forces, rows of forces, or a function of (t, q, v)."""
@@ -81,6 +82,7 @@ class Task(NamedTuple):
             lead = merged_axes(lead, given.shape[:-2])
             shape = given.shape[-2:]
             rows = Rows(t, np.broadcast_to(given, (*lead, *shape)).reshape(math.prod(lead), *shape))
+        require_room(model, lead, len(t))
         n = math.prod(lead)
         q = _spread(np.array(state[0], float), (*lead, model.nq)).reshape(n, model.nq)
         v = _spread(np.array(state[1], float), (*lead, model.nv)).reshape(n, model.nv)
@@ -154,6 +156,12 @@ class Task(NamedTuple):
         if manifold is None or not manifold.project:
             return None
         return lambda states, t, q, v: manifold.some(states).onto(t, q, v)
+
+
+def require_room(model: Model, lead: tuple[int, ...], times: int) -> None:
+    """Refuse motions whose stored states do not fit into the memory."""
+    size = 8.0 * math.prod(lead) * times * (model.nq + model.nv)
+    memory.require("simulate", size, size, "ask for fewer times or states at a time")
 
 
 def _spread(x: Array, shape: tuple[int, ...]) -> Array:
