@@ -464,3 +464,8 @@ def test_complex_numbers_in_a_file_are_refused(tmp_path, capsys):
     np.save(tmp_path / "q.npy", np.ones(7) + 1j)
     assert cli.main(["id", ROBOT, "--q", str(tmp_path / "q.npy")]) == 2
     assert "q must be real numbers, got complex128" in capsys.readouterr().err
+
+
+def test_a_simulation_that_cannot_fit_is_refused_at_once(capsys):
+    assert cli.main(["simulate", ROBOT, "--time", "1e12"]) == 2
+    assert "take a lower --rate or a shorter --time" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import jounce
+from jounce._core import memory
 from jounce._types import Array
 from jounce.cli._common import (
     INTERRUPTED,
@@ -102,6 +103,8 @@ def _simulate(options: argparse.Namespace) -> int:
     model = load_robot(options.robot, options.base)
     if not (np.isfinite(options.time) and options.time > 0 and 0 < options.rate < np.inf):
         raise ArgumentError("--time and --rate must be positive")
+    size = 8.0 * options.time * options.rate * (1 + model.nq + model.nv)
+    memory.require("simulate", size, size, "take a lower --rate or a shorter --time")
     times = np.linspace(0, options.time, max(2, round(options.time * options.rate) + 1))
     q, v, tau = (read_state(options, model, name) for name in ("q", "v", "tau"))
     control = _rows(options, tau, len(times) - 1)
