@@ -10,7 +10,8 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.io._sdf_scope import Scope, Thing, check_children, numbers, read_pose, word
+from jounce.io._sdf_rules import attribute_flag, check_children, flag, older
+from jounce.io._sdf_scope import Scope, Thing, numbers, read_pose, word
 from jounce.io._sdf_shapes import visuals
 from jounce.io._xml import UNLIMITED, Document, Element
 from jounce.io.geometry import Visual
@@ -149,12 +150,11 @@ def _above(joints: Sequence[_Joint]) -> dict[str, _Joint]:
 def _parameters(thing: Thing) -> Array | None:
     """The ten inertial parameters of a link; SDF's default is 1 kg with unit moments."""
     doc, element = thing.doc, thing.element.find("inertial")
-    if word(doc, thing.element, "gravity", "true").lower() in ("false", "0"):
-        doc.doubt("physics", thing.element, "gravity acts on this link as well here")
+    _doubt_rest(doc, thing.element)
     if element is None:
         return inertia.from_com(1.0, np.zeros(3), np.eye(3))
     check_children(doc, element)
-    if element.get("auto", "false") in ("true", "1"):
+    if attribute_flag(doc, element, "auto"):
         raise doc.error(element, "inertias from shapes are not supported")
     placed = doc.attempt(_inertial_pose, doc, element)
     mass, own = doc.attempt(_mass, doc, element), _moments(doc, element.find("inertia"))
@@ -167,6 +167,21 @@ def _parameters(thing: Thing) -> Array | None:
     if why:
         doc.doubt("physics", element, f"no rigid body can have this inertia: {why}")
     return row
+
+
+def _doubt_rest(doc: Document, link: Element) -> None:
+    """Tell of physics of a link that there is nothing for here."""
+    if not flag(doc, link, "gravity", default=True):
+        doc.doubt("physics", link, "gravity acts on this link as well here")
+    if flag(doc, link, "kinematic"):
+        doc.doubt("physics", link, "forces move this kinematic link as any other here")
+    for path, what in (
+        ("inertial/fluid_added_mass", "the added mass of a fluid is left out"),
+        ("velocity_decay", "the decay of velocities is left out"),
+    ):
+        found = link.find(path)
+        if found is not None and any((child.text or "").strip("0. \t\r\n") for child in found):
+            doc.doubt("physics", found, what)
 
 
 def _inertial_pose(doc: Document, element: Element) -> Array:
@@ -214,6 +229,8 @@ def _joint(record: _Joint, pose: Array) -> Joint:
         if kind == "universal":
             axes.append(_axis(record, "axis2", pose))
             fields["axis2"] = axes[1][0]
+            for mimic in (*element.findall("axis/mimic"), *element.findall("axis2/mimic")):
+                doc.doubt("physics", mimic, "universal joints that mimic others are left free")
         fields["axis"] = axes[0][0]
         for name in axes[0][1]:
             values = tuple(axis[1][name] for axis in axes)
@@ -233,6 +250,8 @@ def _axis(record: _Joint, tag: str, pose: Array) -> tuple[tuple[float, ...], dic
     if element is None:
         raise record.thing.error(f"<{tag}> is missing")
     check_children(doc, element)
+    for holder in element.iterchildren("limit", "dynamics"):
+        check_children(doc, holder)
     unit = doc.attempt(_direction, record, element, pose)
     values = {}
     for name, holder, default in (
@@ -261,7 +280,7 @@ def _direction(record: _Joint, element: Element, pose: Array) -> Array:
     if not direction.any():
         raise doc.error(xyz, "the axis of a joint must not be zero")
     frame = "" if xyz is None else xyz.get("expressed_in") or ""
-    if word(doc, element, "use_parent_model_frame", "false").lower() in ("true", "1"):
+    if flag(doc, element, "use_parent_model_frame", default=older(doc, 5)):
         frame = "__model__"
     if frame:
         own = record.scope.pose(record.thing, record.thing.element.get("name"))
@@ -275,7 +294,6 @@ def _number(doc: Document, holder: Element | None, name: str, default: float) ->
     element = None if holder is None else holder.find(name)
     if element is None:
         return default
-    check_children(doc, holder)
     value = float(numbers(doc, element, 1, math.inf)[0])
     if name in ("lower", "upper"):
         return math.copysign(math.inf, value) if abs(value) >= _NO_LIMIT else value
@@ -290,6 +308,7 @@ def _mimic(record: _Joint) -> Mimic | None:
     doc, element = record.thing.doc, record.thing.element.find("axis/mimic")
     if element is None:
         return None
+    check_children(doc, element)
     values = [
         1.0 if child is None and name == "multiplier" else 0.0 if child is None
         else float(numbers(doc, child, 1)[0])
@@ -330,6 +349,7 @@ def _frames(
         if name in scope.models:
             yield from _frames(scope.models[name], _pose(scope, thing, name, pose), links)
         elif thing.element.tag == "frame":
+            check_children(thing.doc, thing.element)
             link = thing.doc.attempt(scope.link, thing, name)
             if link is not None:
                 start = lie.inverse(links[link].pose) if link else np.eye(4)

@@ -17,14 +17,20 @@ from jounce._types import Array
 from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.io._findings import collected
 from jounce.io._folder import Folder
+from jounce.io._sdf_rules import (
+    attribute_flag,
+    check_children,
+    check_version,
+    flag,
+    relative_to,
+)
 from jounce.io._source import read_source
-from jounce.io._xml import LARGEST, Document, Element, is_xacro, parse
+from jounce.io._xml import LARGEST, Document, Element, parse
 
 __all__ = [
     "Includes",
     "Scope",
     "Thing",
-    "check_children",
     "numbers",
     "read_pose",
     "read_scope",
@@ -33,26 +39,6 @@ __all__ = [
 
 MOST_INCLUDED = 100_000
 """Elements that includes may bring; a link with its joint has about 25."""
-
-_CHILDREN = {
-    "sdf": "model world light",
-    "world": "model include joint frame gravity light plugin physics scene state population wind "
-    "magnetic_field spherical_coordinates atmosphere gui road audio actor",
-    "model": "link joint frame model include pose static self_collide allow_auto_disable "
-    "enable_wind plugin gripper",
-    "link": "inertial pose gravity kinematic self_collide must_be_base_link velocity_decay visual "
-    "collision sensor light projector audio_source audio_sink battery particle_emitter enable_wind",
-    "inertial": "mass pose inertia density auto_inertia_params fluid_added_mass frame",
-    "inertia": "ixx ixy ixz iyy iyz izz",
-    "joint": "parent child pose axis axis2 gearbox_ratio gearbox_reference_body thread_pitch "
-    "screw_thread_pitch physics sensor",
-    "axis": "xyz dynamics limit mimic use_parent_model_frame initial_position",
-    "axis2": "xyz dynamics limit mimic use_parent_model_frame initial_position",
-    "dynamics": "damping friction spring_stiffness spring_reference",
-    "limit": "lower upper effort velocity stiffness dissipation",
-    "frame": "pose",
-    "include": "uri name pose static placement_frame plugin",
-}
 
 
 class Thing(NamedTuple):
@@ -76,7 +62,7 @@ class Scope:
         self.prefix = prefix
         self.things: dict[str, Thing] = {}
         self.models: dict[str, Scope] = {}
-        self.static = word(doc, element, "static", "false").lower() in ("true", "1")
+        self.static = bool(doc.attempt(flag, doc, element, "static"))
         self.incomplete = False
         """Whether something that has a name here could not be read."""
         self._poses: dict[str, Array | None] = {}
@@ -112,7 +98,7 @@ class Scope:
                 raise chain[next(reversed(chain))].error(f"the pose of {name!r} depends on itself")
             chain[name] = thing = self.things[name]
             placed = thing.element.find("pose")
-            relative = None if placed is None else placed.get("relative_to")
+            relative = "" if placed is None else relative_to(thing.doc, placed)
             name = relative or thing.frame
         return [*reversed(chain)]
 
@@ -157,6 +143,7 @@ class Scope:
             return ""
         given = self.element.get("canonical_link")
         if given:
+            self.check_canonical()
             return self.link(place, given)
         for name, thing in self.things.items():
             if thing.element.tag == "link":
@@ -164,6 +151,17 @@ class Scope:
         for scope in self.models.values():
             return scope.link(place, "__model__")
         raise self.doc.error(self.element, "there is no link")
+
+    def check_canonical(self) -> None:
+        """Refuse a canonical link that is not there, whether or not something needs it."""
+        place, scope = Thing(self.doc, self.element, ""), self
+        *models, name = str(self.element.get("canonical_link") or "").split("::")
+        for model in models:
+            if model not in scope.models:
+                raise scope._unknown(place, model)
+            scope = scope.models[model]
+        if name and name not in scope.things:
+            raise scope._unknown(place, name)
 
     def _unknown(self, place: Thing, name: str) -> ModelError:
         if self.incomplete:
@@ -203,17 +201,22 @@ def read_pose(doc: Document, element: Element) -> tuple[Array, str]:
     child, out = element.find("pose"), np.eye(4)
     if child is None:
         return out, ""
-    relative = str(child.get("relative_to") or "")
+    relative, degrees = relative_to(doc, child), attribute_flag(doc, child, "degrees")
+    form = child.get("rotation_format") or "euler_rpy"
+    if form not in ("euler_rpy", "quat_xyzw"):
+        message = f"attribute 'rotation_format': expected euler_rpy or quat_xyzw, got {form[:60]!r}"
+        raise doc.error(child, message)
     if not (child.text or "").strip():
         return out, relative
-    if child.get("rotation_format") == "quat_xyzw":
+    if form == "quat_xyzw":
+        if degrees:
+            raise doc.error(child, "attribute 'degrees': a quaternion has none, expected false")
         values = numbers(doc, child, 7)
         if np.linalg.norm(values[3:]) < 1e-6:
             raise doc.error(child, "the quaternion is zero")
         out[:3, :3] = lie.quat_to_matrix(lie.quat_normalize(values[3:]))
     else:
         values = numbers(doc, child, 6)
-        degrees = child.get("degrees", "false").lower() in ("true", "1")
         out[:3, :3] = lie.rpy_to_matrix(np.radians(values[3:]) if degrees else values[3:])
     out[:3, 3] = values[:3]
     return out, relative
@@ -231,13 +234,16 @@ class Includes:
     def model(self, doc: Document, element: Element) -> tuple[Document, Element]:
         """Return the model of the file that an include names."""
         check_children(doc, element)
-        if element.get("merge", "false") in ("true", "1"):
+        if attribute_flag(doc, element, "merge"):
             raise doc.error(element, "merging an included model is not supported")
         uri = word(doc, element, "uri")
         path = self._path(doc, element, uri)
         if path not in self._read:
             inner = parse(read_source(path, self._max_bytes), doc.strict)
             inner.findings, inner.collects = doc.findings, doc.collects
+            if inner.root.tag == "sdf":
+                check_version(inner)
+                check_children(inner, inner.root)
             self._read[path] = inner, 10 + sum(1 for _ in inner.root.iter())
         inner, size = self._read[path]
         if self._brought > MOST_INCLUDED:
@@ -276,6 +282,7 @@ def read_scope(scope: Scope, includes: Includes, depth: int = 0) -> None:
     for child in element.iterchildren("link", "joint", "frame", "model", "include"):
         read = doc.attempt(_read_child, scope, child, includes, depth)
         scope.incomplete |= read is None
+    doc.attempt(scope.check_canonical)
 
 
 def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) -> bool:
@@ -297,23 +304,7 @@ def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) ->
     scope.things[name] = Thing(doc if outer is child else inner_doc, outer, frame)
     if inner.tag == "model":
         nested = Scope(inner_doc, inner, f"{scope.prefix}{name}::")
-        nested.static |= scope.static or word(doc, child, "static", "false") in ("true", "1")
+        nested.static |= scope.static or flag(doc, child, "static")
         scope.models[name] = nested
         read_scope(nested, includes, depth + 1)
     return True
-
-
-def check_children(doc: Document, element: Element) -> None:
-    """Refuse misspelled elements; others that SDF does not have are extensions."""
-    known = _CHILDREN[element.tag].split()
-    for child in element:
-        if child.tag in known:
-            continue
-        if is_xacro(child):
-            doc.fault(child, "xacro is not expanded here; expand the file first")
-            continue
-        close = close_names(child.tag, known, 1) if ":" not in child.tag else []
-        if close and not child.tag.startswith("{"):
-            doc.fault(child, f"unknown element; did you mean <{close[0]}>?")
-            continue
-        doc.doubt("style", child, f"unknown element in <{element.tag}>")

@@ -9,6 +9,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.io import geometry
+from jounce.io._sdf_rules import check_attributes
 from jounce.io._sdf_scope import Scope, Thing, numbers, read_pose, word
 from jounce.io._xml import Document, Element
 from jounce.model.joints import frames_along
@@ -35,6 +36,8 @@ def visuals(scope: Scope, link: Thing, name: str) -> Iterator[geometry.Visual]:
 def _visual(scope: Scope, thing: Thing, name: str) -> geometry.Visual | None:
     """The shape of an element; None for one that has none here, such as a height map."""
     doc, element = thing.doc, thing.element
+    for part in (element, *element.iterchildren("pose")):
+        check_attributes(doc, part)
     holder = element.find("geometry")
     if holder is None:
         raise doc.error(element, "<geometry> is missing")

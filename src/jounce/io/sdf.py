@@ -13,7 +13,8 @@ from jounce.io._common import warn_of_findings
 from jounce.io._findings import Finding, stop_if_refused
 from jounce.io._folder import Folder
 from jounce.io._sdf_read import Robot, read_robot
-from jounce.io._sdf_scope import Includes, Scope, Thing, check_children, numbers, read_scope
+from jounce.io._sdf_rules import check_children, check_version, older
+from jounce.io._sdf_scope import Includes, Scope, Thing, numbers, read_scope
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._xml import Document, parse
 from jounce.model import Model
@@ -36,9 +37,10 @@ def load_sdf(
     """Load a robot from an SDF file or from its text.
 
     Poses in any frame (`relative_to`, `attached_to`, `expressed_in`, `placement_frame`), nested
-    and included models are understood as SDF 1.7 and later define them. Links and joints of nested
-    models are named ``model::link``; in a world with several models all are. Frames stay frames of
-    the model. A body's frame is that of its link; its joint may be elsewhere.
+    and included models are understood as SDF 1.7 and later define them, in older files as their
+    version does. Links and joints of nested models are named ``model::link``; in a world with
+    several models all are. Frames stay frames of the model. A body's frame is that of its link;
+    its joint may be elsewhere.
 
     A link without `<inertial>` has a mass of 1 kg and unit moments, as SDF says. Visuals and
     collisions become ``model.visuals``, with their diffuse colors. Sensors and plugins are left
@@ -49,7 +51,7 @@ def load_sdf(
         base: "fixed": links that no joint moves are fixed to the world where they are. "free": a
             free joint named "root_joint" moves the one link that no joint connects to anything
             above, and its pose in the file does not count. Other joints as in `jounce.load`.
-        strict: refuse what is otherwise a warning, and elements that SDF does not have.
+        strict: refuse what is otherwise a warning, and what SDF does not have.
         gravity: acceleration of gravity, m/s^2; by default that of the world in the file, or
             (0, 0, -9.81).
         max_bytes: largest size of the file, and of each that it includes.
@@ -126,6 +128,7 @@ def from_source(
 
 def _top(doc: Document, includes: Includes) -> Scope:
     """Return the world, or a world that holds the one model of the file; names without prefix."""
+    check_version(doc)
     check_children(doc, doc.root)
     worlds, models = doc.root.findall("world"), doc.root.findall("model")
     if len(worlds) + len(models) != 1:
@@ -149,6 +152,8 @@ def _gravity(top: Scope, gravity: ArrayLike | None) -> ArrayLike:
     if gravity is not None:
         return gravity
     given = top.element.find("gravity")
+    if given is None and older(top.doc, 6):
+        given = top.element.find("physics/gravity")
     return (0.0, 0.0, -9.81) if given is None else numbers(top.doc, given, 3)
 
 
