@@ -354,6 +354,20 @@ def test_several_frames_at_once(robot, at):
     close(force, np.einsum("...ij,i->...j", jc.jacobian(robot, at.q, "body11"), wrench))
 
 
+@pytest.mark.parametrize("bodies", [[7, 2], ["body11", "body7"], [3], []], ids=str)
+def test_several_bodies_may_be_an_array(robot, at, bodies):
+    p = jc.parameters(robot, "placement", [robot.joints[1].name])
+    array = np.array(bodies, None if bodies else int)
+    for ask in (
+        lambda body: jc.body_pose(robot, at.q, body),
+        lambda body: jc.jacobian(robot, at.q[0], body),
+        lambda body: jc.jvp(jc.body_pose, robot, (at.q, body), (at.v, None)).derivative,
+        lambda body: jc.parameter_derivatives(jc.body_pose, robot, (at.q, body), p),
+    ):
+        np.testing.assert_array_equal(ask(array), ask(bodies))
+    assert jc.body_pose(robot, at.q, np.array(7)).shape == (*at.q.shape[:-1], 4, 4)
+
+
 def test_a_simulation_keeps_the_energy(robot, at):
     motion = jc.simulate(robot, at.q[0], at.v[0], np.linspace(0, 0.2, 5), rtol=1e-10, atol=1e-10)
     close(motion.check().energy, 0.0, 1e-7 / EPS)

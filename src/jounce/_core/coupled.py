@@ -227,7 +227,7 @@ def _projected(name: str) -> Callable[..., Any]:
 
 def _full(name: str, found: Any, lead: tuple[int, ...], body: Any) -> list[Any]:
     """Results with all leading axes, finite ones."""
-    several = isinstance(body, (list, tuple))
+    several = isinstance(body, (list, tuple)) or (isinstance(body, np.ndarray) and body.ndim == 1)
     signature = _signature(name)
     values = []
     for x, (key, own) in zip(_as_tuple(found), signature["output_axes"].items(), strict=True):
