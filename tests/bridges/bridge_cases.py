@@ -28,6 +28,14 @@ def robot() -> jc.Model:
     return builder.build().replace(damping=0.3, armature=0.1)
 
 
+def gripper() -> jc.Model:
+    """Two fingers, one of which follows the other."""
+    builder = jc.ModelBuilder()
+    builder.add_body("left", joint="prismatic", joint_name="close", mass=0.1)
+    builder.add_body("right", joint="prismatic", mimic=jc.Mimic("close", -1.0), mass=0.1)
+    return builder.build().coupled()
+
+
 def state(model: jc.Model, *lead: int, seed: int = 0) -> SimpleNamespace:
     """Values of all arguments that functions have."""
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bridge_cases import EPS, close, robot, state
+from bridge_cases import EPS, arguments, close, gripper, robot, state
 
 import jounce as jc
 
@@ -217,6 +217,13 @@ WRONG_RESIDUALS = {
         jc.ArgumentTypeError,
         "inverse_dynamics_derivatives returns 3: dq, dv, da",
     ),
+    "array": (
+        {"arguments": np.ones((3, 3))},
+        jc.ArgumentTypeError,
+        "arguments must be a tuple of those of inverse_dynamics.* got ndarray",
+    ),
+    "many": ({"arguments": (0,) * 5}, jc.ArgumentTypeError, r"takes 4 .* got 5"),
+    "unknown": ({"arguments": {"dq": 0}}, jc.ArgumentTypeError, "has no argument 'dq'"),
     "no kernel": ({"function": np.sin}, jc.ArgumentError, "sin has no compiled derivative"),
 }
 
@@ -245,3 +252,56 @@ def test_residuals_of_what_cannot_move_are_empty():
     residuals = jscipy.Residuals(jc.gravity_forces, empty, {"q": np.zeros(0)}, "q")
     assert residuals(residuals.start).shape == (0,)
     assert residuals.jac(residuals.start).shape == (0, 0)
+
+
+@pytest.mark.parametrize("lead", [(), (3,)], ids=["single", "batched"])
+@pytest.mark.parametrize("by", ["q", "dv"])
+def test_residuals_of_configurations_change_by_coordinates(model, by, lead):
+    at = state(model, *lead)
+    goal = state(model, seed=3).q
+    residuals = jscipy.Residuals(jc.integrate, model, (at.q, at.v), by, goal, 0.5)
+    x = residuals.start + 0.1
+    found = residuals.jac(x)
+    assert found.shape == (residuals(x).size, x.size)
+    assert close(found, differences(residuals, x, 2.0**-10), 1e-8)
+
+
+@pytest.mark.parametrize("name", ["interpolate", "normalize", "coordinate_rates", "difference"])
+def test_residuals_of_other_functions_of_configurations_have_their_jacobians(model, name):
+    at = state(model)
+    at.q1 = jc.integrate(model, at.q0, 0.3 * at.v)  # no half turn away
+    given = arguments(name, at)
+    for by in given:
+        residuals = jscipy.Residuals(getattr(jc, name), model, given, by)
+        x = residuals.start + 0.1
+        assert close(residuals.jac(x), differences(residuals, x, 2.0**-10), 1e-8)
+
+
+def test_residuals_of_configurations_of_coupled_models_have_their_jacobians():
+    hand = gripper()
+    residuals = jscipy.Residuals(jc.integrate, hand, ([0.1], [0.2]), "dv")
+    assert np.array_equal(residuals.jac(residuals.start), [[1.0]])
+
+
+@pytest.mark.parametrize("by", ["q", "v"])
+def test_residuals_keep_arrays_of_their_own(model, by):
+    at, bodies = state(model), [0, 2]
+    given = {"q": at.q, "v": at.v, "body": bodies}
+    residuals = jscipy.Residuals(jc.body_twist, model, given, by)
+    x = residuals.start + 0.1
+    values, by_x = residuals(x), residuals.jac(x)
+    residuals.start[:] = 7.0
+    assert np.array_equal(at.v, state(model).v)
+    at.q[:], at.v[:], bodies[0] = state(model, seed=3).q, 0.0, 1
+    given.clear()
+    assert np.array_equal(residuals(x), values)
+    assert np.array_equal(residuals.jac(x), by_x)
+
+
+def test_arguments_of_residuals_go_in_order_or_by_name(model):
+    at = state(model)
+    named = jscipy.Residuals(jc.inverse_dynamics, model, {"q": at.q, "v": at.v, "a": at.a}, "v")
+    for given in ((at.q, at.v, at.a), [at.q, at.v, at.a]):
+        in_order = jscipy.Residuals(jc.inverse_dynamics, model, given, "v")
+        assert np.array_equal(in_order(in_order.start), named(named.start))
+        assert np.array_equal(in_order.jac(in_order.start), named.jac(named.start))

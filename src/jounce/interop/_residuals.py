@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
+from jounce import _core
 from jounce._core.arrays import finite, reals
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import jvp
 from jounce.derivatives.jvp import plan_of
 from jounce.errors import ArgumentError, ArgumentTypeError
-from jounce.kinematics import integrate, integrate_derivatives
+from jounce.kinematics import coordinate_rates, integrate, integrate_derivatives
 from jounce.model import Model
 from jounce.model._checks import numbers
 from jounce.model.model import require_model
@@ -27,12 +29,13 @@ class Residuals:
     The unknown x is one argument of the function. A configuration is moved from where it is given,
     ``integrate(model, q, x)``, so that x has nv entries and starts at zero. Arguments may have
     batch axes: those of the unknown are unknowns of their own, row after row in x, and an unknown
-    without them is the same for all states.
+    without them is the same for all states. Configurations that the function returns are compared
+    by their coordinates; `jounce.difference` compares them by tangent vectors.
 
     Args:
         function: of the package: any that `jounce.jvp` takes and that returns one array.
         model: the robot.
-        arguments: those of the function by name.
+        arguments: those of the function after the model, in its order, or by name; they are copied.
         by: name of the argument that is unknown; its value is where x starts.
         target: what the function should return.
         weights: of the residuals, broadcast to the result's shape.
@@ -40,8 +43,8 @@ class Residuals:
     Raises:
         ArgumentError: the function cannot be differentiated, or refuses its arguments; target or
             weights are not finite, or do not broadcast with its result.
-        ArgumentTypeError: the unknown is not among the arguments, or the function returns more than
-            one array.
+        ArgumentTypeError: the unknown is not among the arguments, one of them is none of the
+            function, or it returns more than one array.
 
     Examples:
         >>> from scipy.optimize import least_squares
@@ -57,27 +60,31 @@ class Residuals:
         self,
         function: Callable[..., Any],
         model: Model,
-        arguments: dict[str, Any],
+        arguments: Sequence[Any] | Mapping[str, Any],
         by: str,
         target: ArrayLike = 0.0,
         weights: ArrayLike = 1.0,
     ) -> None:
         require_model(model)
-        if by not in arguments:
+        plan = plan_of(function)
+        own = plan.by_name("arguments", arguments)
+        if by not in own:
             raise ArgumentTypeError(
                 f"arguments must have a value of {by!r}, where the search starts"
             )
         self.function, self.model, self.by = function, model, by
-        self.arguments = dict(arguments)
+        self.arguments = deepcopy(own)
         self.target = np.array(finite("target", target))
         self.weights = np.array(finite("weights", weights))
-        self._ranks = plan_of(function).ranks
-        value = reals(by, arguments[by])
+        self._ranks = plan.ranks
+        value = reals(by, self.arguments[by])
         self._moves = by in ("q", "q0", "q1") and value.shape[-1:] == (model.nq,)
         self._value = value
         self._shape = (*value.shape[:-1], model.nv) if self._moves else value.shape
-        self.start = np.zeros(math.prod(self._shape)) if self._moves else value.ravel()
+        self.start = np.zeros(math.prod(self._shape)) if self._moves else value.flatten()
         self._require_fitting(function(model, **self.arguments))
+        axes = _core.signature(plan.derivative(self.arguments))["output_axes"]
+        self._gives_configurations = [*axes.values()] == [["nq"], ["nv"]]
 
     def _require_fitting(self, found: Any) -> None:
         """Refuse what cannot be compared with the target."""
@@ -140,7 +147,7 @@ class Residuals:
         most = max(leads.values())
         own = self._shape[: leads.get(self.by, 0)]
         directions = self._directions(x, own, most)
-        found = jvp(self.function, self.model, given, {self.by: directions}).derivative
+        found = self._changes(given, directions)
         count, rows = len(found), found.shape[1 + most :]
         # As the residuals are: target and weights may have batch axes, too.
         shape = np.broadcast_shapes(found.shape[1:], self.target.shape, self.weights.shape)
@@ -153,6 +160,11 @@ class Residuals:
         jacobian = np.zeros((states, blocks.shape[-1], unknowns, count))
         jacobian[np.arange(states), :, whose] = np.moveaxis(blocks, 0, -1)
         return jacobian.reshape(math.prod(shape), self.start.size)
+
+    def _changes(self, given: dict[str, Any], directions: Array) -> Array:
+        """How the entries of what the function returns change along directions."""
+        value, change = jvp(self.function, self.model, given, {self.by: directions})
+        return coordinate_rates(self.model, value, change) if self._gives_configurations else change
 
     def _directions(self, x: Array, own: tuple[int, ...], most: int) -> Array:
         """One for each entry of a state's unknown, (entries, `most` batch axes, its axes)."""
