@@ -164,6 +164,24 @@ def test_both_modes_and_the_hessian_are_the_packages_own(model):
     assert close(hessian[1][1], expected.dvdv, 2**16 * EPS)
 
 
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
+def test_third_derivatives_of_the_dynamics_are_changes_of_second_ones(name):
+    arm = jc.models.chain(2)
+    q, v, last, d = np.random.default_rng(0).standard_normal((4, 2))
+    hessian = getattr(jc, f"{name}_hessian")
+
+    def total(t):
+        return getattr(jjax, name)(arm, q + t * d, v, last).sum()
+
+    def second(t):
+        return d @ hessian(arm, q + t * d, v, last, np.ones(2)).dqdq @ d
+
+    h = 2.0**-10
+    expected = 8 * (second(h) - second(-h)) - second(2 * h) + second(-2 * h)
+    found = jax.grad(jax.grad(jax.grad(total)))(0.0)
+    assert close(found, expected / (12 * h), 1e-8)
+
+
 def test_gradients_form_no_partial_derivatives_and_sum_what_is_shared(model):
     at, single = state(model, 4), state(model, seed=3)
     given = at.q, single.v, at.a, at.f_ext

@@ -11,6 +11,7 @@ from bridge_cases import (
     close,
     directions,
     first,
+    gripper,
     in_coordinates,
     is_configuration,
     options,
@@ -271,3 +272,18 @@ MASKED = np.ma.masked_array(np.ones(13), np.arange(13) == 2)
 def test_what_is_no_array_of_numbers_is_told(model, value, text):
     with pytest.raises(jc.ArgumentError, match=text):
         jtorch.gravity_forces(model, value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_models_with_coupled_joints_are_refused():
+    with pytest.raises(jc.ModelError, match=r"are not known here; use model\.expanded"):
+        jtorch.gravity_forces(gripper(), torch.zeros(1, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("threads", [True, 1.0, -1, "1"])
+def test_threads_are_checked_whatever_was_called_before(model, threads):
+    q = torch.tensor(state(model).q)
+    for _ in range(2):
+        jtorch.gravity_forces(model, q)
+    with pytest.raises(jc.ArgumentError, match="threads must be an integer from 0 to 1024"):
+        jtorch.gravity_forces(model, q, threads=threads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -152,7 +153,7 @@ class Function:
         """Sort arguments into arrays and options, by name."""
         if not isinstance(model, Model):
             raise ArgumentTypeError(f"model must be a jounce.Model, got {type(model).__name__}")
-        if not isinstance(model, _core.Tree):
+        if model.expanded is not model:
             raise ModelError(
                 f"{self.name}(): models with coupled joints are not known here; use model.expanded"
             )
@@ -185,11 +186,10 @@ class Function:
         marks: bool = False,
     ) -> Operation:
         """What a call with arrays of these shapes computes."""
-        try:
-            key = (id(model), *shapes.items(), *options.items(), threads, marks)
-            found = self._known.get(key)
-        except TypeError:  # an option is an array
+        if type(threads) is not int or not all(map(_is_plain, options.values())):
             return self._checked(model, shapes, options, threads, marks)
+        key = (id(model), *shapes.items(), *options.items(), threads, marks)
+        found = self._known.get(key)
         if found is None:  # it keeps its model, so that no other has this identity
             found = self._checked(model, shapes, options, threads, marks)
             if len(self._known) >= _MOST_OPERATIONS:
@@ -208,7 +208,7 @@ class Function:
         """The same, after a look at the shapes."""
         order = self._order(model, shapes)
         chosen = _chosen(model, {**self.defaults, **options})._replace(
-            order=order, threads=threads, marks=marks
+            order=order, threads=_number_of_threads(threads), marks=marks
         )
         found = operation(self.name, self.kernel, model, tuple(shapes), chosen)
         for own in found.inputs:
@@ -241,6 +241,22 @@ class Function:
                 f"{self.name}(): {name} must have at least {rows} rows, got shape {shapes[name]}"
             )
         return shapes[name][-self.ranks[name]] - rows
+
+
+def _is_plain(option: Any) -> bool:
+    """Whether it cannot change, and equals no option of another type, as 1 equals True."""
+    own = type(option)
+    return own is str or own is int or (own is tuple and {*map(type, option)} == {bool})
+
+
+def _number_of_threads(threads: Any) -> int:
+    try:
+        number = -1 if isinstance(threads, bool) else operator.index(threads)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= 1024:
+        raise ArgumentError(f"threads must be an integer from 0 to 1024, got {threads!r}")
+    return number
 
 
 def _chosen(model: Model, given: Mapping[str, Any]) -> Options:

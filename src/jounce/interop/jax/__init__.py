@@ -29,7 +29,6 @@ A model, once used, stays in memory, as do computations that JAX compiled for it
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +58,6 @@ def _bridged(function: Function) -> Callable[..., Any]:
         model: Any, *args: Any, threads: int = 1, on_failure: str = "raise", **kwargs: Any
     ) -> Any:
         check_choice("on_failure", on_failure, ("raise", "nan"))
-        threads = _number_of_threads(threads)
         given, options = function.split(model, args, kwargs)
         arrays = _as_arrays(function.name, given)
         shapes = {name: x.shape for name, x in arrays.items()}
@@ -70,16 +68,6 @@ def _bridged(function: Function) -> Callable[..., Any]:
         return function.result(*results) if function.result else results[0]
 
     return dressed(run, function, __name__, _NOTE, threads=1, on_failure="raise")
-
-
-def _number_of_threads(threads: Any) -> int:
-    try:
-        number = -1 if isinstance(threads, bool) else operator.index(threads)
-    except TypeError:
-        number = -1
-    if not 0 <= number <= 1024:
-        raise ArgumentError(f"threads must be an integer from 0 to 1024, got {threads!r}")
-    return number
 
 
 def _as_arrays(name: str, given: dict[str, Any]) -> dict[str, jax.Array]:

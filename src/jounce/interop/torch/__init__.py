@@ -55,7 +55,7 @@ def _bridged(function: Function) -> Callable[..., Any]:
     known: set[tuple[Any, ...]] = set()
 
     def run(model: Any, *args: Any, threads: int = 1, **kwargs: Any) -> Any:
-        plain = not kwargs and threads == 1 and is_plain(args)
+        plain = not kwargs and type(threads) is int and threads == 1 and is_plain(args)
         key = (id(model), *(x if type(x) is str else x.shape for x in args)) if plain else ()
         if plain and key in known:
             return _plainly(function, model, args)
