@@ -11,6 +11,7 @@ from jounce import lie
 from jounce._types import Array
 from jounce.constraints import Coupling, Point, Weld
 from jounce.io._mjcf_extension import EQUALITY
+from jounce.io._mjcf_flags import acting
 from jounce.model import Model
 
 __all__ = [
@@ -60,6 +61,8 @@ def with_equalities(
 ) -> Model:
     """The model with the active equalities of a `mujoco.MjModel`, under the names of its parts.
 
+    A file that disables equalities has none.
+
     Args:
         model: without them.
         compiled: the `mujoco.MjModel`.
@@ -67,6 +70,8 @@ def with_equalities(
         joints: names of its joints.
         saved: the constraints that `jounce.save` kept, for which some of the equalities stand.
     """
+    if not acting(compiled).equalities:
+        return model
     items = list(saved or ())
     for k in range(compiled.neq):
         kind = int(compiled.eq_type[k])

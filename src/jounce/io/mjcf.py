@@ -18,10 +18,12 @@ from jounce.io._equalities import with_equalities
 from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
 from jounce.io._mjcf_extension import EQUALITY, Extension, read_extension, restored
+from jounce.io._mjcf_flags import acting
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
+from jounce.io._mjcf_left_out import left_out
 from jounce.io._mjcf_place import blamed_piece, first_piece
-from jounce.io._mjcf_rest import driven_joints, joint_spring, left_out, rotor_terms
+from jounce.io._mjcf_rest import driven_joints, joint_limits, joint_spring, joint_terms
 from jounce.io._mjcf_shapes import mesh_files, visuals
 from jounce.io._mjcf_tree import Piece, Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
@@ -64,9 +66,10 @@ def load_mjcf(
     that are not finite or beyond 1e50, and files outside of `folder` are refused.
 
     Equalities between bodies, sites and joints become ``model.constraints``, see
-    `jounce.Constraints`: they act only when passed. What is no part of a tree of rigid bodies
-    (springs, tendons, equality constraints, fluids, gravity compensation) is left out with a
-    warning. Contacts are left out without one.
+    `jounce.Constraints`: they act only when passed. What the model cannot hold (springs and
+    damping that are not linear, springs that yield, tendons, their equalities, fluids, gravity
+    compensation, plugins) is left out with a warning. Contacts, and what actuators make of their
+    controls, are left out without one. What flags of the file disable is not in the model.
 
     Args:
         source: path of the file, or the XML text itself.
@@ -208,8 +211,7 @@ def _filled(
 ) -> tuple[ModelBuilder, Extension, int]:
     """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
     if gravity is None:
-        weightless = int(compiled.opt.disableflags) & _DISABLE_GRAVITY
-        gravity = np.zeros(3) if weightless else np.array(compiled.opt.gravity)
+        gravity = np.array(compiled.opt.gravity) if acting(compiled).gravity else np.zeros(3)
     extension = read_extension(compiled)
     names = [extension.names.get(name, name) for name in body_names(compiled)]
     joints = _joints(compiled, joint_names(compiled))
@@ -241,9 +243,6 @@ def _filled(
     return builder, extension, freed
 
 
-_DISABLE_GRAVITY = 1 << 7  # mjDSBL_GRAVITY
-
-
 def _model_name(compiled: Any) -> str:
     """The attribute `model` of the root element, first of all names."""
     return bytes(compiled.names).split(b"\0", 1)[0].decode("utf-8", "replace") or "robot"
@@ -270,7 +269,7 @@ def _joints(compiled: Any, names: Sequence[str]) -> list[list[Joint]]:
     """The joints of each body, with axes and anchors in its frame at the reference qpos0."""
     out: list[list[Joint]] = [[] for _ in range(compiled.nbody)]
     driven = driven_joints(compiled)
-    armature, damping = rotor_terms(compiled)
+    armature, damping, friction = joint_terms(compiled)
     for k, name in enumerate(names):
         kind = _TYPES[int(compiled.jnt_type[k])]
         dof = int(compiled.jnt_dofadr[k])
@@ -281,14 +280,12 @@ def _joints(compiled: Any, names: Sequence[str]) -> list[list[Joint]]:
             anchor=(0.0, 0.0, 0.0) if kind == "free" else tuple(map(float, compiled.jnt_pos[k])),
             armature=float(armature[dof]),
             damping=float(damping[dof]),
-            friction=float(compiled.dof_frictionloss[dof]),
+            friction=float(friction[dof]),
             **joint_spring(compiled, k),
+            **joint_limits(compiled, k),
             effort_limit=_effort_limit(compiled, k),
             actuated=None if driven is None else k in driven,
         )
-        if compiled.jnt_limited[k] and kind in ("prismatic", "revolute"):
-            lower, upper = map(float, compiled.jnt_range[k])
-            joint = replace(joint, lower=lower, upper=upper)
         out[int(compiled.jnt_bodyid[k])].append(joint)
     return out
 
