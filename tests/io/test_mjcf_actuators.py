@@ -67,6 +67,11 @@ BAD = {
     "tendon": ('<motor site="s"/>', "does not drive a joint"),
     "ball": ('<motor joint="wrist"/>', "several rates"),
     "states": ('<intvelocity joint="hip" kp="1" actrange="-1 1"/>', "states of its own"),
+    "delay": ('<motor joint="hip" delay="0.1" nsample="60"/>', "acts with a delay"),
+    "no control": (
+        '<dcmotor joint="hip" motorconst="1" resistance="1" input="none"/>',
+        "not linear|states of its own",
+    ),
     "several": ('<motor joint="knee"/>', "several actuators with force limits"),
 }
 
@@ -79,6 +84,28 @@ def test_other_actuators_are_named(mistake):
     mj = mujoco.MjModel.from_xml_string(text)
     with pytest.raises(jc.ModelError, match=message):
         bridge.control(jc.load_mjcf(text), mj, np.zeros((2, mj.nu)))
+
+
+DISABLED = {
+    "actuation": "><flag actuation='disable'/>",
+    "clips": "><flag clampctrl='disable'/>",
+    "group": "actuatorgroupdisable='2'>",
+}
+
+
+@pytest.mark.parametrize("what", DISABLED)
+def test_what_the_file_disables_does_not_act(what):
+    text = XML.replace("<worldbody>", f"<option {DISABLED[what]}</option><worldbody>")
+    text = text.replace('name="lift"', 'name="lift" group="2"')
+    mj = mujoco.MjModel.from_xml_string(text)
+    model, data = jc.load_mjcf(text), mujoco.MjData(mj)
+    data.ctrl[:] = [9.0, 0.1, 0.2]
+    mujoco.mj_forward(mj, data)
+    tau, control = bridge.control(model, mj, data.ctrl[None])
+    for joint in ("slide", "knee"):
+        found = tau[0, model.v_slice(joint)]
+        np.testing.assert_allclose(found, data.qfrc_actuator[mj.joint(joint).dofadr], rtol=1e-14)
+    assert control.kp.any() == (what != "actuation")
 
 
 def test_controls_have_a_number_for_each_actuator(robot):

@@ -9,6 +9,7 @@ import numpy as np
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError
+from jounce.io._mjcf_flags import acting
 from jounce.io.mjcf import joint_names
 from jounce.kinematics import neutral
 from jounce.model import Model
@@ -18,6 +19,7 @@ __all__ = ["Actuation", "actuation"]
 
 _JOINTS = (0, 1)  # mjTRN_JOINT, mjTRN_JOINTINPARENT
 _SIMPLE = (2, 3)  # mjJNT_SLIDE, mjJNT_HINGE
+_LAST_GROUP = 30  # that can be disabled
 
 
 class Actuation(NamedTuple):
@@ -49,7 +51,8 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
         g clip(gain ctrl + b_0 + b_1 g q + b_2 g v, force range),
 
     and controls are clipped to their range before. Motors have a gain, position servos gain = -b_1,
-    velocity servos gain = -b_2. So kp = -g^2 b_1 and kd = -g^2 b_2 of `jounce.Control`.
+    velocity servos gain = -b_2. So kp = -g^2 b_1 and kd = -g^2 b_2 of `jounce.Control`. Actuators
+    and clips that the model disables do not act.
     """
     rows = reals("ctrl", ctrl)
     count = int(mj_model.nu)
@@ -61,13 +64,15 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
     tau, kp, kd = np.zeros((*rows.shape[:-1], nv)), np.zeros(nv), np.zeros(nv)
     low, high = np.full(nv, -np.inf), np.full(nv, np.inf)
     driven: dict[int, bool] = {}
-    names = joint_names(mj_model)
-    for k in range(count):
+    names, acts = joint_names(mj_model), acting(mj_model)
+    for k in range(len(mj_model.actuator_trntype)):
         _require_simple(mj_model, k)
+        if not acts.actuators or _group_is_off(mj_model, k):
+            continue
         joint = int(mj_model.actuator_trnid[k, 0])
         i, gear = model.v_slice(names[joint]).start, float(mj_model.actuator_gear[k, 0])
         given = rows[..., k]
-        if mj_model.actuator_ctrllimited[k]:
+        if mj_model.actuator_ctrllimited[k] and acts.clamps:
             given = np.clip(given, *mj_model.actuator_ctrlrange[k])
         limited = bool(mj_model.actuator_forcelimited[k]) or _joint_limited(mj_model, joint)
         if i in driven and (limited or driven[i]):
@@ -103,11 +108,18 @@ def _require_simple(mj_model: Any, k: int) -> None:
         reason = "has states of its own"
     elif int(mj_model.actuator_gaintype[k]) != 0 or int(mj_model.actuator_biastype[k]) > 1:
         reason = "has forces that are not linear"
+    elif np.any(getattr(mj_model, "actuator_delay", np.zeros(k + 1))[k]):
+        reason = "acts with a delay"
     if reason:
         raise ModelError(
             f"{_name(mj_model, k)} {reason}; motors, position and velocity servos of joints with "
             "one rate are known"
         )
+
+
+def _group_is_off(mj_model: Any, k: int) -> bool:
+    group, off = int(mj_model.actuator_group[k]), int(mj_model.opt.disableactuator)
+    return 0 <= group <= _LAST_GROUP and bool(off >> group & 1)
 
 
 def _joint_limited(mj_model: Any, joint: int) -> bool:

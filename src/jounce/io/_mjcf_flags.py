@@ -18,6 +18,9 @@ class Acting(NamedTuple):
     friction: bool
     limits: bool
     equalities: bool
+    actuators: bool
+    clamps: bool
+    """Whether controls are kept in their ranges."""
     sleep: bool
     """Whether bodies may be asleep."""
 
@@ -38,6 +41,8 @@ def acting(compiled: Any) -> Acting:
         friction=not off("CONSTRAINT", "FRICTIONLOSS"),
         limits=not off("CONSTRAINT", "LIMIT"),
         equalities=not off("CONSTRAINT", "EQUALITY"),
+        actuators=not off("ACTUATION"),
+        clamps=not off("CLAMPCTRL"),
         sleep=_has(compiled.opt.enableflags, mujoco.mjtEnableBit, "mjENBL_", ["SLEEP"]),
     )
 
