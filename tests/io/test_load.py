@@ -201,3 +201,17 @@ def test_mesh_files_are_found_next_to_the_model_and_above_it(filename, tmp_path)
     assert geometry.find_mesh(geometry.Mesh(name, directory=tmp_path / "arm" / "urdf")) == target
     assert geometry.find_mesh(geometry.Mesh("package://arm/b.stl", directory=tmp_path)) is None
     assert geometry.find_mesh(geometry.Mesh("http://arm/a.stl")) is None
+
+
+@pytest.mark.parametrize("strict", ["no", 1, None, np.zeros(2)])
+def test_strict_is_true_or_false(strict):
+    body = '<body name="a"><joint/><geom size="1"/></body>'
+    link = '<link name="a"><inertial><mass>1</mass></inertial></link>'
+    texts = {
+        jc.load_urdf: '<robot name="r"><link name="a"/></robot>',
+        jc.load_mjcf: f"<mujoco><worldbody>{body}</worldbody></mujoco>",
+        jc.load_sdf: f'<sdf version="1.9"><model name="m">{link}</model></sdf>',
+    }
+    for load, text in texts.items():
+        with pytest.raises(jc.ArgumentError, match="^strict must be True or False, got"):
+            load(text, strict=strict)

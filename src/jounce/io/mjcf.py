@@ -28,6 +28,7 @@ from jounce.io._mjcf_shapes import mesh_files, visuals
 from jounce.io._mjcf_tree import Piece, Tree
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
+from jounce.model._checks import check_flag
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
@@ -119,6 +120,7 @@ def from_source(
     folder: str | os.PathLike[str] | None,
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_mjcf`."""
+    check_flag("strict", strict)
     joint = root_joint(base)
     tree = admit(source, Folder(source.directory, folder, max_bytes), max_bytes)
     if tree.pieces[0].tag != "mujoco":

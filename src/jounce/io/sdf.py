@@ -18,6 +18,7 @@ from jounce.io._sdf_scope import Includes, Scope, Thing, numbers, read_scope
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._xml import Document, parse
 from jounce.model import Model
+from jounce.model._checks import check_flag
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
@@ -97,6 +98,7 @@ def from_source(
 
     With a list of `findings`, all that is doubtful goes there instead of into a warning.
     """
+    check_flag("strict", strict)
     root = root_joint(base)
     doc = parse(source, strict)
     if findings is not None:

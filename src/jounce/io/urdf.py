@@ -25,7 +25,7 @@ from jounce.io._urdf_shapes import read_colors, visuals
 from jounce.io._xml import Document, parse
 from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
-from jounce.model._checks import check_choice, collector_paused
+from jounce.model._checks import check_choice, check_flag, collector_paused
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 from jounce.model.roots import ROOT_JOINT, Base, root_joint
@@ -99,6 +99,7 @@ def from_source(
     source: Source, base: Base, *, mimic: str, strict: bool, gravity: ArrayLike | None
 ) -> Model:
     """Load a robot from bytes that were read already; see `load_urdf`."""
+    check_flag("strict", strict)
     root = root_joint(base)
     check_choice("mimic", mimic, MIMIC_CHOICES)
     with collector_paused():
