@@ -87,6 +87,7 @@ class _Walk:
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
             yield from _array(value)
         elif isinstance(value, Mapping):
+            yield str(len(value)).encode()
             for key, item in value.items():
                 yield from self.parts(key, above, home)
                 yield from self.parts(item, above, home)
@@ -124,8 +125,10 @@ class _Walk:
         self, named: Iterable[tuple[str, Any]], above: tuple[int, ...], home: str | None
     ) -> Iterator[bytes]:
         """Values of a module or a class: those that cannot be taken apart by their type."""
-        for name, value in named:
-            yield name.encode()
+        listed = list(named)
+        yield str(len(listed)).encode()
+        for name, value in listed:
+            yield repr(name).encode()
             try:
                 yield self.digest(value, above, home).encode()
             except Exception:  # a lock, an open file, ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -12,7 +13,21 @@ import numpy as np
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Layout", "blank", "put_together", "require_alike", "taken_apart"]
+__all__ = [
+    "Layout",
+    "blank",
+    "names_of",
+    "put_together",
+    "require_alike",
+    "require_file_names",
+    "taken_apart",
+]
+
+_NO_FILE = re.compile(r"[/\\:\x00-\x1f\ud800-\udfff]|^\.|^$|^(zarr|sweep)\.json")
+"""Found in names that lead elsewhere, that files cannot have, or that zarr and records have."""
+
+_LONGEST = 150
+"""Bytes of a name; those of files with it take 255 at most."""
 
 
 class Layout(NamedTuple):
@@ -31,7 +46,7 @@ def taken_apart(result: Any, count: int) -> tuple[Layout, list[AnyArray]]:
         ArgumentTypeError: it is no array, tuple or dict of arrays that have a row for each state.
     """
     if isinstance(result, Mapping):
-        layout, values = Layout("dict", tuple(map(str, result))), list(result.values())
+        layout, values = Layout("dict", names_of("results", result)), list(result.values())
     elif isinstance(result, tuple):
         names = getattr(result, "_fields", None) or tuple(map(str, range(len(result))))
         kind = type(result)
@@ -48,6 +63,35 @@ def taken_apart(result: Any, count: int) -> tuple[Layout, list[AnyArray]]:
                 f"each state: for {count} states {name!r} is {what}"
             )
     return layout, arrays
+
+
+def names_of(what: str, named: Mapping[Any, Any]) -> tuple[str, ...]:
+    """The keys of a dict, as plain strings.
+
+    Raises:
+        ArgumentTypeError: some are no strings.
+    """
+    for key in named:
+        if not isinstance(key, str):
+            raise ArgumentTypeError(
+                f"names of {what} must be strings, got {key!r}, which is {type(key).__name__}"
+            )
+    return tuple(str.__str__(key) for key in named)
+
+
+def require_file_names(names: Sequence[str]) -> None:
+    """Results of these names can have files.
+
+    Raises:
+        ArgumentError: one is no part of a file's name.
+    """
+    for name in names:
+        if _NO_FILE.search(name) or len(name.encode()) > _LONGEST:
+            raise ArgumentError(
+                "names of results in a file must be parts of file names: 1 to "
+                f"{_LONGEST} bytes without / \\ : and line breaks, no dot at the beginning, "
+                f"not zarr.json, got {name!r}"
+            )
 
 
 def require_alike(

@@ -132,11 +132,8 @@ class Run:
         if answer.failures and not self.job.marks:
             self._fail(answer.failures)
             return
-        start, stop = self._states(chunk)
-        for state in range(start, stop) if self.store.failures else ():
-            self.store.failures.pop(state, None)  # of a run before this one
         if answer.layout is not None:
-            self.store.write(start, answer.layout, answer.arrays)
+            self.store.write(self._states(chunk)[0], answer.layout, answer.arrays)
         else:
             self.store.leave_blank(answer.failures)
         self.store.failures.update(answer.failures)

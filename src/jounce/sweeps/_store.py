@@ -25,7 +25,7 @@ import numpy as np
 from jounce._core import memory
 from jounce._types import AnyArray, Mask
 from jounce.errors import ArgumentError, MissingExtraError, TooLargeError
-from jounce.sweeps._outputs import Layout, blank, put_together, require_alike
+from jounce.sweeps._outputs import Layout, blank, put_together, require_alike, require_file_names
 
 __all__ = ["FileStore", "NpyStore", "Store", "ZarrStore", "store_for"]
 
@@ -169,7 +169,7 @@ class FileStore(Store, ABC):
         self.leave_blank(self.failures)
 
     def read(self) -> dict[str, Any]:
-        """The record.
+        """The record, without failures of blocks that are not done: they are tried again.
 
         Raises:
             ArgumentError: it is not one, or not a whole one.
@@ -177,14 +177,16 @@ class FileStore(Store, ABC):
         try:
             record: dict[str, Any] = json.loads(self.record.read_text(encoding="utf-8"))
             bits = np.frombuffer(base64.b64decode(record["done"]), np.uint8)
-            states = int(record["identity"]["states"])
-            blocks = -(-states // int(record["identity"]["block"]))
-            record["done"] = np.unpackbits(bits)[:blocks].astype(bool)
-            record["failures"] = {int(k): str(text) for k, text in record["failures"].items()}
+            states, block = (int(record["identity"][key]) for key in ("states", "block"))
+            blocks = -(-states // block)
+            record["done"] = done = np.unpackbits(bits)[:blocks].astype(bool)
+            failures = {int(k): str(text) for k, text in record["failures"].items()}
+            record["failures"] = {k: text for k, text in failures.items() if done[k // block]}
             if len(record["done"]) != blocks or not {"kind", "made"} <= record.keys():
                 raise ArgumentError("something is missing")
             record["names"] = tuple(map(str, record["names"]))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            require_file_names(record["names"])
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise ArgumentError(
                 f"the record {self.record} is damaged ({type(error).__name__}: {error}), so "
                 f"{self.path} cannot be continued; {_REMEDY}"
@@ -193,6 +195,7 @@ class FileStore(Store, ABC):
 
     def open(self, layout: Layout, rows: Sequence[AnyArray]) -> None:
         """Say whose the files are, then make them."""
+        require_file_names(layout.names)
         if not self.overwrite:
             foreign = [file for file in self.files(layout) if file.exists()]
             foreign = [file for file in foreign if file not in self.ours]

@@ -4,7 +4,8 @@ A worker keeps the jobs that it has worked on, so that function, model and const
 once. A task names its job; a worker that does not know it says so, and is sent it with the task.
 
 Blocks are the same whoever computes them, and the function is called for one block at a time. So
-results do not depend on the number of workers, whatever the function does with its batch.
+results do not depend on the number of workers, whatever the function does with its batch. It gets
+copies of its rows, and what it returns is copied at once: it may change and use again both.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple
@@ -108,28 +109,44 @@ def compute(name: str, job_bytes: bytes | None, piece: Piece) -> Answer:
     if job is None:
         return Answer(known=False)
     begin = time.perf_counter()
-    layout, blocks, failures = None, [], {}
+    made, failures = _Results(piece), {}
     for start in range(piece.start, max(piece.stop, 1), job.block):  # one of no states, too
         stop = min(piece.stop, start + job.block)
         rows = [array[start - piece.start : stop - piece.start] for array in piece.arrays]
-        there, wrong = _block(job, start, stop, rows)
-        blocks.append((start, stop, there))
-        failures.update(wrong)
-        layout = there[0][2] if there else layout
+        failures.update(_block(job, start, stop, rows, made))
         if failures and not job.marks:
-            break
-    arrays = _gathered(piece, blocks) if layout else ()
-    return Answer(True, time.perf_counter() - begin, layout, arrays, failures)
+            return Answer(True, time.perf_counter() - begin, failures=failures)
+    made.leave_blank(failures)
+    return Answer(True, time.perf_counter() - begin, made.layout, made.arrays, failures)
 
 
-_Part = tuple[int, int, Layout, Sequence[AnyArray]]
-"""States from, to, and their results."""
+class _Results:
+    """Results of a piece."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.start, self.states = piece.start, piece.stop - piece.start
+        self.layout: Layout | None = None
+        self.arrays: list[AnyArray] = []
+
+    def put(self, start: int, layout: Layout, rows: Sequence[AnyArray]) -> None:
+        """Copy the results of some states to their place."""
+        if self.layout is None:
+            self.layout = layout
+            self.arrays = [np.empty((self.states, *x.shape[1:]), x.dtype) for x in rows]
+        require_alike(start, layout, rows, self.layout, self.arrays)
+        first = start - self.start
+        for array, values in zip(self.arrays, rows, strict=True):
+            array[first : first + len(values)] = values
+
+    def leave_blank(self, states: Iterable[int]) -> None:
+        """These failed: NaN, zero where numbers are whole."""
+        failed = [state - self.start for state in states]
+        for array in self.arrays if failed else ():
+            array[failed] = blank(array.dtype)
 
 
-def _block(
-    job: Job, start: int, stop: int, rows: list[AnyArray]
-) -> tuple[list[_Part], dict[int, str]]:
-    """Results of a block, in parts if some of its states fail, and what was wrong with those."""
+def _block(job: Job, start: int, stop: int, rows: list[AnyArray], made: _Results) -> dict[int, str]:
+    """Compute a block, in parts if some of its states fail; what was wrong with those."""
     try:
         result = _call(job, start, stop - start, rows)
     except (ArgumentTypeError, MemoryError):  # not the fault of a state
@@ -142,27 +159,27 @@ def _block(
         if stop == start:
             raise SweepError(f"the function failed for no states: {_text(error)}") from error
         if job.seed is not None:  # its states are drawn together
-            return [], {k: _text(error) for k in range(start, stop)}
+            return {k: _text(error) for k in range(start, stop)}
         if stop - start == 1:
-            return [], {start: _text(error)}
+            return {start: _text(error)}
     else:
-        return [(start, stop, *taken_apart(result, stop - start))], {}
-    parts, failures = [], {}
+        made.put(start, *taken_apart(result, stop - start))
+        return {}
+    failures: dict[int, str] = {}
     middle = (start + stop) // 2
     for first, last in ((start, middle), (middle, stop)):
         some = [array[first - start : last - start] for array in rows]
-        there, wrong = _block(job, first, last, some)
-        parts += there
-        failures.update(wrong)
+        failures.update(_block(job, first, last, some, made))
         if failures and not job.marks:
             break
-    return parts, failures
+    return failures
 
 
 def _call(job: Job, start: int, count: int, rows: list[AnyArray]) -> Any:
     if job.seed is not None:
         seeds = np.random.SeedSequence(job.seed, spawn_key=(start // job.block,))
         return job.function(job.model, np.random.default_rng(seeds), count, **job.constants)
+    rows = [np.array(array, order="C") for array in rows]  # as they come from other processes
     if job.names is not None:
         arrays = dict(zip(job.names, rows, strict=True))
         return job.function(job.model, **arrays, **job.constants)
@@ -173,25 +190,3 @@ def _text(error: BaseException) -> str:
     """The error of one state alone, which has no place in a batch."""
     message = re.sub(r" in state \[0\] of the batch", "", str(error))
     return f"{type(error).__name__}: {message}"
-
-
-def _gathered(piece: Piece, blocks: list[tuple[int, int, list[_Part]]]) -> Sequence[AnyArray]:
-    """Results of a piece: NaN where a state failed, zero where numbers are whole."""
-    parts = [part for _, _, there in blocks for part in there]
-    if len(parts) == 1 and parts[0][:2] == (piece.start, piece.stop):
-        return parts[0][3]
-    for start, _, layout, rows in parts[1:]:
-        require_alike(start, layout, rows, *parts[0][2:])
-    return list(_filled(piece, parts))
-
-
-def _filled(piece: Piece, parts: list[_Part]) -> Iterator[AnyArray]:
-    for column in zip(*(arrays for _, _, _, arrays in parts), strict=True):
-        like = column[0]
-        whole = np.empty((piece.stop - piece.start, *like.shape[1:]), like.dtype)
-        covered = sum(len(rows) for rows in column) == len(whole)
-        if not covered:
-            whole.fill(blank(like.dtype))
-        for (start, stop, _, _), rows in zip(parts, column, strict=True):
-            whole[start - piece.start : stop - piece.start] = rows
-        yield whole

@@ -16,6 +16,7 @@ from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
 from jounce.sweeps._chunks import default_block
+from jounce.sweeps._outputs import names_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -73,21 +74,24 @@ def sweep(
 
     Args:
         function: returns an array, or a tuple, named tuple or dict of arrays, with a row for each
-            state. Where it takes ``threads``, workers pass 1.
+            state. Where it takes ``threads``, workers pass 1. It gets copies of the arrays' rows,
+            and its results are copied as they come, so it may change both.
         model: the robot; workers get it once.
         arrays: an array, a tuple of arrays, or a dict of them for keyword arguments; the first axis
-            of each counts the states. Memory-mapped ones are read a task at a time.
+            of each counts the states. A list is one array, of numbers or rows. Memory-mapped ones
+            are read a task at a time.
         executor: None computes in this thread. "threads", "processes" and "dask" start workers on
             this machine for this sweep, which listen on the loopback interface only. Otherwise an
             executor of `concurrent.futures`, a client or a cluster of Dask, or the module ray after
             ``ray.init()``.
-        constants: keyword arguments that are the same for all states.
+        constants: keyword arguments that are the same for all states; no arrays for ``out``.
         states: how many to draw, in place of arrays.
         seed: from which all blocks' generators are made, in place of arrays.
         file: a path that ends with ``.npy`` (memory-mapped; for several results one file each, with
             its name before the suffix) or ``.zarr``. If it was begun by the same sweep, that is
-            continued: what is there is not computed again. Without a file, results that would take
-            more than half of the available memory go to a temporary one.
+            continued: what is there is not computed again, and a state that ended it is tried
+            again. Without a file, results that would take more than half of the available memory
+            go to a temporary one.
         overwrite: begin anew, whatever is in the file; an earlier sweep's files are deleted, those
             beside them are not.
         on_failure: "raise" ends the sweep with the lowest state that fails; "mark" returns a
@@ -107,9 +111,10 @@ def sweep(
             which. With ``on_failure="mark"``: all states failed. What else was computed is in the
             file, if there is one.
         ArgumentError: arrays do not fit together; or the file is damaged, was not made by a sweep,
-            or is of another function, model, arrays or constants.
+            or is of another function, model, arrays or constants; or results have names that no
+            file can have.
         ArgumentTypeError: the function raises a TypeError, as it does where it does not take what
-            it is given, or returns no rows for the states.
+            it is given, or returns no rows for the states; or names are no strings.
         MissingExtraError: a package is needed that is not installed.
 
     Examples:
@@ -129,11 +134,9 @@ def sweep(
     if block is None:
         block = default_block(count)
     block = integer("block", block, 1)
-    if not isinstance(constants, Mapping | None):
-        raise ArgumentTypeError(f"constants must be a dict, got {type(constants).__name__}")
+    fixed = _fixed(constants)
     if not isinstance(file, str | os.PathLike | None):
         raise ArgumentTypeError(f"file must be a path, got {type(file).__name__}")
-    fixed = dict(constants or {})
     if executor is not None and _takes_threads(function):
         fixed["threads"] = 1
 
@@ -167,7 +170,8 @@ def _inputs(
         return None, [], integer("states", states, 0, 10**300)
     if states is not None or seed is not None:
         raise ArgumentError("states and seed are for sweeps without arrays")
-    names = tuple(map(str, arrays)) if isinstance(arrays, Mapping) else None
+    _refuse_list_of_arrays(arrays)
+    names = names_of("arrays", arrays) if isinstance(arrays, Mapping) else None
     if isinstance(arrays, Mapping):
         given = list(arrays.values())
     else:
@@ -191,6 +195,34 @@ def _inputs(
         sizes = ", ".join(f"{len(a)} in {name}" for name, a in zip(labels, rows, strict=True))
         raise ArgumentError(f"arrays must have as many states each, there are {sizes}")
     return names, rows, len(rows[0])
+
+
+def _refuse_list_of_arrays(arrays: Any) -> None:
+    """A list of numbers or rows is one array; of several arrays nobody knows what they are."""
+    if not isinstance(arrays, list):
+        return
+    found = (getattr(x, "shape", None) for x in arrays)
+    shapes = {tuple(shape) for shape in found if isinstance(shape, tuple)}
+    if len(shapes) > 1 or any(len(shape) > 1 for shape in shapes):
+        some = " and ".join(map(str, sorted(shapes)[:3]))
+        raise ArgumentError(
+            f"arrays must not be a list of arrays, got some of shape {some}: give a tuple if each "
+            "is an argument of the function, numpy.stack(...) if each is a state"
+        )
+
+
+def _fixed(constants: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The constants; one array for results is not for all blocks."""
+    if not isinstance(constants, Mapping | None):
+        raise ArgumentTypeError(f"constants must be a dict, got {type(constants).__name__}")
+    fixed = dict(constants or {})
+    out = fixed.get("out")
+    if any(isinstance(x, np.ndarray) for x in (out if isinstance(out, tuple | list) else [out])):
+        raise ArgumentError(
+            "constants must not have an array for 'out': all blocks would write to it, several at "
+            "once; sweep() returns the results, and writes them to a file if one is given"
+        )
+    return fixed
 
 
 def _takes_threads(function: Callable[..., Any]) -> bool:
