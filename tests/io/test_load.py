@@ -212,6 +212,6 @@ def test_strict_is_true_or_false(strict):
         jc.load_mjcf: f"<mujoco><worldbody>{body}</worldbody></mujoco>",
         jc.load_sdf: f'<sdf version="1.9"><model name="m">{link}</model></sdf>',
     }
-    for load, text in texts.items():
-        with pytest.raises(jc.ArgumentError, match="^strict must be True or False, got"):
-            load(text, strict=strict)
+    for reader, text in texts.items():
+        with pytest.raises(jc.ArgumentError, match=r"^strict must be True or False, got"):
+            reader(text, strict=strict)
