@@ -231,7 +231,7 @@ ARGUMENTS = {
         ([raw(jc.Weld("body3"), target=np.zeros((4, 4)))], "target"),
         ([raw(jc.Point("body3"), motion="x")], "motion must be numbers"),
         ([raw(jc.Rolling("body3", 0.1), normal=(0, 0, 0))], "normal must not be zero"),
-        ([raw(jc.Coupling({"joint1": 1.0}), coefficients=(1, 2))], "a Coupling cannot be built"),
+        ([raw(jc.Coupling({"joint1": 1.0}), coefficients=(1, 2))], "coefficients must be a dict"),
     ],
 }
 
@@ -251,7 +251,7 @@ CONSTRAINTS = {
     "Loop": (jc.Loop("body3", "body0", ("rz",)), {"free": ("rz", "w")}, "free"),
     "Point": (jc.Point("body3"), {"motion": "x"}, "motion must be numbers"),
     "Distance": (jc.Distance("body3"), {"target": -1.0}, "target must be a positive length"),
-    "Coupling": (jc.Coupling({"joint1": 1.0}), {"coefficients": (1, 2)}, "cannot be built"),
+    "Coupling": (jc.Coupling({"joint1": 1.0}), {"coefficients": (1, 2)}, "coefficients must be a dict"),
     "Rolling": (
         jc.Rolling("body3", 1, (2, 1, 7)),
         {"normal": (0, 0, 0)},
