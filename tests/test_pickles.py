@@ -251,7 +251,11 @@ CONSTRAINTS = {
     "Loop": (jc.Loop("body3", "body0", ("rz",)), {"free": ("rz", "w")}, "free"),
     "Point": (jc.Point("body3"), {"motion": "x"}, "motion must be numbers"),
     "Distance": (jc.Distance("body3"), {"target": -1.0}, "target must be a positive length"),
-    "Coupling": (jc.Coupling({"joint1": 1.0}), {"coefficients": (1, 2)}, "coefficients must be a dict"),
+    "Coupling": (
+        jc.Coupling({"joint1": 1.0}),
+        {"coefficients": (1, 2)},
+        "coefficients must be a dict",
+    ),
     "Rolling": (
         jc.Rolling("body3", 1, (2, 1, 7)),
         {"normal": (0, 0, 0)},
