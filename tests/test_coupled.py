@@ -368,6 +368,7 @@ def test_several_bodies_may_be_an_array(robot, at, bodies):
     assert jc.body_pose(robot, at.q, np.array(7)).shape == (*at.q.shape[:-1], 4, 4)
 
 
+@pytest.mark.long
 def test_a_simulation_keeps_the_energy(robot, at):
     motion = jc.simulate(robot, at.q[0], at.v[0], np.linspace(0, 0.2, 5), rtol=1e-10, atol=1e-10)
     close(motion.check().energy, 0.0, 1e-7 / EPS)

@@ -65,8 +65,17 @@ def elsewhere(sketches: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
 
 
+def pages() -> list[Any]:
+    """Pages, those that draw and move for seconds for `make more`."""
+    long = {"plots.md", "simulation.md", "viewer.md"}
+    return [
+        pytest.param(p, id=str(p.relative_to(ROOT)), marks=[pytest.mark.long] * (p.name in long))
+        for p in PAGES
+    ]
+
+
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("page", pages())
 def test_snippets_run(page: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "snippets"}
     with np.printoptions():

@@ -22,9 +22,9 @@ def q():
     "given",
     [
         pytest.param("strided", marks=pytest.mark.long),
-        "float32",
+        pytest.param("float32", marks=pytest.mark.long),
         "fortran",
-        "another order of bytes",
+        pytest.param("another order of bytes", marks=pytest.mark.long),
     ],
 )
 def test_numbers_are_read_wherever_they_lie(given, q):

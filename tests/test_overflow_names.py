@@ -306,7 +306,7 @@ def some_long(names):
     return [pytest.param(x, marks=pytest.mark.long) if x == "simulate" else x for x in names]
 
 
-@every_lead
+@pytest.mark.parametrize("lead", [pytest.param((), marks=pytest.mark.long), LEAD])
 @pytest.mark.parametrize("name", some_long(NAMES))
 def test_functions_under_constraints_tell_their_own_name(name, lead):
     at, texts = WRONG if lead else (), []

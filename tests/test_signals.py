@@ -14,7 +14,7 @@ from jounce import _core
 QUIET = "import warnings; warnings.simplefilter('ignore')"  # a fork with threads
 
 
-@pytest.mark.parametrize("busy", ["", "pool"])
+@pytest.mark.parametrize("busy", [pytest.param("", marks=pytest.mark.long), "pool"])
 def test_a_signal_handler_may_fork_during_a_call(busy, python):
     """The child has no helpers: it does their part again, to the last bit, and does not wait."""
     python(

@@ -170,7 +170,7 @@ for threads in (1, 2):
     )
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_process_may_end_while_a_thread_calls_again_and_again(python, threads):
     """The thread is in a call, or about to take the lock back, when the interpreter ends."""
     for _ in range(5):

@@ -22,6 +22,7 @@ def chain(n: int, last: str = "") -> str:
     return robot(*parts, last)
 
 
+@pytest.mark.long
 def test_the_work_to_load_grows_linearly(count_calls):
     small, large = (count_calls(lambda n=n: load_urdf(chain(n))) for n in (500, 1_000))
     assert large < 2 * small
@@ -44,6 +45,7 @@ def test_loading_leaves_the_garbage_collector_as_it_was():
         assert gc.isenabled() is enabled
 
 
+@pytest.mark.long
 def test_fixed_joints_take_as_much_work_as_moving_ones(count_calls):
     fixed = chain(500).replace("</robot>", "")
     for k in range(500):

@@ -53,8 +53,8 @@ REAL = {
         "envs/mujoco/assets/walker2d.xml",
     ),
 }
-LARGE = {"drosophila_fused", "fruitfly", "kitchen_env_model"}
-"""Files whose meshes take MuJoCo's compiler a second or two."""
+LARGE = {"dog", "drosophila_fused", "fruitfly", "kitchen_env_model"}
+"""Files that take MuJoCo's compiler a second or two."""
 
 
 def real_models():

@@ -85,6 +85,7 @@ def test_bos_section_5_against_forward_differences(record_property):
     assert (largest > 1e-6).all()
 
 
+@pytest.mark.long
 def test_bos_section_5_against_the_exact_oracle(record_property):
     core, _, exact = section_5()
     largest, average = bos.errors(core, exact)

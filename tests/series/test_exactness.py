@@ -106,6 +106,7 @@ def hybrid_with_mask(prescribed, model, q, v, acc, tau, f_ext):
     ("name", "mask"),
     [("aerial manipulator", "random"), ("tree 1", "one rate of each group joint")],
 )
+@pytest.mark.long
 def test_hybrid_series_equals_60_digits_up_to_order_10(name, mask):
     q, v, acc, tau, f_ext = given_forces(name, ORDER, ())
     prescribed = masks(name)[mask]
@@ -115,6 +116,7 @@ def test_hybrid_series_equals_60_digits_up_to_order_10(name, mask):
         assert_exact(have, want)
 
 
+@pytest.mark.long
 def test_series_of_order_30_equal_60_digits():
     model = jc.models.random_tree(3, 2, ("helical", "free", "spherical"))
     rng, order = np.random.default_rng(0), 30

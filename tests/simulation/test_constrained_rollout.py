@@ -27,7 +27,7 @@ def assert_close(model, got, expected, allowed):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("projection", [True, False])
+@pytest.mark.parametrize("projection", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_it_takes_the_steps_of_simulate(system, method, projection):
     """Which takes them in Python, stage by stage; also those of methods that choose theirs."""
     model, q, v, c = system

@@ -71,7 +71,7 @@ def test_a_motion_that_ends_too_soon_is_named(method):
         jc.simulate(ARM, [0.3, 0.3], [0, 0], TIMES, control, method, **METHODS[method])
 
 
-@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("batch", [pytest.param((), marks=pytest.mark.long), (2,)])
 @pytest.mark.parametrize("method", ["dop853", "dopri5"])
 def test_a_control_may_refuse_what_a_step_only_tries(method, batch):
     """Steps become shorter then, as where numbers are too large for the dynamics."""

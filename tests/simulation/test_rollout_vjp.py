@@ -245,7 +245,7 @@ SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rkmk4", "cf4"])
-@pytest.mark.parametrize("wrenches", [True, False])
+@pytest.mark.parametrize("wrenches", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_parameters_change_the_states_as_differences_say(robot, state, method, wrenches):
     """Along a random direction of parameters of several kinds, by a difference of eighth order."""
     q, v, tau, f_ext, weights = given(robot, state, 2)
