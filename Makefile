@@ -1,6 +1,6 @@
 # make demo | test | browser | examples | docs | bench | figures | native-bench | lint: each sets up what it needs in .venv and build/.
 # make more: the tests that take seconds each, which make test leaves out.
-# make papers: tests of the papers on 20 states each; make test takes 7.
+# make papers: tests of the papers on 20 states each; make test takes 3.
 # make torch: tests of the front end for PyTorch, which is large; TORCH="torch==2.13.0" or so chooses a build.
 # make jax: JAX's own check of every function there, which takes minutes to compile.
 # make asan | tsan | coverage | fuzz | clang | aarch64 | numpy | variants | wheel: proof of various kinds,
