@@ -147,6 +147,7 @@ print(before, memory._process() < 40 * 2**30)
         {"method": "taylor"},
         {"method": "rkmk4", "dt": 0.1},
         {"control": lambda t, q, v: 0 * v},
+        {"events": [jc.Event(lambda t, q, v: q[..., 0] - 10)]},
     ],
 )
 def test_motions_that_cannot_fit_are_refused(monkeypatch, options):

@@ -402,7 +402,8 @@ def test_bodies_and_frames_are_compared_as_wholes():
     assert all(x != y for x, y in zip(one.bodies, changed.bodies, strict=True))
     tip, top = jc.Frame(0, np.eye(4)), jc.Frame(0, np.eye(4))
     assert tip == top
-    assert hash(tip) == hash(top)
+    assert hash(tip) == hash(top) == hash(jc.Frame(0, np.eye(4) * [1, 1, 1, -1] * [1, 1, 1, -1]))
+    assert len({hash(jc.Frame(0, jc.lie.exp([0, 0, 0, 0, 0, k]))) for k in (1.0, 2.0)}) == 2
     assert tip != jc.Frame(0, jc.lie.exp([0, 0, 0, 0, 0, 1.0]))
     assert tip != (0, 1)
     assert one.frames == other.frames

@@ -111,3 +111,25 @@ def test_what_the_file_disables_does_not_act(what):
 def test_controls_have_a_number_for_each_actuator(robot):
     with pytest.raises(jc.ArgumentError, match=r"\(..., T, 3\)"):
         bridge.control(*robot, np.zeros((2, 2)))
+
+
+def test_a_disabled_actuator_with_several_controls_or_states_is_passed_over():
+    """The columns of those after it begin where MuJoCo says."""
+    text = """<mujoco><option actuatorgroupdisable="3"/><worldbody>
+<body><joint name="b" type="ball"/><geom size=".1" pos=".2 0 0"/>
+<body pos="1 0 0"><joint name="h"/><geom size=".1" pos=".1 0 0"/></body></body></worldbody>
+<actuator>{}<general joint="h" dyntype="integrator" group="3"/>
+<motor joint="h" gear="2" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>"""
+    several = '<orientation joint="b" kp="3" group="3"/>'
+    try:
+        theirs = mujoco.MjModel.from_xml_string(text.format(several))
+    except ValueError:  # before MuJoCo 4
+        several, theirs = "", mujoco.MjModel.from_xml_string(text.format(""))
+    model = jc.load_mjcf(text.format(several))
+    ctrl = np.arange(theirs.nu) / 10 + 0.2
+    data = mujoco.MjData(theirs)
+    data.ctrl[:] = ctrl
+    mujoco.mj_forward(theirs, data)
+    tau = bridge.control(model, theirs, ctrl).tau
+    np.testing.assert_allclose(tau, data.qfrc_actuator, rtol=1e-14)
+    assert tau[-1] != 0

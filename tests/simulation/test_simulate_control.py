@@ -373,6 +373,9 @@ def test_a_state_that_is_lost_leaves_the_others_of_its_register_alone():
 def test_a_control_keeps_its_own_arrays():
     kp, limits = np.ones(3), [1.0, 2.0, 3.0]
     law = jc.Control(kp=kp, q_ref=np.zeros(3), force_limits=(limits, kp))
-    kp[:], limits[0] = 99.0, 99.0
+    rows = [[0.1] * 3, [0.2] * 3]
+    nested = jc.Control(kp=1.0, q_ref=rows)
+    kp[:], limits[0], rows[0][0] = 99.0, 99.0, 99.0
+    assert nested.q_ref == [[0.1] * 3, [0.2] * 3]
     np.testing.assert_array_equal(law.kp, np.ones(3))
     np.testing.assert_array_equal(law.force_limits, ([1.0, 2.0, 3.0], np.ones(3)))

@@ -197,7 +197,7 @@ def test_everything_that_is_started_listens_on_loopback_only(dask):
 
 def test_results_beyond_the_memory_go_to_a_file(monkeypatch):
     monkeypatch.setattr(_store.memory, "LARGE", 0)
-    monkeypatch.setattr(_store.memory, "available", lambda: 1000)
+    monkeypatch.setattr(_store.memory, "physical", lambda: 1000)
     found = jc.sweep(jc.mass_matrix, ROBOT, Q)
     assert isinstance(found, np.memmap)
     assert same(np.asarray(found), jc.mass_matrix(ROBOT, Q))
@@ -208,6 +208,24 @@ def test_results_beyond_the_memory_go_to_a_file(monkeypatch):
 
 class _Disk:
     free = 10
+
+
+@pytest.mark.parametrize("here", ["numpy.empty", "numpy.lib.format.open_memmap"])
+def test_a_limit_of_the_process_is_told_and_leaves_no_file(here, monkeypatch, tmp_path):
+    """Neither memory nor a file helps where the process has no more addresses."""
+    room = 10**12 if here == "numpy.empty" else 10
+
+    def refused(*arguments, **options):
+        raise (MemoryError if here == "numpy.empty" else OSError)("no more addresses")
+
+    monkeypatch.setattr(_store.memory, "LARGE", 0)
+    monkeypatch.setattr(_store.memory, "physical", lambda: room)
+    monkeypatch.setattr(_store.tempfile, "tempdir", str(tmp_path))
+    store = _store.Store(3, 1)
+    monkeypatch.setattr(here, refused)
+    with pytest.raises(jc.TooLargeError, match="no more addresses"):
+        store.make([(3, 4)], [np.dtype(float)])
+    assert not list(tmp_path.iterdir())
 
 
 def test_progress_is_told_and_shown(capsys, monkeypatch):

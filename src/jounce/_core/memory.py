@@ -15,7 +15,7 @@ from typing import NamedTuple
 from jounce._core import clear_cache
 from jounce.errors import TooLargeError
 
-__all__ = ["LARGE", "available", "require"]
+__all__ = ["LARGE", "available", "physical", "require"]
 
 LARGE = 2**26
 """Bytes of results that are so few that nobody looks whether they fit."""
@@ -76,7 +76,16 @@ def require(
 
 def available() -> int | None:
     """Bytes that this process can still allocate, or None where the system does not tell."""
-    found = [x for x in (_system(), _process(), *_groups()) if x is not None]
+    return _least(physical(), _process())
+
+
+def physical() -> int | None:
+    """The same without regard to addresses, which arrays in files need, too."""
+    return _least(_system(), *_groups())
+
+
+def _least(*limits: int | None) -> int | None:
+    found = [x for x in limits if x is not None]
     return max(0, min(found)) if found else None
 
 

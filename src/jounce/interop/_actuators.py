@@ -66,14 +66,15 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
     driven: dict[int, bool] = {}
     names, acts = joint_names(mj_model), acting(mj_model)
     for k in range(len(mj_model.actuator_trntype)):
-        _require_simple(mj_model, k)
         if not acts.actuators or _group_is_off(mj_model, k):
             continue
+        _require_simple(mj_model, k)
         joint = int(mj_model.actuator_trnid[k, 0])
-        i, gear = model.v_slice(names[joint]).start, float(mj_model.actuator_gear[k, 0])
-        given = rows[..., k]
-        if mj_model.actuator_ctrllimited[k] and acts.clamps:
-            given = np.clip(given, *mj_model.actuator_ctrlrange[k])
+        column, output = (_first(mj_model, f"actuator_{x}adr", k) for x in ("ctrl", "out"))
+        i, gear = model.v_slice(names[joint]).start, float(mj_model.actuator_gear[output, 0])
+        given = rows[..., column]
+        if mj_model.actuator_ctrllimited[column] and acts.clamps:
+            given = np.clip(given, *mj_model.actuator_ctrlrange[column])
         limited = bool(mj_model.actuator_forcelimited[k]) or _joint_limited(mj_model, joint)
         if i in driven and (limited or driven[i]):
             raise ModelError(
@@ -115,6 +116,11 @@ def _require_simple(mj_model: Any, k: int) -> None:
             f"{_name(mj_model, k)} {reason}; motors, position and velocity servos of joints with "
             "one rate are known"
         )
+
+
+def _first(mj_model: Any, field: str, k: int) -> int:
+    """Where what an actuator has several of begins; before MuJoCo 4 it has one of each."""
+    return int(getattr(mj_model, field, np.arange(k + 1))[k])
 
 
 def _group_is_off(mj_model: Any, k: int) -> bool:

@@ -180,8 +180,15 @@ def _doubt_rest(doc: Document, link: Element) -> None:
         ("velocity_decay", "the decay of velocities is left out"),
     ):
         found = link.find(path)
-        if found is not None and any((child.text or "").strip("0. \t\r\n") for child in found):
+        if found is not None and not all(_is_zero(child.text) for child in found):
             doc.doubt("physics", found, what)
+
+
+def _is_zero(text: str | None) -> bool:
+    try:
+        return float((text or "").strip() or 0) == 0.0
+    except ValueError:
+        return False
 
 
 def _inertial_pose(doc: Document, element: Element) -> Array:

@@ -103,8 +103,8 @@ class Frame(NamedTuple):
         return not _same(self, other)
 
     def __hash__(self) -> int:
-        """Of what is no array."""
-        return hash(self.body)
+        """Alike for equal ones."""
+        return hash((self.body, (self.placement + 0.0).tobytes()))  # zeros have two signs
 
 
 class Nodes(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -84,9 +83,9 @@ class Control:
 
 def _own(value: Any) -> Any:
     """The value, or a copy if its owner may change it."""
-    if isinstance(value, tuple):
-        return tuple(map(_own, value))
-    return copy.copy(value) if isinstance(value, (list, np.ndarray)) else value
+    if type(value) in (tuple, list):
+        return type(value)(map(_own, value))
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 class ControlInputs(NamedTuple):

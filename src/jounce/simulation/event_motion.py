@@ -23,7 +23,7 @@ from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
 from jounce.simulation.rows import Rows, interval
-from jounce.simulation.task import Task
+from jounce.simulation.task import Task, require_room
 from jounce.simulation.taylor import TAYLOR, force_series
 from jounce.simulation.taylor_events import SeriesMotion
 
@@ -88,6 +88,7 @@ def motion_with_events(
     done: list[Passed] = []
     kind = SERIES if method == TAYLOR else NESTED
     count, span = int(np.prod(lead)), t[-1] - t[0]
+    require_room(model, lead, len(t))
     batch = _Batch(model, t, lead, method)
     for place in np.ndindex(lead):
         own = control if rows is None else rows[place]

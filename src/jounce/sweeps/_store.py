@@ -89,10 +89,19 @@ class Store:
         """Arrays that hold nothing yet."""
         pairs = list(zip(shapes, dtypes, strict=True))
         size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in pairs)
-        free = memory.available() if size >= memory.LARGE else None
-        if free is None or size <= _SHARE * free:
-            return [np.empty(shape, dtype) for shape, dtype in pairs]
-        return [_unnamed(shape, dtype, size) for shape, dtype in pairs]
+        free = memory.physical() if size >= memory.LARGE else None
+        why = "the disk is full"
+        try:
+            if free is None or size <= _SHARE * free:
+                return [np.empty(shape, dtype) for shape, dtype in pairs]
+            if shutil.disk_usage(tempfile.gettempdir()).free >= size:
+                return [_unnamed(shape, dtype) for shape, dtype in pairs]
+        except (MemoryError, OSError) as error:
+            why = str(error)
+        raise TooLargeError(
+            f"the results of sweep() would take {size / 1e9:.3g} GB, more than there is memory or "
+            f"room in {tempfile.gettempdir()} ({why}); give a file on a larger disk"
+        )
 
     def mark(self, start: int, stop: int) -> None:
         """The blocks of these states are there."""
@@ -395,20 +404,15 @@ def _runs(states: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield int(run[0]), int(run[-1]) + 1
 
 
-def _unnamed(shape: Any, dtype: Any, size: int) -> AnyArray:
+def _unnamed(shape: Any, dtype: Any) -> AnyArray:
     """An array in a temporary file, which is gone when nobody uses it any more."""
-    folder = tempfile.gettempdir()
-    if shutil.disk_usage(folder).free < size:
-        raise TooLargeError(
-            f"the results of sweep() would take {size / 1e9:.3g} GB, more than there is memory or "
-            f"room in {folder}; give a file on a larger disk"
-        )
     handle, name = tempfile.mkstemp(suffix=".npy", prefix="sweep-")
     os.close(handle)
-    array = np.lib.format.open_memmap(name, "w+", dtype, shape)
-    with contextlib.suppress(OSError):  # not while it is open, on Windows
-        os.unlink(name)
-    return array
+    try:
+        return np.lib.format.open_memmap(name, "w+", dtype, shape)
+    finally:
+        with contextlib.suppress(OSError):  # not while it is open, on Windows
+            os.unlink(name)
 
 
 def _zarr() -> Any:
