@@ -271,14 +271,3 @@ def test_second_derivatives_of_steps_know_the_time_of_each_stage(kind):
     expected = sum(w * (changed(s) + changed(-s) - 2 * changed(0)) for s, w in bend.items()) / h**2
     n = 2 * model.nv
     close(u @ second.H[n:, n:] @ u, expected, 9, np.abs(second.H[n:, n:]).max() * u @ u)
-
-
-@pytest.mark.parametrize("method", [{}, {"method": "rkmk4", "dt": 0.1}, {"method": "taylor"}])
-def test_an_empty_batch_follows_targets_that_move(method):
-    model = jc.models.random_tree(4, 1, first="free")
-    drive = jc.Point(model.body_names[-1], target=np.zeros(3), motion=[[0.1, 0.0, 0.0]])
-    held = jc.Constraints(model, [drive], tolerance=np.inf).stabilized(10.0)
-    for rows in (held, held.stabilized(0.0)):
-        q, v = np.zeros((0, model.nq)), np.zeros((0, model.nv))
-        got = jc.simulate(model, q, v, [0.0, 0.1, 0.2], constraints=rows, **method)
-        assert (got.q.shape, got.v.shape) == ((0, 3, model.nq), (0, 3, model.nv))

@@ -74,7 +74,7 @@ class Manifold:
         self.model = constraints.model
         shared = not (constraints.holonomic & ~constraints.targeted).any()
         some = q[:1] if shared else q
-        self.held = [held_at(constraints, x) for x in some]
+        self.held = [held_at(constraints, x) for x in some] or [constraints]
         self.moves = bool(len(constraints.motion))
 
     @property
@@ -119,14 +119,13 @@ class Manifold:
         for k, x in enumerate(zip(*state, (c.table for c in acting), strict=True)):
             with self._told(len(q), k):
                 found.append(_forward(self.model, *x))
-        a, force = (np.array([x[k] for x in found]) for k in (0, 1))
-        return a.reshape(v.shape), force.reshape(wanted.shape)  # of no state, too
+        return np.array([x[0] for x in found]), np.array([x[1] for x in found])
 
     def series(self, t: Array, q: Array, v: Array, tau: Array, f_ext: Array | None = None) -> Array:
         """(n, p + 1, nv) the rates and their time derivatives, under forces (n, p, nv)."""
         options: dict[str, Any] = {"threads": self.threads}
         acting = self.at(self.acting, t)
-        if len(acting) != 1:
+        if len(acting) > 1:
             each = []
             for k, x in enumerate(zip(q, v, tau, strict=True)):
                 own = acting[k], None if f_ext is None else f_ext[k]
