@@ -379,3 +379,11 @@ def test_a_control_keeps_its_own_arrays():
     assert nested.q_ref == [[0.1] * 3, [0.2] * 3]
     np.testing.assert_array_equal(law.kp, np.ones(3))
     np.testing.assert_array_equal(law.force_limits, ([1.0, 2.0, 3.0], np.ones(3)))
+
+
+def test_lists_that_never_end_are_no_gains():
+    endless: list = []
+    endless += [endless, endless]
+    law = jc.Control(kp=endless, q_ref=np.zeros(3))
+    with pytest.raises(jc.ArgumentError, match="kp must be"):
+        jc.simulate(jc.models.chain(3), np.zeros(3), np.zeros(3), [0.0, 0.1], law)

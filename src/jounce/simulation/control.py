@@ -20,6 +20,7 @@ from jounce.model.rates import actuated_rates
 
 __all__ = ["Control", "ControlInputs", "control_inputs"]
 
+_DEEPEST = 40  # axes of an array, and more
 _HUGE = 1e150
 """Where a joint has no limit: beyond all positions, and its products stay finite."""
 
@@ -78,13 +79,16 @@ class Control:
     def __post_init__(self) -> None:
         """Keep arrays that nobody changes."""
         for name in ("kp", "kd", "q_ref", "v_ref", "force_limits", "prescribed"):
-            object.__setattr__(self, name, _own(getattr(self, name)))
+            object.__setattr__(self, name, _own(getattr(self, name), {}))
 
 
-def _own(value: Any) -> Any:
-    """The value, or a copy if its owner may change it."""
-    if type(value) in (tuple, list):
-        return type(value)(map(_own, value))
+def _own(value: Any, made: dict[int, Any], depth: int = 0) -> Any:
+    """The value, or a copy if its owner may change it; what is deeper are no numbers."""
+    if type(value) in (tuple, list) and depth <= _DEEPEST:
+        if id(value) not in made:
+            made[id(value)] = value  # within itself
+            made[id(value)] = type(value)(_own(x, made, depth + 1) for x in value)
+        return made[id(value)]
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
