@@ -383,7 +383,7 @@ def test_a_control_keeps_its_own_arrays():
 
 def test_lists_that_never_end_are_no_gains():
     endless: list = []
-    endless += [endless, endless]
+    endless.append(endless)
     law = jc.Control(kp=endless, q_ref=np.zeros(3))
     with pytest.raises(jc.ArgumentError, match="kp must be"):
         jc.simulate(jc.models.chain(3), np.zeros(3), np.zeros(3), [0.0, 0.1], law)
