@@ -9,7 +9,7 @@ import numpy as np
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError
-from jounce.io._mjcf_flags import acting
+from jounce.io._mjcf_flags import acting, first_of
 from jounce.io.mjcf import joint_names
 from jounce.kinematics import neutral
 from jounce.model import Model
@@ -70,7 +70,7 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
             continue
         _require_simple(mj_model, k)
         joint = int(mj_model.actuator_trnid[k, 0])
-        column, output = (_first(mj_model, f"actuator_{x}adr", k) for x in ("ctrl", "out"))
+        column, output = (first_of(mj_model, f"actuator_{x}adr", k) for x in ("ctrl", "out"))
         i, gear = model.v_slice(names[joint]).start, float(mj_model.actuator_gear[output, 0])
         given = rows[..., column]
         if mj_model.actuator_ctrllimited[column] and acts.clamps:
@@ -116,11 +116,6 @@ def _require_simple(mj_model: Any, k: int) -> None:
             f"{_name(mj_model, k)} {reason}; motors, position and velocity servos of joints with "
             "one rate are known"
         )
-
-
-def _first(mj_model: Any, field: str, k: int) -> int:
-    """Where what an actuator has several of begins; before MuJoCo 4 it has one of each."""
-    return int(getattr(mj_model, field, np.arange(k + 1))[k])
 
 
 def _group_is_off(mj_model: Any, k: int) -> bool:

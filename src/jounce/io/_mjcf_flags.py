@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Acting", "acting"]
+__all__ = ["Acting", "acting", "first_of"]
 
 
 class Acting(NamedTuple):
@@ -50,3 +50,8 @@ def acting(compiled: Any) -> Acting:
 def _has(flags: int, bits: Any, prefix: str, names: Any) -> bool:
     """Whether one of the bits is set; versions of MuJoCo that lack one never set it."""
     return any(int(flags) & int(getattr(bits, prefix + name, 0)) for name in names)
+
+
+def first_of(compiled: Any, field: str, k: int) -> int:
+    """Where what actuator k has several of begins; before MuJoCo 4 it has one of each."""
+    return int(getattr(compiled, field, range(k + 1))[k])

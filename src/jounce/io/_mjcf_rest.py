@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Array
-from jounce.io._mjcf_flags import acting
+from jounce.io._mjcf_flags import acting, first_of
 
 __all__ = [
     "ON_JOINT",
@@ -88,7 +88,7 @@ def actuator_term(compiled: Any, field: str, k: int) -> float:
     values = getattr(compiled, f"actuator_{field}", None)
     if values is None:
         return 0.0
-    row = int(getattr(compiled, "actuator_outadr", range(k + 1))[k])
+    row = first_of(compiled, "actuator_outadr", k)
     return float(compiled.actuator_gear[row, 0] ** 2 * np.ravel(values[k])[0])
 
 
