@@ -93,6 +93,28 @@ def test_regressors_do_not_depend_on_the_parameters(all_joints, state):
     np.testing.assert_array_equal(jc.torque_regressor(other, s.q, s.v, s.a), Y)
 
 
+AXES = [*np.eye(3), *-np.eye(3), (0.6, 0.0, 0.8)]
+
+
+@pytest.mark.parametrize("anchor", [(0, 0, 0), (0.1, -0.2, 0.3)], ids=["origin", "elsewhere"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical"])
+def test_packs_of_states_are_as_single_ones_about_all_axes(kind, anchor):
+    """Whole packs, what is left of one, and one state are computed in three ways."""
+    rng = np.random.default_rng(5)
+    builder = jc.ModelBuilder()
+    for k, axis in enumerate(AXES):
+        joint = jc.Joint(kind, f"j{k}", axis=axis, anchor=anchor, pitch=0.2 * (kind == "helical"))
+        pose = jc.lie.exp(rng.standard_normal(6))
+        parent = f"b{(k - 1) // 2}" if k else None
+        builder.add_body(f"b{k}", parent, joint, placement=pose, mass=1.0, inertia=np.eye(3))
+    model = builder.build()
+    q, v, a = rng.standard_normal((3, 13, len(AXES)))
+    together = jc.torque_regressor(model, q, v, a)
+    one_by_one = [jc.torque_regressor(model, *x) for x in zip(q, v, a, strict=True)]
+    terms = np.abs(together).max((-1, -2), keepdims=True)
+    agree(together, np.array(one_by_one), terms)
+
+
 def test_each_column_is_the_torque_of_one_parameter(all_joints, state):
     """Changing one parameter changes the torques by its column: no two are exchanged."""
     s = state(all_joints)

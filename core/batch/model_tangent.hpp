@@ -79,7 +79,7 @@ struct ModelTangent {
     to.angle = from.angle, to.group = from.group, to.moving = from.moving;
     to.body = from.body, to.end = from.end, to.v_end = from.v_end, to.depth = from.depth;
     to.recenter = from.recenter;
-    to.aligned = from.aligned && !d;
+    to.turn = d ? Turn::other : from.turn;
     const Motion<S> placed = d ? detail::motion_at(d) : Motion<S>::zero();
     const Motion<S> aligned{d ? Vec3<S>{d[6], d[7], d[8]} : Vec3<S>::zero(), Vec3<S>::zero()};
     to.placement = detail::moving(from.placement, d ? &placed : nullptr);

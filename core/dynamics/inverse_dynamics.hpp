@@ -51,13 +51,12 @@ template <class S, class P>
 JOUNCE_INLINE Force<S> external_wrench(const Node<P>& node, const S* f_ext) {
   const S* x = f_ext + 6 * node.body;
   const Force<S> w{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-  return node.aligned ? w : to_child(node.alignment, w);
+  return node.aligned() ? w : to_child(node.alignment, w);
 }
 
 // What the parent gives of equations (1) to (3); the parent of a root accelerates against gravity.
-template <class S, class P>
-JOUNCE_INLINE void motion_from_parent(const Tree<P>& tree, int i, const S* q,
-                                      InverseDynamicsWork<S>& work) {
+template <class S, class P, class Work>
+JOUNCE_INLINE void motion_from_parent(const Tree<P>& tree, int i, const S* q, Work& work) {
   const Node<P>& node = tree.nodes[i];
   auto& me = work.row[i];
   me.in_parent = joint_pose(node, q, work.angles.sine, work.angles.cosine);

@@ -26,7 +26,7 @@ void by_inputs(const Tree<double>& tree, const S* mu, S* by_a, S* by_f_ext, cons
       }
     });
     if (node.body < 0) continue;
-    const Motion<S> twist = node.aligned ? me.X : to_parent(node.alignment, me.X);
+    const Motion<S> twist = node.aligned() ? me.X : to_parent(node.alignment, me.X);
     store(Motion<S>{-twist.w, -twist.v}, by_f_ext + 6 * node.body);
   }
 }

@@ -10,6 +10,13 @@
 namespace jounce {
 namespace {
 
+// Tells `run`, as a compile-time constant, whether a pack has as many states as lanes.
+template <class Run>
+JOUNCE_INLINE void with_whole(int states, Run&& run) {
+  if (states == lanes<Wide>) return run(std::true_type{});
+  run(std::false_type{});
+}
+
 struct TorqueRegressor {
   static constexpr Signature signature{
       .name = "torque_regressor",
@@ -20,12 +27,17 @@ struct TorqueRegressor {
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
     const std::size_t step = std::size_t(kParameters) * x.tree.n_bodies;
+    const auto into = [&](const auto& out) {
+      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
+    };
     if constexpr (std::is_same_v<S, Wide>) {
-      const RegressorsOut<lanes<S>> out{x.out_row("Y", 0, 0), step, x.out_row("Y", 1, 0) - x.out_row("Y", 0, 0), x.count};
-      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
+      double* const first = x.out_row("Y", 0, 0);
+      const std::ptrdiff_t apart = x.out_row("Y", 1, 0) - first;
+      with_whole(x.count, [&](auto whole) {
+        into(RegressorsOut<lanes<S>, whole.value>{first, step, apart, x.count});
+      });
     } else {
-      const RegressorOut<S> out{x.out("Y"), step};
-      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
+      into(RegressorOut<S>{x.out("Y"), step});
     }
   }
 };
@@ -41,13 +53,15 @@ struct TorqueRegressorBlocks {
   using Work = TorqueRegressorWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    const auto into = [&](double* first, std::ptrdiff_t step) {
-      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), BlocksOut<S>{first, step, x.count}, work);
+    const auto into = [&](const auto& out) {
+      torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
     };
     if constexpr (std::is_same_v<S, Wide>) {
-      into(x.out_row("blocks", 0, 0), x.out_row("blocks", 1, 0) - x.out_row("blocks", 0, 0));
+      double* const first = x.out_row("blocks", 0, 0);
+      const std::ptrdiff_t apart = x.out_row("blocks", 1, 0) - first;
+      with_whole(x.count, [&](auto whole) { into(BlocksOut<S, whole.value>{first, apart, x.count}); });
     } else {
-      into(x.out("blocks"), 0);
+      into(BlocksOut<S, false>{x.out("blocks"), 0, x.count});
     }
   }
 };

@@ -33,6 +33,10 @@ constexpr bool moves(Kind k) { return k != Kind::revolute && k != Kind::spherica
 constexpr bool advances(Kind k) { return k == Kind::prismatic || k == Kind::helical; }
 constexpr bool slides(Kind k, int i) { return k == Kind::prismatic || (k == Kind::free && i >= 3); }
 
+// How a joint's frame is turned to that of its body: not at all, by a quarter that takes z to x or to y, or in
+// another way, which may move the origin.
+enum class Turn : unsigned char { none, to_x, to_y, other };
+
 template <class P>
 struct Node {
   int parent;   // -1: the world
@@ -47,12 +51,14 @@ struct Node {
   int v_end;    // its rates are v ... v_end-1
   int depth;
   int recenter;         // root whose tree has its reference point here, or -1, see base_frame.hpp
-  bool aligned;         // the alignment is the identity
+  Turn turn;            // of the alignment
   Pose<P> placement;    // joint frame in the parent's frame, at zero
   P pitch;
   RigidInertia<P> inertia;
   Pose<P> alignment;
   [[no_unique_address]] Sharing<P> sharing;  // if branches fill lanes, see branched_tree.hpp
+
+  constexpr bool aligned() const { return turn == Turn::none; }
 };
 
 // Whether a node floats in the world.
@@ -115,6 +121,13 @@ inline bool same(const Mat3<double>& a, const Mat3<double>& b) {
 inline bool is_identity(const Pose<double>& t) {
   return same(t.R, Mat3<double>::identity()) && same(t.p, Vec3<double>::zero());
 }
+inline Turn turn_of(const Pose<double>& alignment) {
+  if (is_identity(alignment)) return Turn::none;
+  if (!same(alignment.p, Vec3<double>::zero())) return Turn::other;
+  if (same(alignment.R, {{0.0, 0.0, -1.0}, {0.0, 1.0, 0.0}, {1.0, 0.0, 0.0}})) return Turn::to_x;
+  if (same(alignment.R, {{1.0, 0.0, 0.0}, {0.0, 0.0, -1.0}, {0.0, 1.0, 0.0}})) return Turn::to_y;
+  return Turn::other;
+}
 // The inertia in the frame `to`, which is given in the inertia's own frame.
 inline RigidInertia<double> seen_from(const Pose<double>& to, const double* parameters) {
   const RigidInertia<double> j = shifted(-to.p, inertia_from(parameters));
@@ -161,7 +174,7 @@ inline Node<double> make_node(const TreeData& data, int i, const Tree<double>& t
   node.v_end = t.nv + node.nv;
   node.pitch = data.pitch[i];
   node.alignment = pose_from(data.alignment + 16 * i);
-  node.aligned = is_identity(node.alignment);
+  node.turn = turn_of(node.alignment);
   const Pose<double> given = pose_from(data.placement + 16 * i);
   const Pose<double> own = given * node.alignment;
   node.placement = p < 0 ? own : inverse(t.nodes[p].alignment) * own;

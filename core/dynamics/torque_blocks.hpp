@@ -1,0 +1,153 @@
+// Torques as a linear map of the inertial parameters: the ten numbers of a body and a rate before it.
+//
+// The parameters of a body are pi = (m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) as in regressors.hpp. With its angular
+// velocity w, the angular acceleration alpha, the acceleration a of its origin less gravity, and
+// B = hat(alpha) + hat(w) hat(w), the wrench of inverse_dynamics.hpp, equation (5), is
+//   (1) f = m a + B h,   n = h x a + I alpha + w x I w,
+// and a screw (z, u) before the body, about its origin and along its axes, has the torque
+//   (2) z.n + u.f = m (u.a) + h.(a x z + B^T u) + z.(I alpha + w x I w).
+// The last term is the sum over the entries of I of z.c, where c has entries of
+//   (3) B, alpha, the products wx wy, wx wz, wy wz, and differences of squares of w.
+// For one state see torque_regressor_single.hpp, for a pack of states torque_regressor_packs.hpp.
+#pragma once
+
+#include <cstring>
+
+#include "jounce/dynamics/inverse_dynamics.hpp"
+#include "jounce/dynamics/regressors.hpp"
+#include "jounce/vec/lanes.hpp"
+
+namespace jounce {
+
+namespace regressor {
+
+// What equations (2) and (3) name of a body, along its axes.
+template <class S>
+struct BodyMotion {
+  Vec3<S> a, alpha;
+  Mat3<S> B;
+  Vec3<S> products, differences;
+
+  // What w adds.
+  JOUNCE_INLINE void set_turning(const Vec3<S>& w) {
+    const Sym3<S> W = outer_square(w);
+    B = acceleration_gradient(W, alpha);
+    products = {W.xy, W.xz, W.yz};
+    differences = {W.xx - W.yy, W.zz - W.xx, W.yy - W.zz};
+  }
+};
+
+// Equation (2); a screw that does not turn has z = 0.
+template <bool kTurns, class S>
+JOUNCE_INLINE void block(const Vec3<S>& z, const Vec3<S>& u, const BodyMotion<S>& body, S* x) {
+  const Vec3<S>&a = body.a, &alpha = body.alpha, &off = body.products, &less = body.differences;
+  const Mat3<S>& B = body.B;
+  Vec3<S> by_h = transposed(B, u);
+  x[0] = dot(u, a);
+  if constexpr (kTurns) {
+    by_h += cross(a, z);
+    x[4] = z.x * alpha.x + z.y * off.y - z.z * off.x;
+    x[5] = z.y * B.y.z - z.x * B.x.z + z.z * less.x;
+    x[6] = z.y * alpha.y - z.x * off.z + z.z * off.x;
+    x[7] = z.x * B.x.y + z.y * less.y - z.z * B.z.y;
+    x[8] = z.x * less.z - z.y * B.y.x + z.z * B.z.x;
+    x[9] = z.x * off.z - z.y * off.y + z.z * alpha.z;
+  } else {
+    for (int k = 4; k < kParameters; ++k) x[k] = S(0.0);
+  }
+  x[1] = by_h.x, x[2] = by_h.y, x[3] = by_h.z;
+}
+
+// The same for a turn about the z-axis.
+template <class S>
+JOUNCE_INLINE void block_about_z(const BodyMotion<S>& body, S* x) {
+  const S zero(0.0);
+  x[0] = zero;
+  x[1] = body.a.y, x[2] = -body.a.x, x[3] = zero;
+  x[4] = -body.products.x, x[5] = body.differences.x, x[6] = body.products.x;
+  x[7] = -body.B.z.y, x[8] = body.B.z.x, x[9] = body.alpha.z;
+}
+
+// How many bodies, in the order of nodes, are before each node, and whether they are numbered in that order.
+struct BodyOrder {
+  int *number, *before;
+  bool in_order;
+
+  template <class P>
+  BodyOrder(const Tree<P>& tree, Arena& arena)
+      : number(arena.take<int>(tree.n_bodies + lanes<Wide>)),  // as many are read as a register holds
+        before(arena.take<int>(tree.n + 1)) {}
+
+  template <class P>
+  JOUNCE_INLINE void find(const Tree<P>& tree) {
+    int k = 0;
+    in_order = true;
+    for (int i = 0; i < tree.n; ++i) {
+      const int body = tree.nodes[i].body;
+      before[i] = k;
+      if (body < 0) continue;
+      in_order = in_order && body == k;
+      number[k++] = body;
+    }
+    before[tree.n] = k;
+  }
+};
+
+}  // namespace regressor
+
+// Where the numbers of one state go: (nv, 10 n_bodies).
+template <class S>
+struct RegressorOut {
+  S* Y;
+  std::size_t step;  // from a row to the next
+
+  JOUNCE_INLINE void clear(std::size_t begin, std::size_t end) const { clear_numbers(Y + begin, Y + end); }
+
+  // Ten numbers of some bodies in a row.
+  template <class V>
+  JOUNCE_INLINE void put(const V (&x)[kParameters], std::size_t row, const int* body, int count) const {
+    S* first = Y + row * step;
+    if constexpr (!std::is_same_v<V, S>) {
+      store_lanes(x, count, [&](int i) JOUNCE_INLINED { return first + kParameters * body[i]; });
+    } else {
+      for (int k = 0; k < kParameters; ++k) first[kParameters * body[0] + k] = x[k];
+    }
+  }
+};
+
+// The same for a pack of states, whose numbers lie `state_step` apart; kWhole: as many as it has lanes.
+template <int W, bool kWhole>
+struct RegressorsOut {
+  double* Y;
+  std::size_t step;
+  std::ptrdiff_t state_step;
+  int states;
+
+  JOUNCE_INLINE void clear(std::size_t begin, std::size_t end) const {
+    for (int i = 0; i < states; ++i) clear_numbers(Y + i * state_step + begin, Y + i * state_step + end);
+  }
+  JOUNCE_INLINE void put(const Pack<W> (&x)[kParameters], std::size_t row, const int* body, int) const {
+    double* first = Y + row * step + kParameters * std::size_t(body[0]);
+    store_lanes(x, kWhole ? W : states, [&](int i) JOUNCE_INLINED { return first + i * state_step; });
+  }
+};
+
+// What is not zero of them, (n_blocks, 10): row by row, the bodies of a row in the order of nodes.
+template <class S, bool kWhole>
+struct BlocksOut {
+  static constexpr std::size_t step = 0;
+  double* blocks;
+  std::ptrdiff_t state_step;
+  int states;
+
+  JOUNCE_INLINE void clear(std::size_t, std::size_t) const {}
+  template <class V>
+  JOUNCE_INLINE void put(const V (&x)[kParameters], std::size_t, const int*, int count) {
+    const std::ptrdiff_t apart = lanes<S> > 1 ? state_step : kParameters;
+    const int places = lanes<S> == 1 ? count : kWhole ? lanes<S> : states;
+    store_lanes(x, places, [&](int i) JOUNCE_INLINED { return blocks + i * apart; });
+    blocks += kParameters * count;
+  }
+};
+
+}  // namespace jounce
