@@ -169,7 +169,7 @@ def test_complex_arguments_give_complex_results_and_fill_complex_out():
     np.testing.assert_array_equal(out, lie.exp(x))
     assert lie.exp(list(x[0])).dtype == np.complex128
     assert twists.convert(x[0].real, out[0], "body", "spatial").dtype == np.complex128
-    with pytest.raises(ArgumentError, match="out must be a writable, contiguous complex128 array"):
+    with pytest.raises(ArgumentError, match="out must be a writable C-contiguous complex128"):
         lie.exp(x, out=np.empty((3, 4, 4)))
     with pytest.raises(ArgumentError, match=r"x must have shape \(\.\.\., 3\) or \(\.\.\., 6\)"):
         lie.exp(x[:, :5])

@@ -17,8 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-import numpy as np
-
 from jounce import errors
 
 __all__ = [
@@ -32,7 +30,6 @@ __all__ = [
     "core_info",
     "directional",
     "doubtful_inertias",
-    "elementwise",
     "get_cmake_dir",
     "get_include",
     "get_library",
@@ -161,68 +158,6 @@ def kernel(function: F, result: type[tuple[Any, ...]] | None = None) -> F:
     bound = _module.bind(name, name, _text(function), function.__module__, result)
     _compiled[bound] = Compiled(name, result)
     return cast(F, bound)
-
-
-def elementwise(of_complex: Callable[..., Any] | None = None) -> Callable[[F], F]:
-    """Replace a documented Python signature by the elementwise function of the same name.
-
-    Elementwise functions have no model; all leading axes are batch axes, which broadcast. Where an
-    argument is complex, `of_complex` is called instead, without `out` and `threads`; without one,
-    complex numbers are refused.
-
-    Raises:
-        ImportError: the compiled function takes something else than the definition says.
-    """
-
-    def replace(function: F) -> F:
-        name = function.__name__
-        _compare(function, _module.elementwise_signature(name), [], None)
-        other = of_complex and _with_out(function, of_complex)
-        return cast(F, _module.bind_elementwise(name, _text(function), function.__module__, other))
-
-    return replace
-
-
-def _with_out(function: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function of complex numbers, in NumPy, the arguments of the compiled one."""
-    name = function.__name__
-    wanted = [x for x in inspect.signature(function).parameters if x not in ("out", "threads")]
-    taken = list(inspect.signature(compute).parameters)
-    if taken != wanted:
-        raise ImportError(f"{name} of complex numbers takes {taken}, not {wanted}")
-
-    def computed(*args: Any, out: Any = None, threads: Any = 1, **kwargs: Any) -> Any:
-        _check_complex_out(out)
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                result = compute(*args, **kwargs)
-            if not np.isfinite(result).all():
-                raise errors.ArgumentError(f"the result of {name}() is not finite")
-            if out is None:
-                return result
-            if out.shape != result.shape:
-                raise errors.ArgumentError(f"out must have shape {result.shape}, got {out.shape}")
-        except ValueError as error:
-            if out is not None:
-                out.fill(np.nan)
-            if isinstance(error, errors.Error):
-                raise
-            raise errors.ArgumentError(f"{name}(): {error}") from error
-        out[...] = result
-        return out
-
-    return computed
-
-
-def _check_complex_out(out: Any) -> None:
-    """Refuse what cannot take complex numbers, as the compiled functions refuse theirs."""
-    if out is None:
-        return
-    right = isinstance(out, np.ndarray) and out.dtype == np.complex128
-    if not (right and out.flags.c_contiguous and out.flags.writeable):
-        raise errors.ArgumentError(
-            "out must be a writable, contiguous complex128 array for complex arguments"
-        )
 
 
 def _text(function: Callable[..., Any]) -> str:

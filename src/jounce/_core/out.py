@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from operator import index
@@ -26,11 +26,13 @@ from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, Error
 
 __all__ = [
+    "Call",
     "Given",
     "Guard",
     "Shape",
     "deliver",
     "deliver_all",
+    "named",
     "refuse_masked_out",
     "require_out",
     "untouched_if_failing",
@@ -53,6 +55,9 @@ _OWN_AXES: dict[str, tuple[str | int, ...]] = {
 _PORTION = 2**22
 """Bytes of the results of those states of a batch that are computed at once: some milliseconds."""
 
+_DOUBLE = np.dtype(float)
+_NUMBERS = (_DOUBLE, np.dtype(complex))
+
 _WHOLE_PACKS = 16
 """States of a portion are a multiple of this: it ends where a pack ends, as in one call."""
 
@@ -61,6 +66,11 @@ _check_state = raw("check_state", inputs="")
 
 class Given:
     """A call: the function's name and the arguments, by which the shapes of results are known."""
+
+    kinds = "fiub"
+    """Of the dtypes of arguments."""
+    may_be_infinite = False
+    """Whether results may be not finite, or are looked at by what computes them."""
 
     def __init__(self, function: str, model: Any, threads: int, **arrays: ArrayLike | None) -> None:
         self.function = function
@@ -94,7 +104,7 @@ class Given:
             array = np.asarray(value)
             own = self.own_axes(name)
             lead = array.ndim - len(own)
-            if array.dtype.kind not in "fiub" or lead < 0 or array.shape[lead:] != own:
+            if array.dtype.kind not in self.kinds or lead < 0 or array.shape[lead:] != own:
                 raise ArgumentError(f"{name} does not fit")
             yield array.shape[:lead]
 
@@ -102,6 +112,11 @@ class Given:
         """Axes of an argument after the leading ones."""
         sizes = _OWN_AXES[name.split()[0]]
         return tuple(getattr(self.model, n) if isinstance(n, str) else n for n in sizes)
+
+    def bytes_of_state(self) -> int:
+        """Of the arguments of one state."""
+        given = (name for name, value in self.arrays.items() if value is not None)
+        return 8 * sum(math.prod(self.own_axes(name)) for name in given)
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -170,33 +185,43 @@ def _deliver(
     lead = given.leading_axes()
     if lead is None:
         return compute(*given.arrays.values())
-    shapes = [(*lead, *axes) for axes in own]
-    if out is None:
-        size = 8.0 * sum(math.prod(shape) for shape in shapes)
-        memory.require(given.function, size, size)
-    else:
-        if not isinstance(out, tuple) or len(out) != len(shapes):
-            raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
-        _require_all(out, shapes)
-    call = _Call(compute, given, lead, own)
-    return cast(T, call.run() if out is None else _guarded(call, out))
+    return cast(T, Call(compute, given, lead, own, (_DOUBLE,) * len(own)).deliver(out))
 
 
-class _Call(NamedTuple):
+class Call(NamedTuple):
     """A computation whose arguments have the right shapes."""
 
     compute: Callable[..., Any]
+    """Makes a tuple of fresh arrays."""
     given: Given
     lead: Shape
     own: tuple[Shape, ...]
+    """Axes of each result after the leading ones."""
+    dtypes: tuple[np.dtype[Any], ...]
+    """Of each result."""
+
+    def deliver(self, out: tuple[Array, ...] | None) -> Any:
+        """Results in new arrays, if they fit into the memory, or in those of out."""
+        shapes = [(*self.lead, *axes) for axes in self.own]
+        if out is None:
+            size = float(math.prod(self.lead) * self._bytes_of_results())
+            memory.require(self.given.function, size, size)
+            return self.run()
+        if not isinstance(out, tuple) or len(out) != len(shapes):
+            raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
+        _require_all(out, shapes, self.dtypes)
+        return _guarded(self, out)
+
+    def _bytes_of_results(self) -> int:
+        """Of one state."""
+        both = zip(self.own, self.dtypes, strict=True)
+        return sum(math.prod(axes) * dtype.itemsize for axes, dtype in both)
 
     def run(self, guard: Guard | None = None) -> Any:
         """Compute at once, or a portion at a time, into what is guarded if there is something."""
         out = None if guard is None else tuple(guard.arrays)
         count = math.prod(self.lead)
-        size = 8 * max(1, sum(map(math.prod, self.own)))
-        at_once = max(1, _PORTION // size)
-        at_once -= at_once % min(at_once, _WHOLE_PACKS)
+        at_once = self._at_once() if count > 1 else 1
         arrays = list(self.given.arrays.values())
         if count <= at_once:
             values = self._values(0, self.lead, arrays)
@@ -204,31 +229,46 @@ class _Call(NamedTuple):
                 guard.write(values)
             return values
         self.given.check()
-        views = list(map(self._states, self.given.arrays))
+        portions = list(map(self._portions, self.given.arrays))
         first = None
         for start in range(0, count, at_once):
-            at = np.unravel_index(np.arange(start, min(count, start + at_once)), self.lead)
-            some = [x[at] if varies else x for x, varies in views]
-            values = self._values(start, (len(at[0]),), some)
+            stop = min(count, start + at_once)
+            some = [portion(start, stop) for portion in portions]
+            values = self._values(start, (stop - start,), some)
             if first is None:
                 first = type(values)
-                out = out or tuple(np.empty((*self.lead, *axes)) for axes in self.own)
+                out = out or self._places()
                 rows = [x.reshape(count, *axes) for x, axes in zip(out, self.own, strict=True)]
             if guard is not None:
-                guard.reach(min(count, start + at_once), count)
+                guard.reach(stop, count)
             for array, value in zip(rows, values, strict=True):
-                array[start : start + at_once] = value
-        return _as(first, out)
+                array[start:stop] = value
+        return named(first, out)
 
-    def _states(self, name: str) -> tuple[Any, bool]:
-        """An argument with all leading axes, and whether it has any of its own."""
+    def _at_once(self) -> int:
+        """How many states make a portion."""
+        size = max(1, self._bytes_of_results(), self.given.bytes_of_state())
+        at_once = max(1, _PORTION // size)
+        return at_once - at_once % min(at_once, _WHOLE_PACKS)
+
+    def _places(self) -> tuple[Array, ...]:
+        """New arrays for all results."""
+        both = zip(self.own, self.dtypes, strict=True)
+        return tuple(np.empty((*self.lead, *axes), dtype) for axes, dtype in both)
+
+    def _portions(self, name: str) -> Callable[[int, int], Any]:
+        """What gives an argument of some states, from one number of a state to another."""
         value = self.given.arrays[name]
         if value is None:
-            return None, False
+            return lambda start, stop: None
         array, own = np.asarray(value), self.given.own_axes(name)
         if array.shape == own:
-            return array, False
-        return np.broadcast_to(array, (*self.lead, *own)), True
+            return lambda start, stop: array
+        whole = np.broadcast_to(array, (*self.lead, *own))
+        if len(self.lead) == 1 or whole.flags.c_contiguous:
+            flat = whole.reshape(math.prod(self.lead), *own)
+            return lambda start, stop: flat[start:stop]
+        return lambda start, stop: whole[np.unravel_index(np.arange(start, stop), self.lead)]
 
     def _values(self, start: int, lead: Shape, arrays: list[Any]) -> Any:
         """Results of some states from `start` on, finite ones."""
@@ -236,6 +276,8 @@ class _Call(NamedTuple):
         told = told_by(self.given.function, self.lead, states, lead)
         with np.errstate(all="ignore"), told:
             values = self.compute(*arrays)
+        if self.given.may_be_infinite:
+            return values
         for value, axes in zip(values, self.own, strict=True):
             if np.isfinite(value).all():
                 continue
@@ -248,17 +290,17 @@ class _Call(NamedTuple):
         return values
 
 
-def _as(kind: Any, arrays: tuple[Array, ...] | None) -> Any:
+def named(kind: Any, arrays: tuple[Array, ...] | None) -> Any:
     """A tuple, or the named one, of these arrays."""
     return arrays if kind is tuple else kind(*(arrays or ()))
 
 
-def _guarded(call: _Call, out: tuple[Array, ...]) -> Any:
+def _guarded(call: Call, out: tuple[Array, ...]) -> Any:
     """Compute into out; if that fails, nothing is left half-done."""
     given = call.given
     with untouched_if_failing(out, given.arrays, given.threads) as guard:
         kind = type(call._replace(given=given.with_arrays(guard.before)).run(guard))
-    return _as(kind, out)
+    return named(kind, out)
 
 
 class Guard:
@@ -281,10 +323,12 @@ class Guard:
                     self.before[name][at] = x[at]
                 self._shared.append((x, self.before[name]))
 
-    def require(self, out: Any, shapes: list[Shape]) -> None:
+    def require(
+        self, out: Any, shapes: list[Shape], dtypes: Sequence[np.dtype[Any]] | None = None
+    ) -> None:
         """Refuse arrays that do not have these shapes; then they stay as they are."""
         try:
-            require_out(out, shapes)
+            require_out(out, shapes, dtypes)
         except ArgumentError:
             self.arrays = []
             raise
@@ -306,8 +350,8 @@ class Guard:
         try:
             for array, written in zip(self.arrays, self._written, strict=False):
                 count = array.size if whole else written
-                if array.dtype == np.float64 and array.flags.carray:
-                    spoil(array.reshape(-1)[:count], threads)
+                if array.dtype in _NUMBERS and array.flags.carray:
+                    spoil(array.reshape(-1)[:count].view(_DOUBLE), threads)
                 elif array.dtype == bool and array.flags.carray:
                     array.reshape(-1)[:count] = False
         finally:
@@ -349,16 +393,21 @@ def _blocks(shape: Shape) -> Iterator[tuple[Any, ...]]:
             yield *first, slice(k, k + step)
 
 
-def require_out(out: Any, shapes: list[Shape]) -> None:
-    """Refuse what is no array, or no tuple of arrays, of these shapes."""
+def require_out(
+    out: Any, shapes: list[Shape], dtypes: Sequence[np.dtype[Any]] | None = None
+) -> None:
+    """Refuse what is no array, or no tuple of arrays, of these shapes; by default of doubles."""
     if len(shapes) > 1 and not (isinstance(out, tuple) and len(out) == len(shapes)):
         raise ArgumentError(f"out must be a tuple of {len(shapes)} arrays")
-    _require_all(out if len(shapes) > 1 else (out,), shapes)
+    own = dtypes or (_DOUBLE,) * len(shapes)
+    _require_all(out if len(shapes) > 1 else (out,), shapes, own)
 
 
-def _require_all(out: tuple[Array, ...], shapes: list[Shape]) -> None:
-    for array, shape in zip(out, shapes, strict=True):
-        _require(array, shape)
+def _require_all(
+    out: tuple[Array, ...], shapes: list[Shape], dtypes: Sequence[np.dtype[Any]]
+) -> None:
+    for array, shape, dtype in zip(out, shapes, dtypes, strict=True):
+        _require(array, shape, dtype)
     for k, array in enumerate(out):
         if any(np.may_share_memory(array, other) for other in out[:k]):
             raise ArgumentError("the arrays of out must not share memory with each other")
@@ -375,12 +424,12 @@ def refuse_masked_out(out: object) -> None:
         raise ArgumentError("out must be a plain array, got a masked one")
 
 
-def _require(out: object, shape: Shape) -> None:
+def _require(out: object, shape: Shape, dtype: np.dtype[Any]) -> None:
     refuse_masked_out(out)
-    must = f"out must be a writable C-contiguous float64 array of shape {shape}"
+    must = f"out must be a writable C-contiguous {dtype} array of shape {shape}"
     if not isinstance(out, np.ndarray):
         raise ArgumentError(f"{must}, got {type(out).__name__}")
-    right = out.dtype == np.float64 and out.dtype.isnative and out.shape == shape
+    right = out.dtype == dtype and out.dtype.isnative and out.shape == shape
     if right and out.flags.carray:
         return
     access = "" if out.flags.writeable else "read-only "

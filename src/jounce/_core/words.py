@@ -12,7 +12,7 @@ import numpy as np
 from jounce._types import Integers
 from jounce.errors import Error
 
-__all__ = ["in_own_words", "place_of", "place_text", "told_by"]
+__all__ = ["in_own_words", "place_of", "place_text", "told_by", "with_shapes"]
 
 _NAMED = re.compile(r"(?:^|(?<=result of )|(?<=input of ))[\w.]+\(\)")
 _NOWHERE = re.compile(r"(\(\) is not finite|moves vanishes)(?! in state \[)")
@@ -66,6 +66,19 @@ def in_own_words(
     if lead and some == ():
         own_place = place_text(0 if states is None else int(states[0]), lead)
         text = _NOWHERE.sub(rf"\1{own_place}", text)
+    return error if text == str(error) else type(error)(text)
+
+
+def with_shapes(error: Error, shapes: Iterable[tuple[Any, Any]]) -> Error:
+    """The error of a function that was given one state, with shapes as they are of all.
+
+    Args:
+        error: what was raised.
+        shapes: pairs of the shape of one state and of all of them.
+    """
+    text = str(error)
+    for one, all_of_them in shapes:
+        text = text.replace(f"got {one}", f"got {all_of_them}")
     return error if text == str(error) else type(error)(text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jounce._core import elementwise
+from jounce._core.elementwise import elementwise
 from jounce._types import AnyArray, Array, ArrayLike
 from jounce.lie import _complex
 

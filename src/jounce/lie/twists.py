@@ -48,15 +48,19 @@ All arrays may have leading batch axes, which broadcast. Real and complex number
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
-from jounce._core import elementwise
+from jounce._core.elementwise import deliver_elementwise, elementwise
 from jounce._types import AnyArray, ArrayLike
 from jounce.errors import REPRESENTATIONS, ArgumentError
 from jounce.lie._checks import array, finite_result
 from jounce.lie._taylor import (
     ANGULAR,
     LINEAR,
+    Representation,
     change,
     derivatives,
     factorials,
@@ -237,8 +241,9 @@ def matrix(
     """
 
 
-@finite_result
-def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) -> AnyArray:
+def convert_series(
+    series: ArrayLike, T: ArrayLike, source: str, target: str, *, out: AnyArray | None = None
+) -> AnyArray:
     """Convert a twist and its component-wise time derivatives of any order.
 
     Works on Taylor coefficients: the pose's coefficients follow from the twist's one by one, and a
@@ -250,6 +255,7 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
         T: (..., 4, 4) pose of the body in the world, at the same instant.
         source: "body", "spatial", "hybrid" or "mixed".
         target: likewise.
+        out: (..., r+1, 6) array to write to.
 
     Returns:
         (..., r+1, 6) twist and its derivatives of order 1 to r in the target representation.
@@ -266,6 +272,13 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
         True
     """
     old, new = representation_of("source", source), representation_of("target", target)
+    return _delivered("convert_series", partial(_convert_series, old, new), out, series=series, T=T)
+
+
+@finite_result
+def _convert_series(
+    old: Representation, new: Representation, series: ArrayLike, T: ArrayLike
+) -> AnyArray:
     twists = taylor(_series("series", series))
     T = _pose(T)
     batch = _batch(series=twists.shape[:-2], T=T.shape[:-2])
@@ -273,9 +286,14 @@ def convert_series(series: ArrayLike, T: ArrayLike, source: str, target: str) ->
     return derivatives(change(twists, R, p, old, new, shifted=LINEAR), batch)
 
 
-@finite_result
 def convert_wrench_series(
-    wrenches: ArrayLike, twists: ArrayLike, T: ArrayLike, source: str, target: str
+    wrenches: ArrayLike,
+    twists: ArrayLike,
+    T: ArrayLike,
+    source: str,
+    target: str,
+    *,
+    out: AnyArray | None = None,
 ) -> AnyArray:
     """Convert a wrench and its component-wise time derivatives of any order (ali, E5).
 
@@ -290,6 +308,7 @@ def convert_wrench_series(
         T: (..., 4, 4) pose of the body in the world, at the same instant.
         source: "body", "spatial", "hybrid" or "mixed".
         target: likewise.
+        out: (..., k+1, 6) array to write to.
 
     Returns:
         (..., k+1, 6) wrench and its derivatives of order 1 to k in the target representation.
@@ -306,6 +325,20 @@ def convert_wrench_series(
         True
     """
     old, new = representation_of("source", source), representation_of("target", target)
+    return _delivered(
+        "convert_wrench_series",
+        partial(_convert_wrench_series, old, new),
+        out,
+        wrenches=wrenches,
+        twists=twists,
+        T=T,
+    )
+
+
+@finite_result
+def _convert_wrench_series(
+    old: Representation, new: Representation, wrenches: ArrayLike, twists: ArrayLike, T: ArrayLike
+) -> AnyArray:
     loads = taylor(_series("wrenches", wrenches))
     orders = loads.shape[-2]
     motion = taylor(_series("twists", twists, at_least=orders - 1))
@@ -315,8 +348,9 @@ def convert_wrench_series(
     return derivatives(change(loads, R, p, old, new, shifted=ANGULAR), batch)
 
 
-@finite_result
-def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArray:
+def pose_series(
+    T: ArrayLike, series: ArrayLike, source: str = "body", *, out: AnyArray | None = None
+) -> AnyArray:
     """The time derivatives of a pose matrix from those of the twist (Ali 2026, Remark 1).
 
     Leibniz' rule on dT/dt = T hat(x) for a body twist x, or dT/dt = hat(x) T for a spatial one.
@@ -325,6 +359,7 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
         T: (..., 4, 4) pose of the body in the world.
         series: (..., r+1, 6) twist and its component-wise derivatives of order 1 to r.
         source: representation of the series.
+        out: (..., r+2, 4, 4) array to write to.
 
     Returns:
         (..., r+2, 4, 4) derivatives of order 0 to r+1 of T.
@@ -340,16 +375,29 @@ def pose_series(T: ArrayLike, series: ArrayLike, source: str = "body") -> AnyArr
         True
     """
     rep = representation_of("source", source)
+    return _delivered("pose_series", partial(_pose_series, rep), out, T=T, series=series)
+
+
+@finite_result
+def _pose_series(rep: Representation, T: ArrayLike, series: ArrayLike) -> AnyArray:
     twists = taylor(_series("series", series))
     T = _pose(T)
     batch = _batch(series=twists.shape[:-2], T=T.shape[:-2])
     R, p = pose_taylor(twists, T, rep, twists.shape[-2] + 1)
-    out = np.zeros((*batch, twists.shape[-2] + 1, 4, 4), R.dtype)
-    out[..., :3, :3] = R
-    out[..., :3, 3] = p
-    out *= factorials(out.shape[-3])[:, None, None]
-    out[..., 0, 3, 3] = 1
-    return out
+    poses = np.zeros((*batch, twists.shape[-2] + 1, 4, 4), R.dtype)
+    poses[..., :3, :3] = R
+    poses[..., :3, 3] = p
+    poses *= factorials(poses.shape[-3])[:, None, None]
+    poses[..., 0, 3, 3] = 1
+    return poses
+
+
+def _delivered(
+    function: str, compute: Callable[..., AnyArray], out: AnyArray | None, **arrays: ArrayLike
+) -> AnyArray:
+    """The result of arguments that are matrices, a portion of a batch at a time."""
+    result: AnyArray = deliver_elementwise(function, compute, arrays, dict.fromkeys(arrays, 2), out)
+    return result
 
 
 def _numbers(name: str, value: ArrayLike, trailing: tuple[int, ...]) -> AnyArray:

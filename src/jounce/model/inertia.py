@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import _core, lie
+from jounce._core import memory
 from jounce._core.arrays import reals
+from jounce._core.elementwise import in_portions
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelWarning
 from jounce.lie import _checks
@@ -62,6 +64,9 @@ _SMALLEST_RADIUS = 1e-6
 
 _COMPUTABLE = 1e150
 
+_AT_ONCE = 2**16
+"""Bodies that are looked at before Ctrl-C is heard again."""
+
 
 def _pack(mass: Array, first_moment: Array, rotational_inertia: Array) -> Array:
     upper = rotational_inertia[..., ROWS, COLUMNS]
@@ -80,6 +85,7 @@ def _require_leads(**arrays: tuple[Array, int]) -> None:
         raise ArgumentError(f"leading axes do not broadcast: {shapes}") from None
 
 
+@in_portions(mass=0, com=1, inertia=2)
 @_checks.finite_result
 def from_com(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
     """Build the ten parameters from mass (kg), center of mass (m) and inertia about it (3x3).
@@ -114,6 +120,7 @@ class MassProperties(NamedTuple):
     """(..., 3, 3) rotational inertia about the center of mass, kg m^2."""
 
 
+@in_portions(parameters=1)
 @_checks.finite_result
 def about_com(parameters: ArrayLike) -> MassProperties:
     """Return mass, center of mass and 3x3 inertia about the center of mass, undoing `from_com`.
@@ -132,6 +139,7 @@ def about_com(parameters: ArrayLike) -> MassProperties:
     return MassProperties(m, c, rotational(p) + m[..., None, None] * (h @ h))
 
 
+@in_portions(parameters=1)
 def matrix(parameters: ArrayLike) -> Array:
     """Return the 6x6 inertia in (angular, linear) order: momentum = matrix @ twist.
 
@@ -152,6 +160,7 @@ def matrix(parameters: ArrayLike) -> Array:
     return out
 
 
+@in_portions(parameters=1, pose=2)
 @_checks.finite_result
 def transform(parameters: ArrayLike, pose: ArrayLike) -> Array:
     """Express the parameters of a body in another frame.
@@ -228,8 +237,13 @@ def violations(parameters: ArrayLike) -> dict[int, str]:
         >>> jc.inertia.violations(np.stack([ten, ten]))
         {}
     """
-    p = reals("parameters", parameters, (10,)).reshape(-1, 10)
-    suspects = _core.doubtful_inertias(np.ascontiguousarray(p, float))
+    rows = reals("parameters", parameters, (10,))
+    if not rows.flags.c_contiguous:
+        memory.require("violations", rows.nbytes, rows.nbytes)
+        rows = np.ascontiguousarray(rows)
+    p = rows.reshape(-1, 10)
+    starts = range(0, len(p), _AT_ONCE)
+    suspects = (k + i for k in starts for i in _core.doubtful_inertias(p[k : k + _AT_ONCE]))
     found = ((k, violation(p[k])) for k in suspects)
     return {k: why for k, why in found if why is not None}
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce._core.arrays import reals
+from jounce._core.elementwise import in_portions
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
 from jounce.lie import _checks
@@ -44,6 +45,7 @@ _DIAGONAL = ((0, 0), (1, 1), (2, 2))
 _ABOVE = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 
 
+@in_portions(parameters=1)
 def rotational(parameters: ArrayLike) -> Array:
     """Return the 3x3 rotational inertia about the frame's origin, kg m^2.
 
@@ -62,6 +64,7 @@ def rotational(parameters: ArrayLike) -> Array:
     return out
 
 
+@in_portions(parameters=1)
 @_checks.finite_result
 def pseudo_inertia(parameters: ArrayLike) -> Array:
     """Return the 4x4 pseudo inertia, positive semidefinite exactly for bodies that can exist.
@@ -84,6 +87,7 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
     return out
 
 
+@in_portions(pseudo=2)
 @_checks.finite_result
 def from_pseudo_inertia(pseudo: ArrayLike) -> Array:
     """Return the ten parameters, (..., 10), of a pseudo inertia, undoing `pseudo_inertia`.
@@ -99,6 +103,7 @@ def from_pseudo_inertia(pseudo: ArrayLike) -> Array:
     return np.concatenate([J[..., 3, 3, None], J[..., :3, 3], I[..., ROWS, COLUMNS]], axis=-1)
 
 
+@in_portions(parameters=1)
 def is_possible(parameters: ArrayLike) -> Mask:
     """Whether a body with extent in all directions can have the parameters (..., 10).
 
@@ -128,6 +133,7 @@ def _negative_part(J: Array) -> Array:
     return low
 
 
+@in_portions(parameters=1)
 def distance(parameters: ArrayLike) -> Array:
     """How far parameters (..., 10) are from those of a body that can exist, (...).
 
@@ -147,6 +153,7 @@ def distance(parameters: ArrayLike) -> Array:
     return result
 
 
+@in_portions(parameters=1)
 def nearest(parameters: ArrayLike) -> Array:
     """Return the parameters, (..., 10), of the body nearest to these, see `distance`.
 
@@ -185,6 +192,7 @@ def _factor(x: Array) -> Array:
     return scaled
 
 
+@in_portions(coordinates=1)
 def from_log_cholesky(coordinates: ArrayLike) -> Array:
     """Return the ten inertial parameters, (..., 10), of log-Cholesky coordinates (..., 10).
 
@@ -202,6 +210,7 @@ def from_log_cholesky(coordinates: ArrayLike) -> Array:
     return from_pseudo_inertia(J)
 
 
+@in_portions(parameters=1)
 def log_cholesky(parameters: ArrayLike) -> Array:
     """Return the log-Cholesky coordinates, (..., 10), of bodies with parameters (..., 10).
 
@@ -231,6 +240,7 @@ def log_cholesky(parameters: ArrayLike) -> Array:
     return np.stack(parts, axis=-1)
 
 
+@in_portions(coordinates=1)
 def log_cholesky_derivatives(coordinates: ArrayLike) -> Array:
     """Derivatives of the ten parameters by the log-Cholesky coordinates, (..., 10, 10).
 
