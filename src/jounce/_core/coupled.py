@@ -18,6 +18,7 @@ All others refuse such a model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
@@ -27,10 +28,14 @@ import numpy as np
 from jounce import _core
 from jounce._core.arrays import refuse_masked
 from jounce._core.carried import along, carried_call
+from jounce._core.elementwise import deliver_elementwise
 from jounce._core.out import untouched_if_failing
 from jounce.errors import ArgumentError, ArgumentTypeError, ModelError
 
 __all__ = ["coupled", "knows_coupled"]
+
+_AT_ONCE = 2**16
+"""Numbers of results that are computed at once."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -129,9 +134,7 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
         arrays, lead = _checked(name, model, given, threads)
         if name == "check_state":
             return np.zeros(lead)[()]
-        compute = _SOLVED.get(name) or _projected(name)
-        found = compute(model, **{**given, **arrays}, threads=threads)
-        values = _full(name, found, lead, given.get("body"))
+        values = _computed(name, model, {**given, **arrays}, lead, threads)
         if out is not None:
             guard.require(out, [x.shape for x in values])
             guard.write(values)
@@ -140,6 +143,30 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
     else:
         values = [x[()] for x in values]
     return _as_result(values[0] if len(values) == 1 else tuple(values), result, part)
+
+
+def _computed(
+    name: str, model: Any, given: dict[str, Any], lead: tuple[int, ...], threads: int
+) -> list[Any]:
+    """Results; of a large batch a portion at a time, since contractions are in NumPy."""
+    compute, own = _SOLVED.get(name) or _projected(name), _signature(name)
+
+    def values(given: dict[str, Any], lead: tuple[int, ...]) -> list[Any]:
+        found = compute(model, **given, threads=threads)
+        return _full(name, found, lead, given.get("body"))
+
+    largest = model.nv ** max(own["output_ranks"])
+    if largest * math.prod(lead) <= _AT_ONCE or name in _CHECKED:  # those are not in NumPy
+        return values(given, lead)
+    ranks = {key: len(axes) for key, axes in own["input_axes"].items() if key in given}
+
+    def of_some(*some: Any) -> tuple[Any, ...]:
+        leads = (x.shape[: x.ndim - rank] for x, rank in zip(some, ranks.values(), strict=True))
+        theirs = {**given, **dict(zip(ranks, some, strict=True))}
+        return tuple(values(theirs, np.broadcast_shapes(*leads)))
+
+    arrays = {key: given[key] for key in ranks}
+    return list(deliver_elementwise(name, of_some, arrays, ranks, makes=largest))
 
 
 def _bare_call(name: str, model: Any, given: dict[str, Any]) -> Any:

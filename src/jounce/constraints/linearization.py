@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from jounce._core import memory
+from jounce._core.elementwise import in_portions
 from jounce._core.out import Given
 from jounce._types import Array, ArrayLike
 from jounce.constraints.checks import require_state
@@ -43,7 +46,12 @@ def linearize_constrained(
 ) -> ConstrainedLinearization:
     """The matrices of `linearize` under constraints, and those in minimal coordinates."""
     model, (q, v, tau, f_ext) = c.model, state
-    with Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext).told():
+    given = Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
+    n, lead = 2 * model.nv, given.leading_axes()
+    if lead is not None:
+        size = 8.0 * math.prod(lead) * n * (n + inputs.number)
+        memory.require("linearize", size, size)
+    with given.told():
         require_state(c, q, v, threads=threads)
         d = acceleration_derivatives(c, state, passive, threads)
         A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
@@ -88,7 +96,7 @@ def tangent_rows(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -
 def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:
     """Orthonormal basis Z of the perturbations (dq, dv) that the constraints allow."""
     matrix = tangent_rows(c, q, v, threads)
-    _, lengths, axes = np.linalg.svd(matrix)
+    lengths, axes = _axes(matrix)
     largest = np.abs(matrix).max((-2, -1), initial=0.0)
     rank = (lengths > VANISHES * largest[..., None]).sum(-1)
     if not rank.size:  # the dimension that almost all states have
@@ -102,3 +110,10 @@ def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) 
         )
     basis: Array = axes[..., int(rank.flat[0]) :, :].swapaxes(-1, -2)
     return basis
+
+
+@in_portions(matrix=2)
+def _axes(matrix: Array) -> tuple[Array, Array]:
+    """Singular values, and the axes to which they belong."""
+    _, lengths, axes = np.linalg.svd(matrix)
+    return lengths, axes

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from jounce._core.arrays import reals
+from jounce._core.elementwise import in_portions
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError, ModelError
 from jounce.model._checks import numbers
@@ -173,6 +174,7 @@ class CoupledModel(Model):
                 rows[self._expanded.v_slice(k), 2] = self._offset[self._expanded.q_slice(k)]
         return rows
 
+    @in_portions(q=1)
     def expand(self, q: ArrayLike) -> Array:
         """Coordinates of all joints, (..., expanded.nq), of those of the independent ones."""
         expanded: Array = reals("q", q, (self.nq,)) @ self._from_independent.T + self._offset

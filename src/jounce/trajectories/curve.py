@@ -6,6 +6,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +16,7 @@ from jounce.errors import ArgumentError
 from jounce.lie._checks import finite_result
 from jounce.model.nodes import frozen
 from jounce.trajectories import _checks, _taylor
+from jounce.trajectories._times import at_times
 
 __all__ = ["Constant", "Curve", "Piecewise", "Segment", "stack"]
 
@@ -88,7 +90,6 @@ class Curve(Immutable, ABC):
             array([1., 1., 1., 1.])
         """
 
-    @finite_result
     def series(self, t: ArrayLike, order: int) -> Array:
         """The curve and its time derivatives of order 1 to `order`.
 
@@ -108,8 +109,12 @@ class Curve(Immutable, ABC):
             >>> swing.series(0.0, order=3).ravel() + 0.0  # position, velocity, acceleration, jerk
             array([ 0.,  1.,  0., -4.])
         """
-        t, order = _checks.numbers("t", t), _checks.order(order)
-        return _taylor.to_derivatives(self.taylor(t.ravel(), order + 1), t.shape)
+        orders = _checks.order(order) + 1
+        return at_times("series", partial(self._series, orders), t, orders * self.size)
+
+    @finite_result
+    def _series(self, orders: int, t: Array) -> Array:
+        return _taylor.to_derivatives(self.taylor(t.ravel(), orders), t.shape)
 
     def __call__(self, t: ArrayLike) -> Array:
         """The value at times t (...), of shape (..., n)."""

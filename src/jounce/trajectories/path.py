@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._core.arrays import reals
+from jounce._core.elementwise import in_portions
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives import inverse_dynamics_derivatives
@@ -59,9 +60,7 @@ class PathDynamics(NamedTuple):
             >>> bool(np.allclose(tau, jc.inverse_dynamics(arm, q, 2 * v, 4 * a)))
             True
         """
-        v, a = _checks.numbers("speed", speed), _checks.numbers("acceleration", acceleration)
-        tau: Array = self.m * a[..., None] + self.c * v[..., None] ** 2 + self.g
-        return tau
+        return _forces(self.m, self.c, self.g, speed, acceleration)
 
     def force_rates(self, speed: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike) -> Array:
         """Rates of the forces (..., nv) at speeds, accelerations and jerks (...) of s.
@@ -75,11 +74,35 @@ class PathDynamics(NamedTuple):
             >>> bool(np.allclose(rates, tau[1]))
             True
         """
-        v, a = _checks.numbers("speed", speed), _checks.numbers("acceleration", acceleration)
-        j, v, a = _checks.numbers("jerk", jerk)[..., None], v[..., None], a[..., None]
-        mixed = self.dm + 2 * self.c
-        rates: Array = self.m * j + mixed * (v * a) + self.dc * v**3 + self.dg * v
-        return rates
+        return _force_rates(*self[:2], *self[3:], speed, acceleration, jerk)
+
+
+@in_portions(m=1, c=1, g=1, speed=0, acceleration=0)
+def _forces(m: Array, c: Array, g: Array, speed: ArrayLike, acceleration: ArrayLike) -> Array:
+    v, a = _column("speed", speed), _column("acceleration", acceleration)
+    tau: Array = m * a + c * v**2 + g
+    return tau
+
+
+@in_portions(m=1, c=1, dm=1, dc=1, dg=1, speed=0, acceleration=0, jerk=0)
+def _force_rates(
+    m: Array,
+    c: Array,
+    dm: Array,
+    dc: Array,
+    dg: Array,
+    speed: ArrayLike,
+    acceleration: ArrayLike,
+    jerk: ArrayLike,
+) -> Array:
+    v, a, j = _column("speed", speed), _column("acceleration", acceleration), _column("jerk", jerk)
+    rates: Array = m * j + (dm + 2 * c) * (v * a) + dc * v**3 + dg * v
+    return rates
+
+
+def _column(name: str, value: ArrayLike) -> Array:
+    """Numbers (...) that multiply vectors."""
+    return _checks.numbers(name, value)[..., None]
 
 
 def path_dynamics(
@@ -193,19 +216,33 @@ def largest_speed_factor(
         raise ArgumentTypeError(f"dynamics must be a PathDynamics, got {dynamics!r}")
     if effort_limit is None and effort_rate_limit is None:
         raise ArgumentError("give effort_limit, effort_rate_limit or both")
-    best = np.inf
-    if effort_limit is not None:
-        most = limit_of("effort_limit", effort_limit, dynamics.m.shape[-1])
-        if (np.abs(dynamics.g) > most).any():
+    _, c, g, _, dc, dg = dynamics
+    most, rate = (
+        None if limit is None else limit_of(name, limit, dynamics.m.shape[-1])
+        for name, limit in (
+            ("effort_limit", effort_limit),
+            ("effort_rate_limit", effort_rate_limit),
+        )
+    )
+    return float(np.min(_largest_speed_factor(c, g, dc, dg, most, rate), initial=np.inf))
+
+
+@in_portions(c=1, g=1, dc=1, dg=1)
+def _largest_speed_factor(
+    c: Array, g: Array, dc: Array, dg: Array, most: Array | None, rate: Array | None
+) -> Array:
+    """The factor (...) that each place allows."""
+    best = np.full(c.shape[:-1], np.inf)
+    if most is not None:
+        if (np.abs(g) > most).any():
             raise ArgumentError("effort_limit: gravity alone exceeds it somewhere on the path")
         with np.errstate(divide="ignore", invalid="ignore"):
-            squares = (np.copysign(most, dynamics.c) - dynamics.g) / dynamics.c
-        best = float(np.sqrt(np.min(squares, where=dynamics.c != 0, initial=np.inf)))
-    if effort_rate_limit is not None:
-        most = limit_of("effort_rate_limit", effort_rate_limit, dynamics.m.shape[-1])
+            squares = (np.copysign(most, c) - g) / c
+        best = np.sqrt(np.min(squares, axis=-1, where=c != 0, initial=np.inf))
+    if rate is not None:
         for sign in (1.0, -1.0):
-            roots = _first_positive_root(dynamics.dc, dynamics.dg, sign * most)
-            best = min(best, float(np.min(roots, initial=np.inf)))
+            roots = _first_positive_root(dc, dg, sign * rate).reshape(dc.shape)
+            best = np.minimum(best, np.min(roots, axis=-1, initial=np.inf))
     return best
 
 

@@ -17,6 +17,7 @@ from jounce.errors import ArgumentError
 from jounce.lie import twists
 from jounce.lie._taylor import require_representation
 from jounce.trajectories import _checks, _taylor
+from jounce.trajectories._times import at_times
 from jounce.trajectories.curve import (
     ALWAYS,
     Constant,
@@ -82,8 +83,11 @@ class PoseCurve(Immutable, ABC):
             array([[2., 0., 0.],
                    [0., 2., 0.]])
         """
-        t = _checks.numbers("t", t)
-        return _matrix(self.motion(t.ravel(), 0)).reshape(*t.shape, 4, 4)
+
+        def compute(t: Array) -> Array:
+            return _matrix(self.motion(t.ravel(), 0)).reshape(*t.shape, 4, 4)
+
+        return at_times("pose", compute, t, 16)
 
     def coordinates(self, t: ArrayLike) -> Array:
         """Quaternion (x, y, z, w) and position, (..., 7): the coordinates of a free joint.
@@ -95,9 +99,12 @@ class PoseCurve(Immutable, ABC):
             >>> turn.coordinates(2 * np.pi).round(12) + 0.0  # one full turn later
             array([ 0.,  0.,  0., -1.,  0.,  0.,  0.])
         """
-        t = _checks.numbers("t", t)
-        motion = self.motion(t.ravel(), 0)
-        return np.hstack([motion.quaternion, motion.position]).reshape(*t.shape, 7)
+
+        def compute(t: Array) -> Array:
+            motion = self.motion(t.ravel(), 0)
+            return np.hstack([motion.quaternion, motion.position]).reshape(*t.shape, 7)
+
+        return at_times("coordinates", compute, t, 7)
 
     def twist_series(self, t: ArrayLike, order: int, twist: str = "body") -> Array:
         """The twist and its component-wise time derivatives of order 1 to `order`.
@@ -121,13 +128,17 @@ class PoseCurve(Immutable, ABC):
             array([[0., 0., 1., 0., 2., 0.],
                    [0., 0., 0., 0., 0., 0.]])
         """
-        t, order = _checks.numbers("t", t), _checks.order(order)
+        orders = _checks.order(order) + 1
         require_representation(twist)  # refuses unknown ones
-        motion = self.motion(t.ravel(), order + 1)
-        series = _taylor.to_derivatives(motion.twist, (t.size,))
-        if twist != "body":
-            series = twists.convert_series(series, _matrix(motion), "body", twist)
-        return series.reshape(*t.shape, order + 1, 6)
+
+        def compute(t: Array) -> Array:
+            motion = self.motion(t.ravel(), orders)
+            series = _taylor.to_derivatives(motion.twist, (t.size,))
+            if twist != "body":
+                series = twists.convert_series(series, _matrix(motion), "body", twist)
+            return series.reshape(*t.shape, orders, 6)
+
+        return at_times("twist_series", compute, t, 6 * orders)
 
     def retimed(self, law: Curve) -> PoseCurve:
         """The curve run through by a time law: the pose at t is ``self.pose(law(t))``.

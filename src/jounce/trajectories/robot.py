@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from operator import add
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from jounce.trajectories._parts import (
     in_order,
     part_of,
 )
+from jounce.trajectories._times import at_times
 from jounce.trajectories.curve import Curve, Immutable, Interval, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
 from jounce.trajectories.limits import Limits, leg_laws
@@ -323,7 +325,11 @@ class RobotTrajectory(Immutable):
         if one_time and type(order) is int and 0 <= order <= _MOST_ORDERS - 2:
             return self._evaluate_at(float(t), order + 2)  # type: ignore[arg-type]
         orders = _checks.integer("order", order, 0, _checks.MAX_ORDER - 2) + 2
-        t = _checks.numbers("t", t)
+        makes = self.model.nq + orders * self.model.nv
+        return at_times("evaluate", partial(self._evaluate, orders), t, makes)
+
+    def _evaluate(self, orders: int, t: Array) -> TrajectorySample:
+        """The same at all times."""
         flat = t.ravel()
         q = np.tile(neutral(self.model), (t.size, 1))
         motion = np.zeros((orders, self.model.nv, t.size))
