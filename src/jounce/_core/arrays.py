@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core import memory
 from jounce._types import AnyArray, Array
 from jounce.errors import ArgumentError
 
@@ -81,7 +82,10 @@ def numbers(name: str, value: object, kinds: str = "fiub") -> AnyArray:
         return array
     kind = array.dtype.kind
     if kind in kinds:
-        return array.astype(complex if kind == "c" else float, copy=False)
+        dtype = np.dtype(complex if kind == "c" else float)
+        if array.dtype != dtype:
+            memory.require_argument(name, array.size * dtype.itemsize)
+        return array.astype(dtype, copy=False)
     if kind == "c":
         raise ArgumentError(f"{name} must be real numbers, got {array.dtype}")
     raise ArgumentError(f"{name} must be numbers, got {shown(value)}")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from jounce._core import clear_cache
 from jounce.errors import TooLargeError
 
-__all__ = ["LARGE", "available", "physical", "require"]
+__all__ = ["LARGE", "available", "physical", "require", "require_argument"]
 
 LARGE = 2**26
 """Bytes of results that are so few that nobody looks whether they fit."""
@@ -60,18 +60,38 @@ def require(
     Raises:
         TooLargeError: there is less memory than that; the message says both sizes.
     """
-    if needed < LARGE:
-        return
-    have = available()
-    if have is not None and needed > have:
-        clear_cache()
-        have = available()
-    if have is not None and needed > have:
+    have = _missing(needed)
+    if have is not None:
         part = "" if needed == results else f", {_text(needed)} with its arguments,"
         raise TooLargeError(
             f"the result of {function}() would take {_text(results)}{part} and "
             f"{_text(have)} of memory are available; {advice}"
         )
+
+
+def require_argument(name: str, size: float) -> None:
+    """Refuse an argument whose doubles, of this size in bytes, do not fit.
+
+    Raises:
+        TooLargeError: there is less memory than that; the message says both sizes.
+    """
+    have = _missing(size)
+    if have is not None:
+        raise TooLargeError(
+            f"{name} would take {_text(size)} and {_text(have)} of memory are available; "
+            "call it with fewer states at a time"
+        )
+
+
+def _missing(needed: float) -> int | None:
+    """Bytes that are available, if these are less than what is needed."""
+    if needed < LARGE:
+        return None
+    have = available()
+    if have is not None and needed > have:
+        clear_cache()
+        have = available()
+    return have if have is not None and needed > have else None
 
 
 def available() -> int | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from jounce import _core
-from jounce._core import kernel
+from jounce._core import kernel, memory
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
@@ -120,6 +121,8 @@ def external_wrenches(
             for name, wrench in zip(wrenches, values, strict=True)
         }
         lead = _leading_axes(parts or {"q": center_of_mass(model, q, threads=threads)})
+        size = 48.0 * math.prod(lead) * model.n_bodies
+        memory.require("external_wrenches", size, size)
         f_ext = np.zeros((*lead, model.n_bodies, 6))
         for name, part in parts.items():
             f_ext[..., bodies[name], :] += part

@@ -11,6 +11,7 @@ import numpy as np
 from jounce import lie
 from jounce._core import kernel, memory
 from jounce._core.arrays import finite, shown
+from jounce._core.elementwise import deliver_elementwise
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics.bodies import body_pose
@@ -184,14 +185,33 @@ def configuration(
     require_model(model)
     if joints is not None and not isinstance(joints, Mapping):
         raise ArgumentTypeError(f"joints must be a dict of values by joint, got {joints!r}")
-    parts = {} if base is None else {0: _base_coordinates(model, base)}
-    for name, value in (joints or {}).items():
-        at = model.q_slice(name)
+    arrays: dict[str, ArrayLike] = {}
+    ranks: dict[str, int] = {}
+    places: dict[int, int] = {}  # where coordinates begin, and where they end
+    if base is not None:
+        _require_free_base(model)
+        arrays["base"], ranks["base"], places[0] = base, 2, 7
+    for joint, value in (joints or {}).items():
+        at, name = model.q_slice(joint), f"joints[{joint!r}]"
         if at.start == at.stop:
-            raise ArgumentError(f"joints[{name!r}]: this joint follows another one")
-        if at.start in parts:
-            raise ArgumentError(f"joints[{name!r}] is given twice, or by base, too")
-        parts[at.start] = _joint_coordinates(name, value, at.stop - at.start)
+            raise ArgumentError(f"{name}: this joint follows another one")
+        if at.start in places:
+            raise ArgumentError(f"{name} is given twice, or by base, too")
+        arrays[name], ranks[name], places[at.start] = value, int(at.stop - at.start > 1), at.stop
+
+    def compute(*values: ArrayLike) -> Array:
+        parts = {}
+        for (start, stop), name, x in zip(places.items(), arrays, values, strict=True):
+            at_base = name == "base"
+            parts[start] = _base_coordinates(model, x) if at_base else _joint(name, x, stop - start)
+        return _filled(model, parts)
+
+    q: Array = deliver_elementwise("configuration", compute, arrays, ranks, makes=model.nq)
+    return q
+
+
+def _filled(model: Model, parts: Mapping[int, Array]) -> Array:
+    """Coordinates with some that are given, by where they begin; the rest is neutral."""
     try:
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in parts.values()))
     except ValueError:
@@ -203,10 +223,13 @@ def configuration(
     return normalize(model, q, out=q)
 
 
-def _base_coordinates(model: Model, base: ArrayLike) -> Array:
-    """Coordinates of the free joint at the root that put the first body at a pose."""
+def _require_free_base(model: Model) -> None:
     if not (model.bodies and model.bodies[0].parent < 0 and _is_free(model.bodies[0].joints)):
         raise ArgumentError("base needs a model whose first body has a free joint to the world")
+
+
+def _base_coordinates(model: Model, base: ArrayLike) -> Array:
+    """Coordinates of the free joint at the root that put the first body at a pose."""
     T = finite("base", base)
     if T.shape[-2:] != (4, 4) or (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
         raise ArgumentError(
@@ -220,12 +243,12 @@ def _is_free(joints: Sequence[Joint]) -> bool:
     return [joint.type for joint in joints] == ["free"]
 
 
-def _joint_coordinates(name: str, value: ArrayLike, count: int) -> Array:
-    x = finite(f"joints[{name!r}]", value)
+def _joint(name: str, value: ArrayLike, count: int) -> Array:
+    x = finite(name, value)
     if count == 1:
         return x[..., None]
     if x.shape[-1:] != (count,):
-        raise ArgumentError(f"joints[{name!r}] must have shape (..., {count}), got {x.shape}")
+        raise ArgumentError(f"{name} must have shape (..., {count}), got {x.shape}")
     return x
 
 

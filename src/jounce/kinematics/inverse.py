@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import finite, integer, positive
+from jounce._core import memory
+from jounce._core.arrays import finite, integer, positive, reals
 from jounce._core.coupled import coupled
-from jounce._core.out import require_out, untouched_if_failing
+from jounce._core.elementwise import deliver_elementwise
+from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import ArgumentError
 from jounce.kinematics.configurations import generator_of, random_configuration
@@ -134,7 +138,8 @@ def inverse_kinematics(
         True
     """
     require_model(model)
-    tasks = _tasks(model, targets, {} if weights is None else weights)
+    states = q0.shape[:-1] if isinstance(q0, np.ndarray) else ()
+    tasks = _tasks(model, targets, {} if weights is None else weights, states)
     tolerance = positive("tolerance", tolerance)
     settings = np.array([tolerance, integer("iterations", iterations, 0, _MOST)])
     fixed = (tasks.weights, tasks.nodes, tasks.frames, _bounds(model, limits), settings)
@@ -229,6 +234,7 @@ def _tasks(
     model: Model,
     targets: Mapping[str | int, ArrayLike],
     weights: Mapping[str | int, ArrayLike],
+    states: Shape,
 ) -> _Tasks:
     if not isinstance(targets, Mapping) or not targets:
         raise ArgumentError(f"targets must be a dict of at least one frame, got {targets!r}")
@@ -238,43 +244,79 @@ def _tasks(
         raise ArgumentError(
             f"weights must be a dict of some of the targets {list(targets)}, got {weights!r}"
         )
-    poses, nodes, frames, factors = [], [], [], []
+    given, nodes, frames, factors = [], [], [], []
     for key, value in targets.items():
-        pose, kind = _target(key, value)
+        array, kind = _target(key, value)
         node, frame = (-1, np.eye(4)) if kind == _CENTER else placed_frame(model, key)
-        poses.append(pose)
+        given.append((key, array, kind))
         nodes.append((node, kind))
         frames.append(frame)
         factors.append(_weights(key, weights.get(key, 1.0), kind))
-    if all(pose.ndim == 2 for pose in poses):
-        return _Tasks(*(np.array(x, float) for x in (poses, factors, nodes, frames)))
-    try:
-        lead = np.broadcast_shapes(*(pose.shape[:-2] for pose in poses))
-    except ValueError:
-        shapes = ", ".join(
-            f"{key!r} has {p.shape[:-2]}" for key, p in zip(targets, poses, strict=True)
-        )
-        raise ArgumentError(f"the leading axes of the targets do not broadcast: {shapes}") from None
-    stacked = np.stack([np.broadcast_to(pose, (*lead, 4, 4)) for pose in poses], axis=-3)
-    return _Tasks(stacked, np.array(factors), np.array(nodes, float), np.array(frames))
+    if all(array.ndim == 1 + (kind == _POSE) for _, array, kind in given):
+        poses = np.array([_pose(*target) for target in given])
+    else:
+        poses = _many_poses(model, given, states)
+    return _Tasks(poses, *(np.array(x, float) for x in (factors, nodes, frames)))
 
 
 def _target(key: str | int, value: ArrayLike) -> tuple[Array, int]:
-    """The target as a pose, and the kind of the task."""
-    array = finite(f"targets[{key!r}]", value)
+    """The target as an array, and the kind of the task."""
+    array = reals(f"targets[{key!r}]", value)
     if array.shape[-2:] == (4, 4) and key != CENTER_OF_MASS:
-        if array.ndim > 2 or not _is_pose(array):  # that one says what is wrong
-            group_element(f"targets[{key!r}]", array)
         return array, _POSE
     if array.shape[-1:] != (3,):
         wanted = "" if key == CENTER_OF_MASS else "a pose (..., 4, 4) or "
         raise ArgumentError(
             f"targets[{key!r}] must be {wanted}a position (..., 3), got shape {array.shape}"
         )
+    return array, _CENTER if key == CENTER_OF_MASS else _POSITION
+
+
+def _many_poses(model: Model, given: list[tuple[str | int, Array, int]], states: Shape) -> Array:
+    """Targets with leading axes as poses, (..., tasks, 4, 4); `states` are the axes of q0."""
+    keys, arrays, kinds = zip(*given, strict=True)
+    names = [f"targets[{key!r}]" for key in keys]
+    ranks = {name: 2 if kind == _POSE else 1 for name, kind in zip(names, kinds, strict=True)}
+    leads = [x.shape[: x.ndim - n] for x, n in zip(arrays, ranks.values(), strict=True)]
+    _require_room(model, dict(zip(keys, leads, strict=True)), states)
+
+    def compute(*some: Array) -> Array:
+        poses = list(map(_pose, keys, some, kinds))
+        lead = np.broadcast_shapes(*(pose.shape[:-2] for pose in poses))
+        return np.stack([np.broadcast_to(pose, (*lead, 4, 4)) for pose in poses], axis=-3)
+
+    own = dict(zip(names, arrays, strict=True))
+    found: Array = deliver_elementwise(
+        "inverse_kinematics", compute, own, ranks, makes=16 * len(own)
+    )
+    return found
+
+
+def _require_room(model: Model, targets: Mapping[str | int, Shape], states: Shape) -> None:
+    """Refuse leading axes that do not broadcast, and searches whose results do not fit."""
+    try:
+        lead = np.broadcast_shapes(*targets.values())
+    except ValueError:
+        shapes = ", ".join(f"{key!r} has {axes}" for key, axes in targets.items())
+        raise ArgumentError(f"the leading axes of the targets do not broadcast: {shapes}") from None
+    with suppress(ValueError):  # the search says so
+        results = math.prod(map(float, np.broadcast_shapes(lead, states))) * (8 * model.nq + 9)
+        poses = math.prod(map(float, lead)) * 128 * len(targets)
+        memory.require("inverse_kinematics", results, results + poses)
+
+
+def _pose(key: str | int, array: Array, kind: int) -> Array:
+    """The target as a pose."""
+    if not np.isfinite(array).all():
+        finite(f"targets[{key!r}]", array)
+    if kind == _POSE:
+        if array.ndim > 2 or not _is_pose(array):
+            group_element(f"targets[{key!r}]", array)  # which says what is wrong
+        return array
     pose = np.zeros((*array.shape[:-1], 4, 4))
     pose[..., range(4), range(4)] = 1.0
     pose[..., :3, 3] = array
-    return pose, _CENTER if key == CENTER_OF_MASS else _POSITION
+    return pose
 
 
 def _is_pose(T: Array) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from jounce import _core
-from jounce._core import MOST_THREADS
+from jounce._core import MOST_THREADS, memory
 from jounce._core.arrays import reals
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
@@ -199,6 +200,10 @@ def rollout_vjp(
     stored = max(np.shape(tau)[-2] - call.hold, 0) // every
     both = _weights(model, weights, stored + 1)
     lead = _lead(model, call, both)
+    _require_room(model, lead, np.shape(tau)[-2])
+    for name, array in zip(("weights_q", "weights_v"), both, strict=True):
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{name} must be finite")
     if parameters is not None:
         require_parameters(parameters)
         if out is not None:
@@ -246,6 +251,12 @@ def _whole(
     gradient = by_start[..., : model.nv].copy(), by_start[..., model.nv :].copy(), by_tau
     found = np.concatenate(by_numbers, axis=axis) if by_model and lead else by_numbers[0]
     return RolloutGradient(*gradient), found
+
+
+def _require_room(model: Model, lead: Shape, rows: int) -> None:
+    """Refuse gradients that do not fit; those by the start are there twice."""
+    states = 8.0 * math.prod(lead) * model.nv
+    memory.require("rollout_vjp", states * (2 + rows), states * (4 + rows))
 
 
 def _bytes(model: Model) -> int:
@@ -401,8 +412,6 @@ def _weights(model: Model, weights: Weights, stored: int) -> Pair:
                 f"{name} must have shape (..., {stored}, {model.nv}), a row for each state that is "
                 f"stored, got {array.shape}"
             )
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"{name} must be finite")
         both.append(array)
     q, v = both
     return q, v

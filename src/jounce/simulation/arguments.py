@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core import memory
 from jounce._core.arrays import reals, refuse_masked
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
@@ -120,6 +121,7 @@ def force_rows(model: Model, control: ArrayLike, count: int) -> Array:
             f"{model.nv}), constant between times, or (..., {count}, {model.nv}), linear, "
             f"got {type(control).__name__} of shape {rows.shape}"
         )
+    memory.require_argument("control", rows.nbytes)
     if not np.isfinite(rows).all():
         raise ArgumentError("control must be finite")
     return rows.copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core import memory
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import kinetic_energy, momentum, potential_energy
@@ -219,6 +221,8 @@ class SimulatedMotion:
         times = reals("t", t)
         if not len(self.t):
             raise ArgumentError("this motion has no times, so there is nothing between them")
+        size = 8.0 * math.prod(self.q.shape[:-2]) * times.size * (self.model.nq + self.model.nv)
+        memory.require("at", size, size, "ask for fewer times at a time")
         low, high = float(self.t.min()), float(self.t.max())
         if times.ndim > 1 or not ((times >= low) & (times <= high)).all():
             raise ArgumentError(

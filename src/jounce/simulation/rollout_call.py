@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core import memory
 from jounce._core.arrays import numbers, reals, shown
 from jounce._core.out import require_out, untouched_if_failing
 from jounce._core.words import place_text, told_by
@@ -113,6 +114,7 @@ def time_step(dt: ArrayLike) -> Array:
         ArgumentError: they are no positive finite numbers.
     """
     array = numbers("dt", dt, "fiu")
+    memory.require_argument("dt", array.nbytes)
     if not (np.isfinite(array) & (array > 0)).all():
         raise ArgumentError(f"dt must be positive finite numbers, got {shown(dt)}")
     return array

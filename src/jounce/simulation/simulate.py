@@ -146,6 +146,8 @@ def simulate(
     check_choice("on_failure", on_failure, ("raise", "mark"))
     if not isinstance(threads, int):
         threads = asked_number(threads)
+    if isinstance(t, np.ndarray) and t.ndim:
+        require_room(model, (), len(t))
     times, allowed = increasing_times(t), _tolerances(rtol, atol)
     _require_no_step(method, chosen, dt)
     held = None if constraints is None else constraints_on(model, constraints)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import _core, lie
+from jounce._core import memory
 from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
@@ -118,14 +119,24 @@ def taylor_step(
     """
     order = checked_order(order)
     require_model(model)
-    series = series_rows(reals("tau", tau, (model.nv,)), order)
+    forces = reals("tau", tau, (model.nv,))
+    _require_room(model, forces.shape[:-1], order * model.nv)
+    series = series_rows(forces, order)
     if f_ext is not None:
         wrenches = reals("f_ext", f_ext, (model.n_bodies, 6))
+        _require_room(model, wrenches.shape[:-2], order * 6 * model.n_bodies)
         flat = wrenches.reshape(*wrenches.shape[:-2], 6 * model.n_bodies)
         f_ext = series_rows(flat, order).reshape(*wrenches.shape[:-2], order, *wrenches.shape[-2:])
     place = None if out is None else _place(model, out, order)
     end = _step(model, q, v, series, dt, ANY, ANY, f_ext, out=place, threads=threads)
     return end[0], end[1]
+
+
+def _require_room(model: Model, lead: tuple[int, ...], rows: int) -> None:
+    """Refuse steps whose series of forces, so many numbers for each state, do not fit."""
+    states = 8.0 * math.prod(lead)
+    results = states * (model.nq + model.nv)
+    memory.require("step", results, results + states * rows)
 
 
 def constant_step(
