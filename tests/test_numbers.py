@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -209,6 +210,59 @@ def test_messages_are_short_whatever_came():
     ):
         with pytest.raises(jc.Error, match="got a value of type"):
             call()
+
+
+DIGITS = 10**5000
+REFUSES = {
+    "body": lambda x: jc.body_pose(ARM, Z, x),
+    "body of derivatives": lambda x: jc.jacobian_derivatives(ARM, Z, x, 3),
+    "frame": lambda x: ARM.frame(x),
+    "joint": lambda x: ARM.q_slice(x),
+    "joint that is locked": lambda x: ARM.lock(x),
+    "twist": lambda x: jc.body_twist(ARM, Z, Z, TOOL, x),
+    "twist of derivatives": lambda x: jc.jacobian_derivatives(ARM, Z, TOOL, 3, x),
+    "source": lambda x: jc.twists.convert(np.zeros(6), np.eye(4), x, "body"),
+    "source of a series": lambda x: jc.twists.pose_series(np.eye(4), np.zeros((1, 6)), x),
+    "wrenches": lambda x: jc.external_wrenches(ARM, Z, x),
+    "method": lambda x: jc.step(ARM, Z, Z, Z, 0.1, method=x),
+    "hold": lambda x: jc.rollout(ARM, Z, Z, [Z], 0.1, hold=x),
+    "order of a step": lambda x: jc.step(ARM, Z, Z, Z, 0.1, method="taylor", order=x),
+    "targets": lambda x: jc.inverse_kinematics(ARM, x, Z),
+    "key of a target": lambda x: jc.inverse_kinematics(ARM, {str: np.eye(4), DIGITS: x}, Z),
+    "weights": lambda x: jc.inverse_kinematics(ARM, {TOOL: np.eye(4)}, Z, weights=x),
+    "limits": lambda x: jc.inverse_kinematics(ARM, {TOOL: np.eye(4)}, Z, limits=x),
+    "joints": lambda x: jc.configuration(ARM, joints=x),
+    "limit of the cache": lambda x: jc.clear_cache(limit=x),
+    "constraints": lambda x: jc.linearize(ARM, Z, Z, Z, constraints=x),
+    "passive": lambda x: jc.linearize(ARM, Z, Z, Z, passive=x),
+    "kind of a parameter": lambda x: jc.parameters(ARM, x),
+    "point": lambda x: jc.Constraints(ARM, [jc.Point(x)]),
+    "coefficients": lambda x: jc.Coupling(x),
+    "curves": lambda x: jc.trajectories.RobotTrajectory(ARM, x),
+    "extension": lambda x: jc.trajectories.HalfCosine(0.0, 1.0, 2.0, extend=x),
+    "events": lambda x: simulated(events=x),
+    "control": lambda x: jc.rollout(ARM, Z, Z, [Z], 0.1, control=x),
+    "function": lambda x: jc.vjp(x, ARM, (Z,), Z),
+    "name of a body": lambda x: jc.ModelBuilder().add_body(x),
+    "path": lambda x: jc.load(x),
+}
+
+
+@pytest.mark.parametrize("value", [DIGITS, [DIGITS]], ids=["number", "list"])
+@pytest.mark.parametrize("name", REFUSES)
+def test_numbers_of_many_digits_are_told_without_them(name, value):
+    with pytest.raises(jc.Error):
+        REFUSES[name](value)
+
+
+@pytest.mark.skipif(not TOOLS.is_dir(), reason="needs a checkout")
+def test_what_came_is_told_by_one_function():
+    """An f-string that shows a value by itself fails where Python makes no text of it."""
+    rooms = "_core lie model kinematics dynamics series derivatives constraints trajectories"
+    package = TOOLS.parent / "src" / "jounce"
+    for room in (*rooms.split(), "simulation"):
+        for path in (package / room).rglob("*.py"):
+            assert not re.findall(r"got [^{\"]*\{[^}]*!r", path.read_text()), path
 
 
 def test_a_model_that_was_never_made_is_none():

@@ -219,6 +219,19 @@ WORLD_IS_NO_BODY = (
 )
 
 
+def shown(value: object) -> str:
+    """What messages say of a value; of integers with thousands of digits Python makes no text.
+
+    Examples:
+        >>> shown([1, 2]), shown(10**5000)
+        ('[1, 2]', 'a value of type int')
+    """
+    try:
+        return f"{value!r:.100}"
+    except ValueError:
+        return f"a value of type {type(value).__name__}"
+
+
 def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     """The known names that are most like this one, whatever their case.
 
@@ -226,7 +239,7 @@ def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
         >>> close_names("ELBOW", ["hand", "elbow_2", "elbow"])
         ['elbow', 'elbow_2']
     """
-    wanted = str(name).lower()
+    wanted = _plain(name).lower()
     lower: dict[str, list[str]] = {}
     for candidate in known:
         lower.setdefault(candidate.lower(), []).append(candidate)
@@ -234,6 +247,14 @@ def close_names(name: object, known: Iterable[str], most: int = 3) -> list[str]:
         return lower.get(wanted, [])[:most]
     close = difflib.get_close_matches(wanted, lower, n=most)
     return [candidate for key in close for candidate in lower[key]][:most]
+
+
+def _plain(name: object) -> str:
+    """A name as text; of what has none, what messages say of it."""
+    try:
+        return str(name)
+    except ValueError:
+        return shown(name)
 
 
 def did_you_mean(names: Iterable[str]) -> str:
@@ -258,13 +279,13 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     close = close_names(name, names)
     if close:
         hint = did_you_mean(map(repr, close))
-    elif "body" in kind and str(name).lower() in ("world", "universe"):
+    elif "body" in kind and _plain(name).lower() in ("world", "universe"):
         hint = f"; {WORLD_IS_NO_BODY}"
     elif len(names) <= 12:
         hint = "; known: " + ", ".join(map(repr, names)) if names else "; there are none"
     else:
         hint = f"; there are {len(names)}, the first are " + ", ".join(map(repr, names[:8]))
-    return UnknownNameError(f"unknown {kind} {name!r}{hint}")
+    return UnknownNameError(f"unknown {kind} {shown(name)}{hint}")
 
 
 REPRESENTATIONS = ("body", "spatial", "hybrid", "mixed")
@@ -283,8 +304,8 @@ _NAMES_ELSEWHERE = {
 def unknown_representation(argument: str, name: object) -> ArgumentError:
     """Build the error for what is no representation; it says what other libraries call ours."""
     known = ", ".join(repr(n) for n in REPRESENTATIONS)
-    message = f"{argument}: expected one of {known}, got {name!r}."
-    alias = str(name).rpartition(".")[2].upper()  # also pinocchio.ReferenceFrame.LOCAL
+    message = f"{argument}: expected one of {known}, got {shown(name)}."
+    alias = _plain(name).rpartition(".")[2].upper()  # also pinocchio.ReferenceFrame.LOCAL
     if alias in _NAMES_ELSEWHERE:
         message += f" {alias} is called {_NAMES_ELSEWHERE[alias]!r} here."
     elsewhere = ", ".join(f"{theirs} = {ours!r}" for theirs, ours in _NAMES_ELSEWHERE.items())

@@ -413,7 +413,8 @@ def clear_cache(*, limit: int | None = None) -> None:
     """
     if limit is not None:
         if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**60:
-            raise errors.ArgumentError(f"limit must be a number of bytes, 0 or more, got {limit!r}")
+            given = errors.shown(limit)
+            raise errors.ArgumentError(f"limit must be a number of bytes, 0 or more, got {given}")
         _module.set_cache_limit(limit)
     _module.clear_cache()
 
@@ -423,7 +424,8 @@ def _read_cache_limit() -> None:
     if text is None:
         return
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ImportError(f"JOUNCE_CACHE_MB must be a whole number of megabytes, got {text!r}")
+        given = errors.shown(text)
+        raise ImportError(f"JOUNCE_CACHE_MB must be a whole number of megabytes, got {given}")
     _module.set_cache_limit(int(text) * 2**20)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from jounce._core import memory
 from jounce._types import AnyArray, Array
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, shown
 
 __all__ = [
     "finite",
@@ -146,14 +146,6 @@ def positive(name: str, value: object, least: float = 0.0) -> float:
         return float(number)
     what = f"number, at least {least:.2g}" if least else "positive number"
     raise ArgumentError(f"{name} must be a {what}, got {shown(value)}")
-
-
-def shown(value: object) -> str:
-    """What messages say of a value; of integers with thousands of digits Python makes no text."""
-    try:
-        return f"{value!r:.100}"
-    except ValueError:
-        return f"a value of type {type(value).__name__}"
 
 
 def integer(name: str, value: object, least: float = 0, most: float = math.inf) -> int:

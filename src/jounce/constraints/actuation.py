@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.constraints import LARGEST, Constraints
@@ -72,7 +73,7 @@ class Actuators(NamedTuple):
         if weights is not None:
             W = numbers("weights", weights, (inputs.number,))
         if not (W > 0).all():
-            raise ArgumentError(f"weights must be positive, got {weights!r}")
+            raise ArgumentError(f"weights must be positive, got {shown(weights)}")
         S = inputs.columns(np.eye(model.nv))
         with np.errstate(over="ignore", invalid="ignore"):
             H: Array = (S / W) @ S.T

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import integer, reals
+from jounce._core.arrays import integer, reals, shown
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.kinds import AnyConstraint
@@ -494,16 +494,18 @@ def _restored(
 def _positive(tolerance: float) -> float:
     value = reals("tolerance", tolerance)
     if value.ndim or not value > 0:
-        raise ArgumentError(f"tolerance must be a positive number, got {tolerance!r:.100}")
+        raise ArgumentError(f"tolerance must be a positive number, got {shown(tolerance)}")
     return float(value)
 
 
 def _gains(stabilization: tuple[float, float]) -> tuple[float, float]:
     alpha, beta = numbers("stabilization", stabilization, (2,)).tolist()
     if alpha < 0 or beta < 0:
-        raise ArgumentError(f"stabilization must not be negative, got {stabilization!r}")
+        raise ArgumentError(f"stabilization must not be negative, got {shown(stabilization)}")
     if max(alpha, beta) > LARGEST:
-        raise ArgumentError(f"stabilization must be at most {LARGEST:g}, got {stabilization!r}")
+        raise ArgumentError(
+            f"stabilization must be at most {LARGEST:g}, got {shown(stabilization)}"
+        )
     return alpha, beta
 
 
@@ -511,13 +513,13 @@ def _checked(constraints: object) -> tuple[AnyConstraint, ...]:
     if isinstance(constraints, AnyConstraint):
         constraints = (constraints,)
     if isinstance(constraints, str) or not np.iterable(constraints):
-        raise ArgumentTypeError(f"constraints must be a list of them, got {constraints!r}")
+        raise ArgumentTypeError(f"constraints must be a list of them, got {shown(constraints)}")
     items = tuple(constraints)
     for item in items:
         if not isinstance(item, AnyConstraint):
             raise ArgumentTypeError(
                 "a constraint must be a Weld, Point, Distance, Loop, Coupling or Rolling, "
-                f"got {item!r}"
+                f"got {shown(item)}"
             )
     return items
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._core.out import Given
 from jounce._types import AnyArray, Array, ArrayLike, Integers
 from jounce.constraints.checks import defined, explain, rates_wanted, require_motion
@@ -272,7 +272,7 @@ def constrained_inverse_dynamics(
         np.ones(inputs.number) if weights is None else numbers("weights", weights, (inputs.number,))
     )
     if not (weight > 0).all():
-        raise ArgumentError(f"weights must be positive, got {weights!r}")
+        raise ArgumentError(f"weights must be positive, got {shown(weights)}")
     given = Given("constrained_inverse_dynamics", model, threads, q=q, v=v, a=a, f_ext=f_ext)
 
     def compute(
@@ -400,5 +400,5 @@ def checked_restitution(value: float) -> float:
     """A coefficient of restitution."""
     e = float(numbers("restitution", value, ()))
     if not 0 <= e <= 1:
-        raise ArgumentError(f"restitution must be between 0 and 1, got {value!r}")
+        raise ArgumentError(f"restitution must be between 0 and 1, got {shown(value)}")
     return e

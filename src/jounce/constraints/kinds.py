@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie._checks import group_element
@@ -154,7 +154,8 @@ class Loop(_Between):
         unknown = [name for name in free if not isinstance(name, str) or name not in DIRECTIONS]
         if unknown or len(set(free)) != len(free) or len(free) == 6:
             raise ArgumentError(
-                f"free must be at most five different of {', '.join(DIRECTIONS)}, got {self.free!r}"
+                f"free must be at most five different of {', '.join(DIRECTIONS)}, "
+                f"got {shown(self.free)}"
             )
         _keep(self, "free", free)
         _keep(self, "target", _pose("target", self.target))
@@ -225,7 +226,7 @@ class Distance(_Between):
         if self.target is not None:
             length = float(numbers("target", self.target, ()))
             if length <= 0:
-                raise ArgumentError(f"target must be a positive length, got {self.target!r}")
+                raise ArgumentError(f"target must be a positive length, got {shown(self.target)}")
             _keep(self, "target", length)
         _keep(self, "motion", _motion(self.motion, 1))
 
@@ -259,7 +260,7 @@ class Coupling(_Restored):
                 given = dict(given)
         if not isinstance(given, Mapping) or not given:
             raise ArgumentError(
-                f"coefficients must be a dict of joints and numbers, got {self.coefficients!r}"
+                f"coefficients must be a dict of joints and numbers, got {shown(self.coefficients)}"
             )
         terms = tuple((joint, _polynomial(joint, value)) for joint, value in given.items())
         _keep(self, "coefficients", terms)
@@ -344,7 +345,7 @@ class Rolling(_Between):
         """Check the numbers."""
         radius = float(numbers("radius", self.radius, ()))
         if radius <= 0:
-            raise ArgumentError(f"radius must be positive, got {self.radius!r}")
+            raise ArgumentError(f"radius must be positive, got {shown(self.radius)}")
         _keep(self, "radius", radius)
         _keep(self, "axis", _direction("axis", self.axis))
         _keep(self, "normal", _direction("normal", self.normal))
@@ -433,16 +434,16 @@ def _motion(value: ArrayLike | None, rows: int) -> Any:
 
 
 def _polynomial(joint: object, value: ArrayLike) -> Numbers:
-    array = np.atleast_1d(reals(f"coefficients[{joint!r}]", value))
+    array = np.atleast_1d(reals(f"coefficients[{shown(joint)}]", value))
     if array.ndim != 1 or not 1 <= len(array) <= 4 or not np.isfinite(array).all():
         raise ArgumentError(
-            f"coefficients[{joint!r}] must be a number, or up to four for the powers of q, "
-            f"got {value!r}"
+            f"coefficients[{shown(joint)}] must be a number, or up to four for the powers of q, "
+            f"got {shown(value)}"
         )
     sizes = np.abs(array[array != 0.0])
     if (sizes < _LEAST).any() or (sizes > 1.0 / _LEAST).any():
         raise ArgumentError(
-            f"coefficients[{joint!r}] must be zero or between {_LEAST:g} and {1 / _LEAST:g} in "
-            f"size, got {value!r}"
+            f"coefficients[{shown(joint)}] must be zero or between {_LEAST:g} and {1 / _LEAST:g} "
+            f"in size, got {shown(value)}"
         )
     return (*array.tolist(), *(0.0,) * (4 - len(array)))

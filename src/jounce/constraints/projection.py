@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import shown
 from jounce._core.out import Given, Shape, deliver
 from jounce._core.words import in_own_words, told_by
 from jounce._types import Array, ArrayLike, Integers
@@ -115,7 +116,7 @@ def project(
     c = constraints_on(model, constraints)
     tolerance = float(numbers("tolerance", tolerance, ()))
     if tolerance < 0:
-        raise ArgumentError(f"tolerance must not be negative, got {tolerance!r}")
+        raise ArgumentError(f"tolerance must not be negative, got {shown(tolerance)}")
     given = Given("project", model, threads, q=q)
 
     def compute(q: ArrayLike) -> Array:

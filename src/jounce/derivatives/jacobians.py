@@ -11,7 +11,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._core import raw
-from jounce._core.arrays import integer
+from jounce._core.arrays import integer, shown
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.derivatives.jvp import Jvp, let_differentiate
@@ -117,7 +117,7 @@ def jacobian_derivatives(
 def _run_jvp(model: Model, order: int = 1, **given: Any) -> Any:
     if order not in _BY_DUALS:
         raise ArgumentError(
-            f"jvp() of jacobian_derivatives takes the orders 1 and 2, got {order!r}"
+            f"jvp() of jacobian_derivatives takes the orders 1 and 2, got {shown(order)}"
         )
     return _BY_DUALS[order](model, **given)
 

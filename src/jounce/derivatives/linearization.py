@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.dynamics import ForwardDynamicsDerivatives, forward_dynamics_derivatives
@@ -174,7 +174,7 @@ def linearize(
         if out is not None:
             raise ArgumentError("linearize has no out under constraints, whose rank sets the sizes")
         if not hasattr(constraints, "linearization"):
-            raise ArgumentTypeError(f"constraints must be Constraints, got {constraints!r:.100}")
+            raise ArgumentTypeError(f"constraints must be Constraints, got {shown(constraints)}")
         state = (q, v, tau, f_ext)
         under: ConstrainedLinearization = constraints.linearization(
             model, state, inputs, passive, threads

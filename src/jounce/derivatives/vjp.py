@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike
@@ -158,7 +158,7 @@ def vjp(
     except TypeError:
         compiled = in_python = None
     if compiled is None and in_python is None:
-        name = getattr(function, "__name__", repr(function))
+        name = getattr(function, "__name__", None) or shown(function)
         known = ", ".join(f.__name__ for f in (*_COMPILED, *_IN_PYTHON))
         raise ArgumentError(
             f"{name} has no reverse derivative in closed form; those that have: {known}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._core import kernel, memory
+from jounce._core.arrays import shown
 from jounce._core.out import Given, deliver
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
@@ -112,7 +113,9 @@ def external_wrenches(
     """
     require_model(model)
     if not isinstance(wrenches, Mapping):
-        raise ArgumentTypeError(f"wrenches must be a dict of wrenches by frame, got {wrenches!r}")
+        raise ArgumentTypeError(
+            f"wrenches must be a dict of wrenches by frame, got {shown(wrenches)}"
+        )
     bodies = {name: _body_of(model, name) for name in wrenches}
 
     def compute(q: ArrayLike, *values: ArrayLike) -> Array:

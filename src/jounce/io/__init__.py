@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from jounce._core.arrays import shown
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.io import mjcf, sdf, urdf
@@ -95,13 +96,13 @@ def _load(
     """Load a robot from the file of its tree; see `load`."""
     check_choice("mimic", mimic, MIMIC_CHOICES)
     if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentTypeError(f"path must be the path of a model file, got {path!r:.60}")
+        raise ArgumentTypeError(f"path must be the path of a model file, got {shown(path)}")
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix == ".xacro":
         options: dict[str, Any] = {"arguments": arguments, "max_bytes": max_bytes, "folder": folder}
         return load_xacro(path, base, mimic=mimic, strict=strict, gravity=gravity, **options)
     if arguments:
-        raise ArgumentError(f"arguments are for xacro files, got {os.fspath(path)!r}")
+        raise ArgumentError(f"arguments are for xacro files, got {shown(os.fspath(path))}")
     source = read_source(path, max_bytes)
     root = root_tag(source)
     if root == "mujoco" and suffix != ".urdf":

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from jounce._core.arrays import shown
 from jounce.errors import ModelError
 from jounce.model.joints import COORDINATE_FIELDS, JOINT_TYPES, RATE_FIELDS, Joint, Mimic
 
@@ -73,15 +74,15 @@ def changed(plain: Joint, values: Mapping[str, Any]) -> Joint:
 def _checked(name: str, value: Any) -> Any:
     if name == "type":
         if value not in JOINT_TYPES or value == "fixed":
-            raise ModelError(f"type must be that of a joint that moves, got {value!r}")
+            raise ModelError(f"type must be that of a joint that moves, got {shown(value)}")
         return value
     if name == "actuated":
         if not isinstance(value, bool):
-            raise ModelError(f"actuated must be true or false, got {value!r}")
+            raise ModelError(f"actuated must be true or false, got {shown(value)}")
         return value
     if name == "mimic":
         if not (isinstance(value, (list, tuple)) and len(value) == 3 and isinstance(value[0], str)):
-            raise ModelError(f"mimic must be a name and two numbers, got {value!r}")
+            raise ModelError(f"mimic must be a name and two numbers, got {shown(value)}")
         return Mimic(value[0], *_numbers(name, value[1:]))
     if isinstance(value, (list, tuple)):
         return _numbers(name, value)
@@ -91,7 +92,7 @@ def _checked(name: str, value: Any) -> Any:
 def _numbers(name: str, values: Any) -> tuple[float, ...]:
     good = all(isinstance(x, (int, float)) and not math.isnan(x) for x in values)
     if not good or not len(values):
-        raise ModelError(f"{name} must be numbers, got {values!r}")
+        raise ModelError(f"{name} must be numbers, got {shown(values)}")
     return tuple(map(float, values))
 
 

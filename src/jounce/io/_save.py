@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree as ET
 
+from jounce._core.arrays import shown
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingFileError, ModelError
 from jounce.io._common import warn
 from jounce.io._write_mjcf import mjcf_element
@@ -97,15 +98,15 @@ def _format(target: Any, format: str | None) -> str:
         check_choice("format", format, tuple(_WRITERS))
     is_path = isinstance(target, (str, os.PathLike))
     if not is_path and not hasattr(target, "write"):
-        raise ArgumentTypeError(f"expected a path or an open file, got {target!r:.60}")
+        raise ArgumentTypeError(f"expected a path or an open file, got {shown(target)}")
     if format is not None:
         return format
     name = os.fspath(target) if is_path else getattr(target, "name", "")
     suffix = os.path.splitext(str(name))[1].lower()
     if suffix not in _FORMATS:
         raise ArgumentError(
-            f"expected a file that ends in .urdf or .xml (MJCF), got {str(name)!r}; `save` takes "
-            "format='urdf' or 'mjcf' for others"
+            f"expected a file that ends in .urdf or .xml (MJCF), got {shown(str(name))}; "
+            "`save` takes format='urdf' or 'mjcf' for others"
         )
     return _FORMATS[suffix]
 

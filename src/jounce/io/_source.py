@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from jounce._core.arrays import shown
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingFileError, ModelError
 
 __all__ = ["MAX_BYTES", "Source", "after_prolog", "check_format", "read_source", "root_tag"]
@@ -46,7 +47,7 @@ def read_source(source: str | bytes | os.PathLike[str], max_bytes: int = MAX_BYT
         except UnicodeEncodeError as error:
             raise ModelError(f"<string>:1: the text is not valid Unicode: {error}") from None
     if not isinstance(source, (str, os.PathLike)):
-        raise ArgumentTypeError(f"the model file must be a path or its text, got {source!r:.60}")
+        raise ArgumentTypeError(f"the model file must be a path or its text, got {shown(source)}")
     path = Path(source)
     try:
         return _limited(Source(_file_bytes(path, limit), str(path), path.parent), limit)
@@ -71,7 +72,7 @@ def _checked_limit(max_bytes: int) -> int:
     try:
         limit = operator.index(max_bytes)
     except TypeError:
-        raise ArgumentTypeError(f"max_bytes must be an integer, got {max_bytes!r:.60}") from None
+        raise ArgumentTypeError(f"max_bytes must be an integer, got {shown(max_bytes)}") from None
     if limit <= 0:
         raise ArgumentError(f"max_bytes must be positive, got {limit}")
     return limit

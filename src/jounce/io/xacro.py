@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from jounce._core.arrays import shown
 from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from jounce.io._common import warn
@@ -83,7 +84,7 @@ def expand_xacro(
         folder: where files that it names must be.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentTypeError(f"path must be the path of a xacro file, got {path!r:.60}")
+        raise ArgumentTypeError(f"path must be the path of a xacro file, got {shown(path)}")
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise ArgumentError("path must be the path of a xacro file, got the text of one")
     try:
@@ -95,7 +96,9 @@ def expand_xacro(
     from jounce.io._xacro_run import Run
 
     if not (arguments is None or isinstance(arguments, Mapping)):
-        raise ArgumentTypeError(f"arguments must be a dict of names and values, got {arguments!r}")
+        raise ArgumentTypeError(
+            f"arguments must be a dict of names and values, got {shown(arguments)}"
+        )
     source = read_source(Path(path), max_bytes)
     root_tag(source)  # refuses declarations of entities
     run = Run(source, os.fspath(path), Folder(source.directory, folder, max_bytes), max_bytes)

@@ -184,7 +184,7 @@ def configuration(
     """
     require_model(model)
     if joints is not None and not isinstance(joints, Mapping):
-        raise ArgumentTypeError(f"joints must be a dict of values by joint, got {joints!r}")
+        raise ArgumentTypeError(f"joints must be a dict of values by joint, got {shown(joints)}")
     arrays: dict[str, ArrayLike] = {}
     ranks: dict[str, int] = {}
     places: dict[int, int] = {}  # where coordinates begin, and where they end
@@ -192,7 +192,7 @@ def configuration(
         _require_free_base(model)
         arrays["base"], ranks["base"], places[0] = base, 2, 7
     for joint, value in (joints or {}).items():
-        at, name = model.q_slice(joint), f"joints[{joint!r}]"
+        at, name = model.q_slice(joint), f"joints[{shown(joint)}]"
         if at.start == at.stop:
             raise ArgumentError(f"{name}: this joint follows another one")
         if at.start in places:
@@ -233,7 +233,7 @@ def _base_coordinates(model: Model, base: ArrayLike) -> Array:
     T = finite("base", base)
     if T.shape[-2:] != (4, 4) or (np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-6).any():
         raise ArgumentError(
-            f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {T!r}"
+            f"base must be a pose (..., 4, 4) with last row (0, 0, 0, 1), got {shown(T)}"
         )
     T = lie.inverse(body_pose(model, neutral(model), 0)) @ T
     return meant(np.concatenate([lie.matrix_to_quat(T[..., :3, :3]), T[..., :3, 3]], axis=-1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._core import memory
-from jounce._core.arrays import finite, integer, positive, reals
+from jounce._core.arrays import finite, integer, positive, reals, shown
 from jounce._core.coupled import coupled
 from jounce._core.elementwise import deliver_elementwise
 from jounce._core.out import Shape, require_out, untouched_if_failing
@@ -237,12 +237,12 @@ def _tasks(
     states: Shape,
 ) -> _Tasks:
     if not isinstance(targets, Mapping) or not targets:
-        raise ArgumentError(f"targets must be a dict of at least one frame, got {targets!r}")
+        raise ArgumentError(f"targets must be a dict of at least one frame, got {shown(targets)}")
     if len(targets) > MOST_TARGETS:
         raise ArgumentError(f"at most {MOST_TARGETS} targets fit a search, got {len(targets)}")
     if not isinstance(weights, Mapping) or not weights.keys() <= targets.keys():
         raise ArgumentError(
-            f"weights must be a dict of some of the targets {list(targets)}, got {weights!r}"
+            f"weights must be a dict of some of the targets {list(targets)}, got {shown(weights)}"
         )
     given, nodes, frames, factors = [], [], [], []
     for key, value in targets.items():
@@ -261,13 +261,13 @@ def _tasks(
 
 def _target(key: str | int, value: ArrayLike) -> tuple[Array, int]:
     """The target as an array, and the kind of the task."""
-    array = reals(f"targets[{key!r}]", value)
+    array = reals(f"targets[{shown(key)}]", value)
     if array.shape[-2:] == (4, 4) and key != CENTER_OF_MASS:
         return array, _POSE
     if array.shape[-1:] != (3,):
         wanted = "" if key == CENTER_OF_MASS else "a pose (..., 4, 4) or "
         raise ArgumentError(
-            f"targets[{key!r}] must be {wanted}a position (..., 3), got shape {array.shape}"
+            f"targets[{shown(key)}] must be {wanted}a position (..., 3), got shape {array.shape}"
         )
     return array, _CENTER if key == CENTER_OF_MASS else _POSITION
 
@@ -275,7 +275,7 @@ def _target(key: str | int, value: ArrayLike) -> tuple[Array, int]:
 def _many_poses(model: Model, given: list[tuple[str | int, Array, int]], states: Shape) -> Array:
     """Targets with leading axes as poses, (..., tasks, 4, 4); `states` are the axes of q0."""
     keys, arrays, kinds = zip(*given, strict=True)
-    names = [f"targets[{key!r}]" for key in keys]
+    names = [f"targets[{shown(key)}]" for key in keys]
     ranks = {name: 2 if kind == _POSE else 1 for name, kind in zip(names, kinds, strict=True)}
     leads = [x.shape[: x.ndim - n] for x, n in zip(arrays, ranks.values(), strict=True)]
     _require_room(model, dict(zip(keys, leads, strict=True)), states)
@@ -308,10 +308,10 @@ def _require_room(model: Model, targets: Mapping[str | int, Shape], states: Shap
 def _pose(key: str | int, array: Array, kind: int) -> Array:
     """The target as a pose."""
     if not np.isfinite(array).all():
-        finite(f"targets[{key!r}]", array)
+        finite(f"targets[{shown(key)}]", array)
     if kind == _POSE:
         if array.ndim > 2 or not _is_pose(array):
-            group_element(f"targets[{key!r}]", array)  # which says what is wrong
+            group_element(f"targets[{shown(key)}]", array)  # which says what is wrong
         return array
     pose = np.zeros((*array.shape[:-1], 4, 4))
     pose[..., range(4), range(4)] = 1.0
@@ -349,11 +349,12 @@ def placed_frame(model: Model, key: str | int) -> tuple[int, Array]:
 
 
 def _weights(key: str | int, value: ArrayLike, kind: int) -> Array:
-    array = finite(f"weights[{key!r}]", value)
+    array = finite(f"weights[{shown(key)}]", value)
     count = 6 if kind == _POSE else 3
     if array.shape not in ((), (count,)) or (array < 0).any():
         raise ArgumentError(
-            f"weights[{key!r}] must be one number or {count}, none negative, got {value!r}"
+            f"weights[{shown(key)}] must be one number or {count}, none negative, "
+            f"got {shown(value)}"
         )
     out = np.zeros(6)
     out[6 - count :] = array

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jounce._core.arrays import reals, refuse_masked
+from jounce._core.arrays import reals, refuse_masked, shown
 from jounce._types import Array, ArrayLike, Mask
 from jounce.errors import (
     WORLD_IS_NO_BODY,
@@ -65,11 +65,11 @@ def numbers(
 def name_list(name: str, value: Iterable[T]) -> list[T]:
     """Several names or indices, or an error that names the argument."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ArgumentTypeError(f"{name} must be a list of names, got {value!r}")
+        raise ArgumentTypeError(f"{name} must be a list of names, got {shown(value)}")
     try:
         return list(value)
     except TypeError:  # an array without axes
-        raise ArgumentTypeError(f"{name} must be a list of names, got {value!r}") from None
+        raise ArgumentTypeError(f"{name} must be a list of names, got {shown(value)}") from None
 
 
 def item_tuple(name: str, value: Any, what: str) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ def item_tuple(name: str, value: Any, what: str) -> tuple[Any, ...]:
             return tuple(value)
     except TypeError:
         pass
-    raise ModelError(f"{name} must be a list of {what}, got {value!r:.200}")
+    raise ModelError(f"{name} must be a list of {what}, got {shown(value)}")
 
 
 def is_finite(value: Any) -> bool:
@@ -98,7 +98,7 @@ def restore(thing: Any, state: Any) -> None:
     needed, known = _field_names(kind)
     if not isinstance(state, dict) or not needed <= state.keys() <= known:
         raise ModelError(
-            f"a pickled {kind.__name__} must have its fields and no others, got {state!r:.200}"
+            f"a pickled {kind.__name__} must have its fields and no others, got {shown(state)}"
         )
     kind.__init__(thing, **state)
 
@@ -129,13 +129,13 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse the value of an option that is none of its choices."""
     if not isinstance(value, str) or value not in choices:
         expected = " or ".join(map(repr, choices))
-        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
+        raise ArgumentError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def check_flag(name: str, value: object) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ArgumentError(f"{name} must be True or False, got {value!r}")
+        raise ArgumentError(f"{name} must be True or False, got {shown(value)}")
 
 
 def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
@@ -144,7 +144,7 @@ def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
     try:
         mask = np.array(value)
     except ValueError:
-        raise ArgumentError(f"{name} must be a bool array, got {value!r}") from None
+        raise ArgumentError(f"{name} must be a bool array, got {shown(value)}") from None
     if mask.dtype != bool or mask.shape != (size,):
         raise ArgumentError(
             f"{name} must be a bool array of shape ({size},), "
@@ -172,8 +172,8 @@ def find_index(kind: str, key: str | int, index: dict[str, int], names: Sequence
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
         if 0 <= key < len(names):
             return int(key)
-        expected = f"{kind} index must be between 0 and {len(names) - 1}, got {key}"
+        expected = f"{kind} index must be between 0 and {len(names) - 1}, got {shown(key)}"
         raise UnknownNameError(
             f"{expected}; {WORLD_IS_NO_BODY}" if (kind, key) == ("body", -1) else expected
         )
-    raise UnknownNameError(f"{kind} must be a name or an index, got {key!r}")
+    raise UnknownNameError(f"{kind} must be a name or an index, got {shown(key)}")

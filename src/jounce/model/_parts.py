@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from jounce._core.arrays import refuse_masked
+from jounce._core.arrays import refuse_masked, shown
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model.joints import Joint
@@ -29,7 +29,7 @@ def check_parts(name: str, bodies: Sequence[Body], frames: Mapping[str, Frame]) 
             motion, or parameters that are not finite, too large or of a negative mass.
     """
     if not isinstance(name, str):
-        raise ModelError(f"a robot's name must be a string, got {name!r:.200}")
+        raise ModelError(f"a robot's name must be a string, got {shown(name)}")
     if not isinstance(bodies, (list, tuple)):
         raise ModelError(f"bodies must be a list of bodies, got {_shown(bodies)}")
     if not isinstance(frames, Mapping):
@@ -61,17 +61,19 @@ def _check_bodies(bodies: Sequence[Body]) -> None:
     check_inertias(names, _rows("body", "parameters", names, [b.parameters for b in bodies], (10,)))
     for joint in chain.from_iterable(body.joints for body in bodies):
         if not vars(joint) or not isinstance(joint.name, str):  # one can be made without anything
-            raise ModelError(f"a joint's name must be a string, got {vars(joint).get('name')!r}")
+            raise ModelError(
+                f"a joint's name must be a string, got {shown(vars(joint).get('name'))}"
+            )
 
 
 def _check_frames(frames: Mapping[str, Frame], count: int) -> None:
     for name, frame in () if _are_frames(frames, count) else frames.items():
         at = frame.body if isinstance(frame, Frame) else None
         if not isinstance(name, str):
-            raise ModelError(f"a frame's name must be a string, got {name!r:.200}")
+            raise ModelError(f"a frame's name must be a string, got {shown(name)}")
         if not _is_integer(at) or not -1 <= at < count:
             raise ModelError(
-                f"frame {name!r} must be fixed to a body or to the world (-1), got {at!r}"
+                f"frame {name!r} must be fixed to a body or to the world (-1), got {shown(at)}"
             )
     moved = {name: f for name, f in frames.items() if f.placement is not IDENTITY}
     _check_poses("frame", list(moved), [f.placement for f in moved.values()])
@@ -121,7 +123,7 @@ def _check_text(names: Iterable[str]) -> None:
         "".join(listed).encode()
     except UnicodeEncodeError:
         wrong = next(name for name in listed if any("\ud800" <= x <= "\udfff" for x in name))
-        raise ModelError(f"names must be text that UTF-8 can hold, got {wrong!r:.200}") from None
+        raise ModelError(f"names must be text that UTF-8 can hold, got {shown(wrong)}") from None
 
 
 def _is_integer(value: object) -> bool:
@@ -140,7 +142,7 @@ def _check_parents(names: list[str], parents: list[int]) -> None:
         if not path:
             raise ModelError(
                 f"body {names[k]!r}: its parent must be the world (-1), the body before it or one "
-                f"of that body's ancestors, got {parent!r}"
+                f"of that body's ancestors, got {shown(parent)}"
             )
         path.append(k)
 
@@ -153,7 +155,7 @@ def _rows(
             continue
         if not isinstance(value, np.ndarray) or value.dtype != float or value.shape != shape:
             raise ModelError(
-                f"{kind} {name!r}: {what} must be an array of shape {shape}, got {value!r:.200}"
+                f"{kind} {name!r}: {what} must be an array of shape {shape}, got {shown(value)}"
             )
         refuse_masked(f"{kind} {name!r}: {what}", value)
     return np.array(values).reshape(-1, *shape)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError, close_names, did_you_mean
 from jounce.model import inertia as inertia_
@@ -96,7 +97,7 @@ class ModelBuilder:
             "gravity", (0.0, 0.0, -9.81) if gravity is None else gravity, (3,)
         )
         if not (name is None or isinstance(name, str)):
-            raise ModelError(f"a robot's name must be a string, got {name!r}")
+            raise ModelError(f"a robot's name must be a string, got {shown(name)}")
         self.name = "robot" if name is None else name
 
     def _start_from(self, model: Model) -> None:
@@ -197,7 +198,7 @@ class ModelBuilder:
             Sphere(radius=0.1)
         """
         if not isinstance(visuals, Iterable):
-            raise ModelError(f"visuals must be a list of shapes, got {visuals!r}")
+            raise ModelError(f"visuals must be a list of shapes, got {shown(visuals)}")
         self._visuals.extend(visuals)
         return self
 
@@ -280,7 +281,7 @@ class ModelBuilder:
 
     def _check_name(self, kind: str, name: object) -> None:
         if not isinstance(name, str) or not name:
-            raise ModelError(f"a {kind}'s name must be a non-empty string, got {name!r}")
+            raise ModelError(f"a {kind}'s name must be a non-empty string, got {shown(name)}")
         if name in self._links or name in self._frames:
             raise ModelError(f"two bodies or frames are named {name!r}")
 
@@ -359,7 +360,7 @@ def _check_carrier(kind: str, name: str, role: str, carrier: object) -> None:
     if not (carrier is None or isinstance(carrier, (str, int))):
         raise ModelError(
             f"{kind} {name!r}: {role} must be the name of a body, or None for the world, "
-            f"got {carrier!r}"
+            f"got {shown(carrier)}"
         )
 
 
@@ -397,7 +398,7 @@ def _joints(
     if joint.type == "fixed":
         return ()
     if not isinstance(joint.name, str):
-        raise ModelError(f"body {body!r}: a joint's name must be a string, got {joint.name!r}")
+        raise ModelError(f"body {body!r}: a joint's name must be a string, got {shown(joint.name)}")
     joint = joint.named(f"{body}_joint")
     check_joint(joint)
     return (joint,)
@@ -427,9 +428,11 @@ def _chain(body: str, chain: tuple[Any, ...]) -> tuple[Joint, ...]:
     """Several joints, checked and with names."""
     for item in chain:
         if not isinstance(item, Joint):
-            raise ModelError(f"body {body!r}: expected a Joint, got {item!r}")
+            raise ModelError(f"body {body!r}: expected a Joint, got {shown(item)}")
         if not isinstance(item.name, str):
-            raise ModelError(f"body {body!r}: a joint's name must be a string, got {item.name!r}")
+            raise ModelError(
+                f"body {body!r}: a joint's name must be a string, got {shown(item.name)}"
+            )
     if all(item.type == "fixed" for item in chain):
         return ()
     if any(item.type == "fixed" for item in chain):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError, ModelWarning
 from jounce.model import inertia as inertia_
@@ -54,7 +55,9 @@ def joint_pose(joint: Joint, q: ArrayLike) -> Array:
 def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     """See `Model.lock`."""
     if not isinstance(values, Mapping):
-        raise ArgumentError(f"lock takes a mapping of joints to their positions, got {values!r}")
+        raise ArgumentError(
+            f"lock takes a mapping of joints to their positions, got {shown(values)}"
+        )
     locked: dict[str, Array] = {}
     outside: list[str] = []
     for key, value in values.items():
@@ -166,7 +169,7 @@ def attach(model: Model, other: Model, at: str | int | None, prefix: str) -> Mod
     require_model(other)
     other = other.expanded
     if not isinstance(prefix, str):
-        raise ArgumentError(f"prefix must be a string, got {prefix!r}")
+        raise ArgumentError(f"prefix must be a string, got {shown(prefix)}")
     place = _frame_name(model, at)
     for kind, ours, theirs in (
         ("body or frame", set(model.frames), other.frames),

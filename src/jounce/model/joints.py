@@ -179,7 +179,7 @@ class Joint:
         """Keep numbers as floats and tuples, which nobody can change later, and axes as units."""
         if not (actuated is None or isinstance(actuated, (bool, np.bool_))):
             raise ModelError(
-                f"joint {name!r}: actuated must be True, False or None, got {actuated!r:.200}"
+                f"joint {name!r}: actuated must be True, False or None, got {shown(actuated)}"
             )
         if mimic is not None:
             _check_mimic(name, mimic)
@@ -267,12 +267,12 @@ def _check_mimic(name: str, mimic: Any) -> None:
     if not isinstance(mimic, Mimic) or not isinstance(mimic.joint, str):
         raise ModelError(
             f"joint {name!r}: mimic must be a jounce.Mimic with the name of a joint, or None, "
-            f"got {mimic!r:.200}"
+            f"got {shown(mimic)}"
         )
     if not (is_finite(mimic.multiplier) and is_finite(mimic.offset)):
         raise ModelError(
             f"joint {name!r}: mimic must have a finite multiplier and a finite offset, "
-            f"got {mimic!r:.200}"
+            f"got {shown(mimic)}"
         )
 
 
@@ -346,7 +346,7 @@ def _decomposed(joint: Joint) -> list[Elementary]:
         )
     anchor, _, _ = (_vector(joint, field) for field in ("anchor", "axis", "axis2"))
     if joint.pitch.__class__ is not float or not math.isfinite(joint.pitch):
-        raise ModelError(f"joint {joint.name!r}: pitch must be finite, got {joint.pitch!r:.200}")
+        raise ModelError(f"joint {joint.name!r}: pitch must be finite, got {shown(joint.pitch)}")
     if kind in ("spherical", "free"):
         return [Elementary(ELEMENTARY.index(kind), (0.0, 0.0, 1.0), anchor)]
     axis = _axis(joint, "axis")

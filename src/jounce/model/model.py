@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jounce import _core
+from jounce._core.arrays import shown
 from jounce._types import AnyArray, Array, ArrayLike, Index, Integers, Mask
 from jounce.errors import ArgumentTypeError, ModelError, unknown_name
 from jounce.model import inertia as inertia_
@@ -482,7 +483,7 @@ class Model(_core.Tree, Edits):
 
     def __setstate__(self, state: object) -> NoReturn:
         """Refuse what a pickle would set beside what defines the model."""
-        raise ModelError(f"a pickled model has no state of its own, got {state!r:.200}")
+        raise ModelError(f"a pickled model has no state of its own, got {shown(state)}")
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same robot, number by number; see the class."""

@@ -237,9 +237,11 @@ def random_tree(
     n, seed = _count("n", n, 1), _count("seed", seed, 0, 2**128)
     known = np.iterable(joints) and not isinstance(joints, str) and list(joints)
     if not known or not all(isinstance(kind, str) for kind in known):
-        raise ArgumentError(f"joints must be a list of one or more joint types, got {joints!r}")
+        raise ArgumentError(
+            f"joints must be a list of one or more joint types, got {shown(joints)}"
+        )
     if not (first is None or isinstance(first, str)):
-        raise ArgumentError(f"first must be a joint type or None, got {first!r}")
+        raise ArgumentError(f"first must be a joint type or None, got {shown(first)}")
     _require_room("random_tree", n, _OTHER_BYTES)
     rng = np.random.default_rng(seed)
     kinds = [known[k % len(known)] for k in range(n)]

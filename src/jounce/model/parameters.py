@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import lie
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.errors import (
     ArgumentError,
@@ -129,7 +129,7 @@ class Parameters:
             ArgumentError: these are no parameters of the model.
         """
         if not isinstance(state, dict) or not {"model", "items"} <= state.keys():
-            raise ArgumentTypeError(f"pickled Parameters have model and items, got {state!r:.200}")
+            raise ArgumentTypeError(f"pickled Parameters have model and items, got {shown(state)}")
         found = _of_items(state["model"], state["items"])
         vars(self).clear()
         vars(self).update(vars(found))
@@ -153,7 +153,7 @@ class Parameters:
         except (IndexError, TypeError, ValueError):
             raise ArgumentError(
                 f"{len(self)} parameters are indexed by a slice, by places or by a mask of "
-                f"{len(self)}, got {some!r}"
+                f"{len(self)}, got {shown(some)}"
             ) from None
         own = (self.values[at], self._directions[at], self._inertial[at])
         return Parameters(self.model, tuple(self.items[k] for k in at), *own)
@@ -321,7 +321,8 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
         return replace(parameters(model.expanded, kind, names), model=model)
     if not isinstance(kind, str) or kind not in KINDS:
         close = did_you_mean(map(repr, close_names(kind, KINDS)))
-        raise ArgumentError(f"unknown parameter {kind!r}; there are {', '.join(KINDS)}{close}")
+        known = ", ".join(KINDS)
+        raise ArgumentError(f"unknown parameter {shown(kind)}; there are {known}{close}")
     if kind == "gravity":
         if names is not None:
             raise ArgumentError("gravity belongs to the model: it takes no names")
@@ -340,13 +341,13 @@ def _of_items(model: Model, items: Any) -> Parameters:
     """The parameters of a model by their kinds, names and components."""
     require_model(model)
     if not isinstance(items, tuple) or not all(isinstance(item, Parameter) for item in items):
-        raise ArgumentTypeError(f"items must be a tuple of parameters, got {items!r:.200}")
+        raise ArgumentTypeError(f"items must be a tuple of parameters, got {shown(items)}")
     values, (rows, inertial) = np.zeros(len(items)), _empty(model.expanded, len(items))
     known: dict[tuple[str, str], Parameters] = {}
     for k, item in enumerate(items):
         kind, name = item.kind, item.name
         if not (isinstance(kind, str) and isinstance(name, str)):
-            raise ArgumentTypeError(f"a parameter has a kind and a name, got {item!r:.200}")
+            raise ArgumentTypeError(f"a parameter has a kind and a name, got {shown(item)}")
         if (kind, name) not in known:
             known[kind, name] = parameters(model, kind, None if kind == "gravity" else name)
         own = known[kind, name]

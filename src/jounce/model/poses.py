@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model._checks import numbers
@@ -22,13 +23,15 @@ _QUATERNION_SLACK = 1e-3
 def checked_poses(poses: Mapping[str, ArrayLike], nodes: Nodes) -> Mapping[str, Array]:
     """Configurations by name, read-only; an error names the pose that is none."""
     if not isinstance(poses, Mapping):
-        raise ArgumentError(f"poses must be a mapping of names to configurations, got {poses!r}")
+        raise ArgumentError(
+            f"poses must be a mapping of names to configurations, got {shown(poses)}"
+        )
     quaternions = nodes.q_index[nodes.kind >= ELEMENTARY.index("spherical")]
     nq = int(SIZES[nodes.kind, 0].sum())
     out = {}
     for name, value in poses.items():
         if not isinstance(name, str) or not name:
-            raise ArgumentError(f"a pose's name must be a non-empty string, got {name!r}")
+            raise ArgumentError(f"a pose's name must be a non-empty string, got {shown(name)}")
         q = numbers(f"pose {name!r}", value, (nq,))
         norms = np.linalg.norm(q[quaternions[:, None] + np.arange(4)], axis=1)
         wrong = np.abs(norms - 1.0) > _QUATERNION_SLACK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jounce._core.arrays import shown
 from jounce.errors import ArgumentError, close_names, did_you_mean
 from jounce.model.joints import JOINT_TYPES, Joint, check_joint
 
@@ -37,6 +38,8 @@ def root_joint(base: Base) -> Joint:
             ["free"] if str(base) in ("floating", "freeflyer") else close_names(base, JOINT_TYPES)
         )
         hint = did_you_mean(map(repr, meant))
-        raise ArgumentError(f"base must be one of {types}, or a jounce.Joint, got {base!r}{hint}")
+        raise ArgumentError(
+            f"base must be one of {types}, or a jounce.Joint, got {shown(base)}{hint}"
+        )
     check_joint(joint)
     return joint

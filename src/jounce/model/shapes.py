@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.model._checks import check_flag, is_finite, item_tuple, numbers, restore
@@ -108,17 +109,17 @@ class Visual:
         """Check what no viewer could draw."""
         if not (isinstance(self.frame, str) and isinstance(self.name, str)):
             raise ModelError(
-                f"the frame and the name of a shape must be strings, got {self.frame!r:.100} and "
+                f"the frame and the name of a shape must be strings, got {shown(self.frame)} and "
                 f"{self.name!r:.100}"
             )
         at = f"shape {self.name!r} on {self.frame!r}"
         if not _is_shape(self.shape):
             raise ModelError(
                 f"{at}: expected a Box, Sphere, Ellipsoid, Cylinder, Capsule, Plane or Mesh of "
-                f"finite sizes, got {self.shape!r:.200}"
+                f"finite sizes, got {shown(self.shape)}"
             )
         if not (self.color is None or _are_finite(self.color, 4)):
-            raise ModelError(f"{at}: color must be 4 numbers or None, got {self.color!r:.200}")
+            raise ModelError(f"{at}: color must be 4 numbers or None, got {shown(self.color)}")
         check_flag(f"{at}: collision", self.collision)
         pose: Any = self.placement
         if pose.__class__ is not np.ndarray or pose.dtype != float:

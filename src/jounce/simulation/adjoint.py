@@ -10,7 +10,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._core import MOST_THREADS, memory
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._core.out import Shape, require_out, untouched_if_failing
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, DivergenceError, SingularError
@@ -194,7 +194,7 @@ def rollout_vjp(
     find_method(method)
     call = rollout_call(model, q0, v0, tau, dt, f_ext, method, 1, hold, control)
     if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
-        raise ArgumentError(f"every must be an integer, at least 1, got {every!r}")
+        raise ArgumentError(f"every must be an integer, at least 1, got {shown(every)}")
     if not _has_own_axes(model, call, threads):
         call.run(model, threads=threads)  # which says what is wrong
     stored = max(np.shape(tau)[-2] - call.hold, 0) // every

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jounce._core import memory
-from jounce._core.arrays import reals, refuse_masked
+from jounce._core.arrays import reals, refuse_masked, shown
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import forward_dynamics
@@ -90,7 +90,7 @@ def increasing_times(t: ArrayLike) -> Array:
     if rises and math.isfinite(times[0]) and math.isfinite(times[-1]):  # as are those between
         return times.copy() if isinstance(t, np.ndarray) else times
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
-        raise ArgumentError(f"t must be finite times of shape (T,), got {t!r:.100}")
+        raise ArgumentError(f"t must be finite times of shape (T,), got {shown(t)}")
     if (np.diff(times) <= 0).any():
         k = int(np.flatnonzero(np.diff(times) <= 0)[0])
         raise ArgumentError(

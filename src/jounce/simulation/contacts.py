@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array
 from jounce.constraints import Constraints, Point, constrained_dynamics, impulse
 from jounce.constraints.checks import rates_wanted
@@ -106,7 +107,9 @@ def checked_contacts(model: Model, contacts: object) -> list[Contact]:
     """
     found = [contacts] if isinstance(contacts, Contact) else contacts
     if not isinstance(found, Sequence) or not all(isinstance(x, Contact) for x in found):
-        raise ArgumentError(f"contacts must be jounce.Contact or a list of them, got {contacts!r}")
+        raise ArgumentError(
+            f"contacts must be jounce.Contact or a list of them, got {shown(contacts)}"
+        )
     Constraints(model, [Point(x.frame) for x in found])
     return list(found)
 

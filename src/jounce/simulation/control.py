@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import positive, reals
+from jounce._core.arrays import positive, reals, shown
 from jounce._types import Array, ArrayLike, Mask
 from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError
@@ -112,7 +112,7 @@ def control_inputs(model: Model, control: object, tau: ArrayLike) -> ControlInpu
     if control is None:
         return ControlInputs(tau, None, 0, None, None)
     if not isinstance(control, Control):
-        raise ArgumentError(f"control must be a jounce.Control or None, got {control!r}")
+        raise ArgumentError(f"control must be a jounce.Control or None, got {shown(control)}")
     require_model(model)
     check_flag("control.passive", control.passive)
     check_flag("control.stops", control.stops)
@@ -154,7 +154,7 @@ def _gains(model: Model, name: str, value: ArrayLike) -> Array:
             f"of this model, got {gains.shape}"
         )
     if not (np.isfinite(gains) & (gains >= 0)).all():
-        raise ArgumentError(f"control.{name} must be finite and not negative, got {value!r}")
+        raise ArgumentError(f"control.{name} must be finite and not negative, got {shown(value)}")
     return np.broadcast_to(gains, (*gains.shape[:-1], model.nv))
 
 
@@ -178,7 +178,9 @@ def _force_limits(model: Model, given: object) -> tuple[Array, Array]:
         return np.full(model.nv, -most), np.full(model.nv, most)
     if isinstance(given, str):
         if given != "model":
-            raise ArgumentError(f"control.force_limits must be 'model' or forces, got {given!r}")
+            raise ArgumentError(
+                f"control.force_limits must be 'model' or forces, got {shown(given)}"
+            )
         given = model.effort_limit
     low, high = _least_and_largest(model.nv, given)
     if not np.all(low <= high):
@@ -205,7 +207,7 @@ def _least_and_largest(nv: int, given: object) -> tuple[Array, Array]:
     if (largest < 0).any():
         raise ArgumentError(
             f"{expected} largest forces; largest absolute forces must not be negative, "
-            f"got {given!r:.100}"
+            f"got {shown(given)}"
         )
     return -largest, largest
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import inverse_mass_matrix
 from jounce.errors import ArgumentError, DivergenceError
@@ -87,13 +87,13 @@ class Event:
         if not (number and self.direction in (-1, 0, 1) and callable(self.function)):
             raise ArgumentError(f"event {self.name!r} needs a function and a direction -1, 0 or 1")
         if not isinstance(self.name, str):
-            raise ArgumentError(f"the name of an event must be a str, got {self.name!r:.100}")
+            raise ArgumentError(f"the name of an event must be a str, got {shown(self.name)}")
         check_flag(f"terminal of event {self.name!r}", self.terminal)
         for what, function in (("map", self.map), ("series", self.series)):
             if function is not None and not callable(function):
                 raise ArgumentError(
                     f"{what} of event {self.name!r} must be a function or None, "
-                    f"got {function!r:.100}"
+                    f"got {shown(function)}"
                 )
 
 
@@ -149,7 +149,7 @@ def joint_limits(model: Model, restitution: float = 0.5, *, terminal: bool = Fal
     require_model(model)
     check_flag("terminal", terminal)
     if not (isinstance(restitution, (int, float)) and 0 < restitution <= 1):
-        raise ArgumentError(f"restitution must be a number, above 0 to 1, got {restitution!r}")
+        raise ArgumentError(f"restitution must be a number, above 0 to 1, got {shown(restitution)}")
     events = []
     for q, v in limited(model):
         joint = model.joint_names[
@@ -196,7 +196,7 @@ def checked_events(events: object) -> list[Event]:
     """
     found = [events] if isinstance(events, Event) else events
     if not isinstance(found, Sequence) or not all(isinstance(e, Event) for e in found):
-        raise ArgumentError(f"events must be jounce.Event or a list of them, got {events!r}")
+        raise ArgumentError(f"events must be jounce.Event or a list of them, got {shown(events)}")
     return list(found)
 
 
@@ -264,7 +264,7 @@ def apply_map(event: Event, at: State) -> State:
     try:
         new_q, new_v = found
     except (TypeError, ValueError):
-        raise ArgumentError(f"{whose}, got {found!r:.100}") from None
+        raise ArgumentError(f"{whose}, got {shown(found)}") from None
     new_q, new_v = (np.array(reals(f"{whose}: they", x)) for x in (new_q, new_v))
     if new_q.shape != q.shape or new_v.shape != v.shape:
         raise ArgumentError(

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array
 from jounce.errors import ArgumentError, close_names, did_you_mean
 from jounce.simulation import tableaux
@@ -266,4 +267,6 @@ def find_stepper(name: object) -> Method | Geometric:
 
 def _unknown(name: object, known: list[str]) -> ArgumentError:
     hint = did_you_mean(map(repr, close_names(name, known)))
-    return ArgumentError(f"method must be one of {', '.join(map(repr, known))}, got {name!r}{hint}")
+    return ArgumentError(
+        f"method must be one of {', '.join(map(repr, known))}, got {shown(name)}{hint}"
+    )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce._core import memory
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
 from jounce.dynamics import kinetic_energy, momentum, potential_energy
 from jounce.errors import ArgumentError, MissingExtraError
@@ -149,7 +149,7 @@ class SimulatedMotion:
     def __getitem__(self, some: slice) -> SimulatedMotion:
         """Return the motion at a slice of its times."""
         if not isinstance(some, slice):
-            raise ArgumentError(f"a motion is indexed by slices of its times, got {some!r}")
+            raise ArgumentError(f"a motion is indexed by slices of its times, got {shown(some)}")
         q, v = self.q[..., some, :], self.v[..., some, :]
         t = self.t[some]
         low, high = (t.min(), t.max()) if len(t) else (np.inf, -np.inf)
@@ -226,7 +226,8 @@ class SimulatedMotion:
         low, high = float(self.t.min()), float(self.t.max())
         if times.ndim > 1 or not ((times >= low) & (times <= high)).all():
             raise ArgumentError(
-                f"t must be times of shape (K,) from {low} to {high}, or one of them, got {t!r}"
+                f"t must be times of shape (K,) from {low} to {high}, or one of them, "
+                f"got {shown(t)}"
             )
         if times.ndim == 0:
             q, v = self.at(times[None], approximate=approximate)

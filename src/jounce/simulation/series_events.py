@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jounce._core.arrays import finite
+from jounce._core.arrays import finite, shown
 from jounce._types import Array
 from jounce.errors import ArgumentError
 from jounce.kinematics import body_pose
@@ -106,7 +106,7 @@ def height_event(
     require_model(model)
     value = _finite("value", value)
     if isinstance(axis, bool) or not isinstance(axis, int) or axis not in (0, 1, 2):
-        raise ArgumentError(f"axis must be 0, 1 or 2, got {axis!r}")
+        raise ArgumentError(f"axis must be 0, 1 or 2, got {shown(axis)}")
     placed_frame(model, frame)
 
     def function(t: float, q: Array, v: Array) -> float:

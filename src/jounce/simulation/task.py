@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce._core import memory
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import rank_lost
 from jounce.dynamics import passive_forces
@@ -229,5 +229,5 @@ def _checked(value: ArrayLike, shape: tuple[int, ...]) -> Array:
         got = f"{type(value).__name__} of shape {tau.shape}"
         raise ArgumentError(f"control must return an array of shape {shape}, got {got}")
     if not np.isfinite(tau).all():
-        raise ArgumentError(f"control must return finite forces, got {value!r}")
+        raise ArgumentError(f"control must return finite forces, got {shown(value)}")
     return tau

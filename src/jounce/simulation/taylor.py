@@ -11,7 +11,7 @@ import numpy as np
 
 from jounce import _core, lie
 from jounce._core import memory
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -163,10 +163,10 @@ def checked_order(order: object, *, adaptive: bool = False) -> int:
         ArgumentError: it is no integer, or out of range.
     """
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)):
-        raise ArgumentError(f"order must be an integer, got {order!r}")
+        raise ArgumentError(f"order must be an integer, got {shown(order)}")
     least = LEAST_ADAPTIVE_ORDER if adaptive else LEAST_ORDER
     if not least <= order <= MOST_ORDER:
-        raise ArgumentError(f"order must be {least} to {MOST_ORDER}, got {order}")
+        raise ArgumentError(f"order must be {least} to {MOST_ORDER}, got {shown(order)}")
     return int(order)
 
 
@@ -270,7 +270,7 @@ def _checked_forces(given: ArrayLike, nv: int) -> Array:
             f"and their time derivatives, got {type(given).__name__} of shape {rows.shape}"
         )
     if not np.isfinite(rows).all():
-        raise ArgumentError(f"control must return finite forces, got {given!r}")
+        raise ArgumentError(f"control must return finite forces, got {shown(given)}")
     return rows
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._core.out import Given
 from jounce._core.words import place_text, told_by
 from jounce._types import Array, ArrayLike, Integers
@@ -54,7 +54,7 @@ def taylor_rollout(
     if rows.ndim < 2 or rows.shape[-1] != model.nv:
         raise ArgumentError(f"tau must have shape (..., T, {model.nv}), got {rows.shape}")
     if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
-        raise ArgumentError(f"every must be an integer, at least 1, got {every!r}")
+        raise ArgumentError(f"every must be an integer, at least 1, got {shown(every)}")
     steps = max(rows.shape[-2] - hold, 0)
     wrenches = None
     if f_ext is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jounce._core.arrays import finite
+from jounce._core.arrays import finite, shown
 from jounce._core.arrays import integer as integer
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
@@ -78,7 +78,7 @@ def choice(name: str, value: str, known: tuple[str, ...]) -> str:
     """Require one of a few words."""
     if not isinstance(value, str) or value not in known:
         expected = ", ".join(repr(k) for k in known)
-        raise ArgumentError(f"{name}: expected one of {expected}, got {value!r}")
+        raise ArgumentError(f"{name}: expected one of {expected}, got {shown(value)}")
     return value
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError
 from jounce.model.model import Model
@@ -147,7 +148,7 @@ def _joint_pose_curve(model: Model, name: str, value: Curve | PoseCurve | ArrayL
         kind = model.joints[model.joint_index(name)].type
         raise ArgumentError(
             f"curves: {name}: a {kind} joint takes a pose curve (for example "
-            f"position_and_rotation(...), roll_pitch_yaw(...)), got {value!r}"
+            f"position_and_rotation(...), roll_pitch_yaw(...)), got {shown(value)}"
         )
     return as_pose_curve(f"curves: {name}", value)
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike, Integers
 from jounce.errors import ArgumentError
 from jounce.lie._checks import finite_result
@@ -266,7 +267,7 @@ class Piecewise(Curve):
         if not (
             isinstance(pieces, Sequence) and pieces and all(isinstance(p, Curve) for p in pieces)
         ):
-            raise ArgumentError(f"pieces: expected at least one curve, got {pieces!r}")
+            raise ArgumentError(f"pieces: expected at least one curve, got {shown(pieces)}")
         require_same_size("pieces", pieces)
         for before, after in itertools.pairwise(pieces):
             end, start = before.interval[1], after.interval[0]
@@ -324,14 +325,14 @@ def as_curve(name: str, value: Curve | ArrayLike) -> Curve:
     if isinstance(value, Curve):
         return value
     if isinstance(value, Immutable):
-        raise ArgumentError(f"{name}: expected a curve in R^n or numbers, got {value!r}")
+        raise ArgumentError(f"{name}: expected a curve in R^n or numbers, got {shown(value)}")
     return Constant(_checks.vector(name, value))
 
 
 def require_size(name: str, curve: Curve, size: int) -> Curve:
     """Require a curve with that many components."""
     if not isinstance(curve, Curve):
-        raise ArgumentError(f"{name}: expected a curve of size {size}, got {curve!r}")
+        raise ArgumentError(f"{name}: expected a curve of size {size}, got {shown(curve)}")
     if curve.size != size:
         raise ArgumentError(f"{name}: expected a curve of size {size}, got size {curve.size}")
     return curve

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model._checks import check_flag
@@ -124,7 +124,7 @@ class Limits(NamedTuple):
 def _limit(name: str, value: ArrayLike, size: int) -> Array:
     array = reals(name, value)
     if array.shape not in ((), (size,)) or not (array > 0).all():
-        raise ArgumentError(f"{name}: expected one positive number or {size}, got {value!r}")
+        raise ArgumentError(f"{name}: expected one positive number or {size}, got {shown(value)}")
     return np.broadcast_to(array, (size,))
 
 

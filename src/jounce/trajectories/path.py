@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jounce._core.arrays import reals
+from jounce._core.arrays import reals, shown
 from jounce._core.elementwise import in_portions
 from jounce._core.out import Given, Shape, deliver_all
 from jounce._types import Array, ArrayLike
@@ -213,7 +213,7 @@ def largest_speed_factor(
         True
     """
     if not isinstance(dynamics, PathDynamics):
-        raise ArgumentTypeError(f"dynamics must be a PathDynamics, got {dynamics!r}")
+        raise ArgumentTypeError(f"dynamics must be a PathDynamics, got {shown(dynamics)}")
     if effort_limit is None and effort_rate_limit is None:
         raise ArgumentError("give effort_limit, effort_rate_limit or both")
     _, c, g, _, dc, dg = dynamics
@@ -251,7 +251,7 @@ def limit_of(name: str, value: ArrayLike, size: int) -> Array:
     array = reals(name, value)
     if array.shape not in ((), (size,)) or not (array >= 0).all():
         raise ArgumentError(
-            f"{name}: expected one number or {size}, none negative or nan, got {value!r}"
+            f"{name}: expected one number or {size}, none negative or nan, got {shown(value)}"
         )
     return np.broadcast_to(array, (size,))
 

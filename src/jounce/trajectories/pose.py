@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import lie
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.lie import twists
@@ -256,7 +257,7 @@ def as_pose_curve(name: str, value: PoseCurve | ArrayLike) -> PoseCurve:
     if isinstance(value, PoseCurve):
         return value
     if isinstance(value, Immutable):
-        raise ArgumentError(f"{name}: expected a pose curve or a pose, got {value!r}")
+        raise ArgumentError(f"{name}: expected a pose curve or a pose, got {shown(value)}")
     pose = _checks.poses(name, value, 2)
     return ProductOfExponentials(pose, np.zeros((0, 6)), Constant([]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce.errors import ArgumentError
 from jounce.model.model import Model, require_model
 from jounce.trajectories import _checks
@@ -42,7 +43,7 @@ def aerial_manipulator_reference(model: Model, duration: float = 30.0) -> RobotT
     if base is None or base.type != "free" or model.nv != 6 + len(arms):
         raise ArgumentError(
             "model: expected a free base followed by joints of one degree of freedom, like "
-            f"jounce.models.aerial_manipulator(), got {model!r}"
+            f"jounce.models.aerial_manipulator(), got {shown(model)}"
         )
     curves: dict[JointKey, Curve | PoseCurve] = {base.name: circle_with_yaw()}
     duration = _checks.positive("duration", duration)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import lie
+from jounce._core.arrays import shown
 from jounce._types import Array, ArrayLike, Index
 from jounce.errors import ArgumentError
 from jounce.kinematics import difference, neutral
@@ -123,7 +124,9 @@ class RobotTrajectory(Immutable):
     ) -> None:
         require_model(model)
         if not isinstance(curves, Mapping):
-            raise ArgumentError(f"curves: expected a dict of joints and curves, got {curves!r}")
+            raise ArgumentError(
+                f"curves: expected a dict of joints and curves, got {shown(curves)}"
+            )
         parts = tuple(part_of(model, key, value) for key, value in curves.items())
         given = [int(i) for part in parts for i in part.v]
         if len(set(given)) != len(given):

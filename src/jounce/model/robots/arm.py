@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jounce._core.arrays import shown
 from jounce._types import Array
 from jounce.errors import ArgumentTypeError
 from jounce.model.builder import ModelBuilder
@@ -57,7 +58,7 @@ def panda_like(fingers: bool = False) -> Model:
         (7, ['home'])
     """
     if not isinstance(fingers, (bool, np.bool_)):
-        raise ArgumentTypeError(f"fingers must be True or False, got {fingers!r}")
+        raise ArgumentTypeError(f"fingers must be True or False, got {shown(fingers)}")
     builder = ModelBuilder(name="panda_like")
     _add_arm(builder)
     builder.add_frame("flange", "link7", _downward(-_FLANGE))
