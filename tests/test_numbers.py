@@ -228,7 +228,7 @@ REFUSES = {
     "hold": lambda x: jc.rollout(ARM, Z, Z, [Z], 0.1, hold=x),
     "order of a step": lambda x: jc.step(ARM, Z, Z, Z, 0.1, method="taylor", order=x),
     "targets": lambda x: jc.inverse_kinematics(ARM, x, Z),
-    "key of a target": lambda x: jc.inverse_kinematics(ARM, {str: np.eye(4), DIGITS: x}, Z),
+    "key of a target": lambda x: jc.inverse_kinematics(ARM, {DIGITS: x}, Z),
     "weights": lambda x: jc.inverse_kinematics(ARM, {TOOL: np.eye(4)}, Z, weights=x),
     "limits": lambda x: jc.inverse_kinematics(ARM, {TOOL: np.eye(4)}, Z, limits=x),
     "joints": lambda x: jc.configuration(ARM, joints=x),
