@@ -49,11 +49,11 @@ struct ColumnBlock {
   }
 };
 
-// Both equations at a free root without prescribed rates, whose screws are the unit vectors:
-// X = A = J^-1 (-X - F), J^-1 from M^-1.
+// Equation (1) at a free root without prescribed rates, whose screws are the unit vectors:
+// X = J^-1 (-X - F), J^-1 from M^-1; these are its accelerations already.
 template <class S>
 JOUNCE_INLINE void solve_free_root(const S* inverse, std::size_t nv, const SixRows<S>& F,
-                                   const SixRows<S>& A, const ColumnBlock<S>& block, S* rows) {
+                                   const ColumnBlock<S>& block, S* rows) {
   const std::size_t step = block.stride;
   for_columns<S>(0, block.width, [&](auto c) {
     using V = typename decltype(c)::Value;
@@ -61,14 +61,21 @@ JOUNCE_INLINE void solve_free_root(const S* inverse, std::size_t nv, const SixRo
     const V u[] = {-c.load(rows) - n.x,            -c.load(rows + step) - n.y,
                    -c.load(rows + 2 * step) - n.z, -c.load(rows + 3 * step) - f.x,
                    -c.load(rows + 4 * step) - f.y, -c.load(rows + 5 * step) - f.z};
-    V x[6];
     for (int k = 0; k < 6; ++k) {
-      x[k] = u[0] * inverse[k * nv];
-      for (int i = 1; i < 6; ++i) x[k] = x[k] + u[i] * inverse[k * nv + i];
-      c.store(rows + k * step, x[k]);
+      V x = u[0] * inverse[k * nv];
+      for (int i = 1; i < 6; ++i) x = x + u[i] * inverse[k * nv + i];
+      c.store(rows + k * step, x);
     }
-    A.set_angular(c, Vec3<V>{x[0], x[1], x[2]});
-    A.set_linear(c, Vec3<V>{x[3], x[4], x[5]});
+  });
+}
+
+// Equation (2) there. Roots share the place of their accelerations, so that each sets them before its children.
+template <class S>
+JOUNCE_INLINE void accelerate_free_root(const ColumnBlock<S>& block, S* rows, const SixRows<S>& A) {
+  const SixRows<S> x(rows, block.stride);
+  for_columns<S>(0, block.width, [&](auto c) {
+    A.set_angular(c, x.angular(c));
+    A.set_linear(c, x.linear(c));
   });
 }
 
@@ -124,8 +131,7 @@ JOUNCE_INLINE void solve_inward(const Tree<P>& tree, Mask prescribed, const S* N
     const Node<P>& node = tree.nodes[i];
     const SixRows<S> F = block.wrench(node.depth + 1), up = block.wrench(node.depth);
     if (N && is_free_root(node)) {
-      const SixRows<S> A = block.acceleration(node.depth + 1);
-      solve_free_root(N + node.v * (nv + 1), nv, F, A, block, X + node.v * block.stride);
+      solve_free_root(N + node.v * (nv + 1), nv, F, block, X + node.v * block.stride);
     } else {
       with_kind(node.kind, [&](auto kind) {
         constexpr Kind K = decltype(kind)::value;
@@ -158,7 +164,10 @@ JOUNCE_INLINE void solve_outward(const Tree<P>& tree, Mask prescribed, const S* 
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     const SixRows<S> me = block.acceleration(node.depth + 1);
-    if (N && is_free_root(node)) continue;
+    if (N && is_free_root(node)) {
+      accelerate_free_root(block, X + node.v * block.stride, me);
+      continue;
+    }
     SixRows<S> up = block.acceleration(node.depth);
     Vec3<S> d = work.offset(tree, i);
     with_kind(node.kind, [&](auto kind) {
