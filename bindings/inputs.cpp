@@ -147,7 +147,8 @@ bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
     return false;
   }
   auto* mask = reinterpret_cast<PyArrayObject*>(array);
-  if (PyArray_TYPE(mask) != NPY_BOOL || PyArray_NDIM(mask) != 1 ||
+  const bool empty = PyArray_NDIM(mask) == 1 && PyArray_DIM(mask, 0) == 0;  // of an empty list, numbers
+  if ((PyArray_TYPE(mask) != NPY_BOOL && !empty) || PyArray_NDIM(mask) != 1 ||
       PyArray_DIM(mask, 0) != call.tree->nv) {
     const std::string got = shape_text(PyArray_DIMS(mask), PyArray_NDIM(mask), false);
     raise(kArgumentError,

@@ -170,6 +170,22 @@ def test_a_mask_must_be_bool_over_the_rates(mask, state):
         jc.hybrid_dynamics(model, at.q, at.v, at.a, at.tau, mask)
 
 
+def test_a_mask_over_no_rates_may_be_an_empty_list():
+    still = jc.ModelBuilder().add_body("block", mass=1.0).build()
+    assert jc.hybrid_dynamics(still, [], [], [], [], []).a.shape == (0,)
+    assert jc.linearize(still, [], [], [], actuated=[]).B.shape == (0, 0)
+
+
+def test_functions_that_coupled_models_lack_are_named_as_people_know_them():
+    builder = jc.ModelBuilder().add_body("a", joint="revolute", mass=1.0)
+    builder.add_body("b", "a", "revolute", mass=1.0, mimic=jc.Mimic("a_joint"))
+    with pytest.raises(jc.ModelError, match=r"^torque_regressor_blocks\(\) is not there") as told:
+        jc.torque_regressor_blocks(builder.build().coupled(), [0.0], [0.0], [0.0])
+    named = str(told.value).split("There are ")[1].split(", ")
+    assert "torque_regressor" in named
+    assert all(hasattr(jc, name) for name in named), named
+
+
 def _quaternion_joints(model):
     return [joint for joint in model.joints if joint.type in ("spherical", "free")]
 

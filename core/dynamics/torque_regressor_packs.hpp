@@ -42,8 +42,8 @@ JOUNCE_SHARED void turn_to_body(const Node<P>& node, const typename PacksWork<S>
   body.set_turning(at.R * own.w);
 }
 
-// Motions of all nodes and bodies. What is multiplied is finite, and so are sums of products, if its squares
-// are far below the largest number: screws are at most as long as all placements together.
+// Motions of all nodes and bodies. Results are sums of products of a screw with a motion, and a screw is at most as
+// long as all placements together: with squares below 2^900 these are finite, however many nodes there are.
 template <class S, class P>
 JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a, PacksWork<S>& work) {
   work.order.find(tree);

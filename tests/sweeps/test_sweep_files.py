@@ -508,7 +508,7 @@ def test_a_file_is_refused_after_the_class_of_a_constant_has_changed(tmp_path, m
     jc.sweep(**call)
     jc.sweep(**call)
     monkeypatch.setattr(Policy, "act", lambda self, q: 2 * q)
-    with pytest.raises(ArgumentError, match="another sweep: the constants differs"):
+    with pytest.raises(ArgumentError, match="another sweep: one of the constants differs"):
         jc.sweep(**call)
 
 

@@ -158,7 +158,7 @@ def test_constants_that_differ_in_their_nesting_are_another_sweep(tmp_path):
     call = {"function": lambda model, q, options: q, "model": ROBOT, "arrays": Q}
     call["file"] = tmp_path / "result.npy"
     jc.sweep(**call, constants={"options": {"a": {}, "b": 1}})
-    with pytest.raises(ArgumentError, match="another sweep: the constants differs"):
+    with pytest.raises(ArgumentError, match="another sweep: one of the constants differs"):
         jc.sweep(**call, constants={"options": {"a": {"b": 1}}})
 
 

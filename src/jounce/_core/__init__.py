@@ -220,6 +220,14 @@ def directional(known: dict[Any, Callable[..., Any]]) -> Callable[[F], F]:
     return replace
 
 
+_SHOWN: dict[str, str] = {}
+
+
+def shown_name(kernel: str) -> str:
+    """What messages call a kernel: the function that people know."""
+    return _SHOWN.get(kernel, kernel)
+
+
 def raw(
     kernel: str,
     function: str | None = None,
@@ -235,7 +243,7 @@ def raw(
     of the derivative in it. `inputs` names what callers give by position after the model, in their
     order; a test compares it with the kernel and with the calls.
     """
-    shown = function or kernel
+    shown = _SHOWN[kernel] = function or kernel
     text = f"Kernel behind jounce.{shown}, by position: model {inputs}".rstrip()
     return _module.bind(kernel, shown, text, __name__, result, part)
 

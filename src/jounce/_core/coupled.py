@@ -124,7 +124,10 @@ def _call(name: str, result: Any, part: Any, model: Any, given: dict[str, Any]) 
         own = name.removesuffix("_jvp")
         known = sorted({*_ON_INDEPENDENT, *_ON_EXPANDED, *_SOLVED})
         some = [n.removesuffix("_jvp") for n in known if n.endswith("_jvp") == (own != name)]
-        what = f"the derivative along a direction of {own}()" if own != name else f"{name}()"
+        some = [n for n in some if not _signature(n)["internal"]]
+        what = f"{_core.shown_name(own)}()"
+        if own != name:
+            what = f"the derivative along a direction of {what}"
         raise ModelError(
             f"{what} is not there for a model with coupled joints: use model.expanded, or lock "
             f"them. There are {', '.join(some)}"

@@ -145,6 +145,8 @@ def bool_mask(name: str, value: ArrayLike, size: int) -> Mask:
         mask = np.array(value)
     except ValueError:
         raise ArgumentError(f"{name} must be a bool array, got {shown(value)}") from None
+    if mask.shape == (0,):  # of an empty list, numbers
+        mask = mask.astype(bool)
     if mask.dtype != bool or mask.shape != (size,):
         raise ArgumentError(
             f"{name} must be a bool array of shape ({size},), "

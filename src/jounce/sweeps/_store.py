@@ -43,7 +43,7 @@ _MEANING = {
     "function": "the function",
     "model": "the model",
     "arrays": "the arrays or the seed",
-    "constants": "the constants",
+    "constants": "one of the constants",
     "states": "the number of states",
     "block": "the size of blocks",
     "version": "the version of jounce",
