@@ -198,9 +198,17 @@ def test_portions_give_the_same_numbers(name, request):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * np.abs(y).max())
 
 
-@pytest.mark.parametrize("name", IN_PORTIONS)
+ESTIMATES = {
+    "forward_dynamics_series_error": of(
+        "forward_dynamics_series_error", Q, V, np.array([A, V]), model=ARM
+    )
+}
+"""By random numbers, which are others in a portion."""
+
+
+@pytest.mark.parametrize("name", IN_PORTIONS | ESTIMATES)
 def test_what_is_heard_between_two_portions_ends_the_work(name, portions):
-    function, given = IN_PORTIONS[name]
+    function, given = (IN_PORTIONS | ESTIMATES)[name]
     portions.last = 3
     with pytest.raises(KeyboardInterrupt):
         function(*batch(given))

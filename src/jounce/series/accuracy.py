@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from jounce._core.arrays import integer
+from jounce._core.out import deliver
+from jounce._core.shapes import KernelCall
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
 from jounce.model import Model
@@ -61,19 +66,34 @@ def forward_dynamics_series_error(
         True
     """
     samples = integer("samples", samples, 1, _MOST_SAMPLES)
-    with told_by("forward_dynamics_series_error", None):
-        exact = forward_dynamics_series(model, q, v, tau, f_ext, threads=threads)
-    size = np.abs(exact).max(axis=-1, initial=0.0)
-    rng = np.random.default_rng(0)
-    worst: Array = np.full(size.shape, _EPS)
-    for _ in range(samples):
-        at, rates, forces = (_rounded(np.asarray(x, float), rng) for x in (q, v, tau))
-        wrenches = None if f_ext is None else _rounded(np.asarray(f_ext, float), rng)
-        with told_by("forward_dynamics_series_error", None):
-            moved = forward_dynamics_series(model, at, rates, forces, wrenches, threads=threads)
-        change = np.abs(moved - exact).max(axis=-1, initial=0.0)
-        worst = np.maximum(worst, change / np.where(size > 0.0, size, 1.0))
-    return worst
+    name, of = "forward_dynamics_series_error", "forward_dynamics_series"
+
+    def compute(*given: ArrayLike | None) -> Array:
+        with told_by(name, None):
+            exact = _series(model, given, threads)
+        size = np.abs(exact).max(axis=-1, initial=0.0)
+        rng = np.random.default_rng(0)
+        worst: Array = np.full(size.shape, _EPS)
+        for _ in range(samples):
+            moved_by = [None if x is None else _rounded(np.asarray(x, float), rng) for x in given]
+            with told_by(name, None):
+                moved = _series(model, moved_by, threads)
+            change = np.abs(moved - exact).max(axis=-1, initial=0.0)
+            worst = np.maximum(worst, change / np.where(size > 0.0, size, 1.0))
+        return worst
+
+    given = _Call(name, of, model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
+    return deliver(compute, None, given.result_axes()[0][:1], given)
+
+
+class _Call(KernelCall):
+    """A call whose results may be infinite: no digit is right."""
+
+    may_be_infinite = True
+
+
+def _series(model: Model, given: Sequence[Any], threads: int) -> Array:
+    return forward_dynamics_series(model, *given, threads=threads)
 
 
 def _rounded(x: Array, rng: np.random.Generator) -> Array:
