@@ -243,7 +243,9 @@ def raw(
     of the derivative in it. `inputs` names what callers give by position after the model, in their
     order; a test compares it with the kernel and with the calls.
     """
-    shown = _SHOWN[kernel] = function or kernel
+    if function:
+        _SHOWN[kernel] = function
+    shown = function or kernel
     text = f"Kernel behind jounce.{shown}, by position: model {inputs}".rstrip()
     return _module.bind(kernel, shown, text, __name__, result, part)
 
