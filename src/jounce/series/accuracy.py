@@ -12,7 +12,7 @@ from jounce._core.out import deliver
 from jounce._core.shapes import KernelCall
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike
-from jounce.model import Model
+from jounce.model.model import Model, require_model
 from jounce.series.dynamics import forward_dynamics_series
 
 __all__ = ["forward_dynamics_series_error"]
@@ -65,6 +65,7 @@ def forward_dynamics_series_error(
         >>> bool((calm < 1e-12).all())
         True
     """
+    require_model(model)
     samples = integer("samples", samples, 1, _MOST_SAMPLES)
     name, of = "forward_dynamics_series_error", "forward_dynamics_series"
 
