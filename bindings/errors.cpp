@@ -24,6 +24,18 @@ void raise(const char* error, const char* format, ...) {
   Py_DECREF(type);
 }
 
+void raise_got(const char* error, PyObject* got, const char* format, ...) {
+  PyObject* shown = errors ? PyObject_CallMethod(errors, "shown", "(O)", got) : nullptr;
+  if (!shown) return;  // with the exception of its repr
+  va_list arguments;
+  va_start(arguments, format);
+  PyObject* expected = PyUnicode_FromFormatV(format, arguments);
+  va_end(arguments);
+  if (expected) raise(error, "%U, got %U", expected, shown);
+  Py_XDECREF(expected);
+  Py_DECREF(shown);
+}
+
 bool warn(const char* category, const char* format, ...) {
   PyObject* type = errors ? PyObject_GetAttrString(errors, category) : nullptr;
   if (!type) return false;

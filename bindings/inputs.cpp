@@ -182,7 +182,7 @@ bool read_frame(PyObject* owner, const PythonModel& own, PyObject* object, Frame
   PyObject* unexpected = PyObject_CallMethod(owner, "frame", "(O)", object);
   if (!unexpected) return false;
   Py_DECREF(unexpected);
-  raise(kArgumentTypeError, "body must be a name or an index, got %R", object);
+  raise_got(kArgumentTypeError, object, "body must be a name or an index");
   return false;
 }
 
@@ -222,7 +222,7 @@ bool read_method(const char* name, PyObject* object, Call& call) {
   const long value = PyLong_AsLongAndOverflow(object, &beyond);
   if (value == -1 && PyErr_Occurred()) return false;
   if (beyond || value < 0 || value >= kMethods) {
-    raise(kArgumentError, "%s must be below %d and not negative, got %R", name, kMethods, object);
+    raise_got(kArgumentError, object, "%s must be below %d and not negative", name, kMethods);
     return false;
   }
   call.options.method = int(value);
@@ -245,9 +245,9 @@ bool read_integer(const char* name, PyObject* object, std::ptrdiff_t least, std:
   if (!integer_of(object, least - 1, value)) return false;
   if (value >= least && value <= most && !PyBool_Check(object)) return true;
   if (most == PTRDIFF_MAX) {
-    raise(kArgumentError, "%s must be an integer, at least %zd, got %R", name, least, object);
+    raise_got(kArgumentError, object, "%s must be an integer, at least %zd", name, least);
   } else {
-    raise(kArgumentError, "%s must be an integer, %zd to %zd, got %R", name, least, most, object);
+    raise_got(kArgumentError, object, "%s must be an integer, %zd to %zd", name, least, most);
   }
   return false;
 }
@@ -384,8 +384,7 @@ int read_threads(PyObject* threads) {
   std::ptrdiff_t value;
   if (!integer_of(threads, -1, value)) return 0;
   if (value < 0 || value > kMostThreads) {
-    raise(kArgumentError, "threads must be 0 (all cores) or a number up to %d, got %R", kMostThreads,
-          threads);
+    raise_got(kArgumentError, threads, "threads must be 0 (all cores) or a number up to %d", kMostThreads);
     return 0;
   }
   return value == 0 ? hardware_threads() : int(value);

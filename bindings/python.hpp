@@ -18,6 +18,9 @@ void use_errors(PyObject* module);
 // Sets an exception of the named class with a text as PyErr_Format makes it.
 void raise(const char* error, const char* format, ...);
 
+// The same, followed by what came instead.
+void raise_got(const char* error, PyObject* got, const char* format, ...);
+
 // Warns with a class of the same module; false with an exception set if warnings are exceptions.
 bool warn(const char* category, const char* format, ...);
 

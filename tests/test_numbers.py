@@ -203,6 +203,7 @@ def test_messages_are_short_whatever_came():
     assert shown([10**5000]) == "a value of type list"
     for call in (
         lambda: ARM.replace(gravity=[10**5000, 0, 0]),
+        lambda: jc.kinetic_energy(ARM, Z, Z, threads=10**5000),
         lambda: joint(damping=10**5000),
         lambda: joint(axis=(10**5000, 0, 0)),
         lambda: jc.random_configuration(ARM, -(10**5000)),

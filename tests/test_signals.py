@@ -154,7 +154,7 @@ def test_signals_are_handled_within_derivatives_of_jacobians(order, python):
         DURING
         + """
 model, order = jc.models.chain(7), int(sys.argv[1])
-q = np.random.default_rng(0).standard_normal(({2: 8000, 3: 250, 4: 31}[order], 7))
+q = np.random.default_rng(0).standard_normal(({2: 40000, 3: 250, 4: 31}[order], 7))
 out = np.empty((len(q), 6, *[7] * (order + 1)))
 before_the_end = []
 

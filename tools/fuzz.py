@@ -94,7 +94,8 @@ class Run:
             ends = traceback.extract_tb(error.__traceback__)[-3:]
             where = " < ".join(f"{Path(x.filename).name}:{x.lineno}" for x in reversed(ends))
             return f"{type(error).__name__}: {error!s:.300} ({where})"
-        ends_early = what.startswith("simulate(") and "events" in what  # NaN after its end
+        # NaN after an event that ends the motion, and after a failure that is marked
+        ends_early = what.startswith("simulate(") and ("events" in what or "on_failure" in what)
         if not finite(result) and not ends_early:
             return "a result that is not finite"
         self.counts[f"{name} done"] += 1

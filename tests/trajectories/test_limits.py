@@ -179,3 +179,8 @@ def test_what_no_motion_has_is_refused(change, message):
     arguments = {"initial": 0.0, "final": 1.0, "velocity": 1.0, "acceleration": 1.0, **change}
     with pytest.raises(jc.ArgumentError, match=message):
         trajectories.s_curve(**arguments)
+
+
+def test_points_without_coordinates_do_not_differ():
+    with pytest.raises(jc.ArgumentError, match="points: expected each to differ"):
+        trajectories.through_waypoints(np.zeros((3, 0)), 1.0, 1.0)

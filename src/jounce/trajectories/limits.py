@@ -214,7 +214,7 @@ def leg_laws(
     """A law from 0 to 1 for each leg, (legs, n) changes, one after the other."""
     changes = np.asarray(changes, float)
     check_flag("blend", blend)
-    if not np.abs(changes).max(axis=1).all():
+    if not np.abs(changes).max(axis=1, initial=0.0).all():
         raise ArgumentError("points: expected each to differ from the one before")
     legs = _blended(changes, limits) if blend else [_durations(limits.along(d)) for d in changes]
     departures = [_checks.number("start", start)]
