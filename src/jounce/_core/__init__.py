@@ -224,7 +224,7 @@ _SHOWN: dict[str, str] = {}
 
 
 def shown_name(kernel: str) -> str:
-    """What messages call a kernel: the function that people know."""
+    """What messages call a kernel: the function that people know, if it is behind one alone."""
     return _SHOWN.get(kernel, kernel)
 
 
@@ -243,8 +243,8 @@ def raw(
     of the derivative in it. `inputs` names what callers give by position after the model, in their
     order; a test compares it with the kernel and with the calls.
     """
-    if function:
-        _SHOWN[kernel] = function
+    if function and _SHOWN.setdefault(kernel, function) != function:
+        _SHOWN[kernel] = kernel
     shown = function or kernel
     text = f"Kernel behind jounce.{shown}, by position: model {inputs}".rstrip()
     return _module.bind(kernel, shown, text, __name__, result, part)
