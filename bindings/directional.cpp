@@ -37,6 +37,19 @@ Py_ssize_t flattened(const Bound& bound, PyObject* model, PyObject* arguments, P
   return 1 + count + inputs;
 }
 
+// Whether keywords are what the kernel takes under the same names: `threads`, and `out` as a pair of arrays.
+bool are_kernel_keywords(const Bound& bound, PyObject* names, PyObject* const* values) {
+  const Py_ssize_t count = names ? PyTuple_GET_SIZE(names) : 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *name = PyTuple_GET_ITEM(names, i), *x = values[i];
+    if (name == bound.names[kThreads]) continue;
+    const bool is_pair = PyTuple_CheckExact(x) && PyTuple_GET_SIZE(x) == 2 &&
+                         !PyTuple_Check(PyTuple_GET_ITEM(x, 0)) && !PyTuple_Check(PyTuple_GET_ITEM(x, 1));
+    if (name != bound.names[kOut] || !is_pair) return false;
+  }
+  return true;
+}
+
 // The kernel of a function, or null.
 const Bound* derivative_of(PyObject* function, PyObject* known) {
   PyObject* kernel = PyDict_GetItemWithError(known, function);
@@ -51,11 +64,15 @@ const Bound* derivative_of(PyObject* function, PyObject* known) {
 
 PyObject* call_directional(const Directional& own, PyObject* const* args, Py_ssize_t n_args,
                            PyObject* keyword_names) {
-  if (n_args == 4 && !keyword_names && PyTuple_CheckExact(args[2]) && PyTuple_CheckExact(args[3])) {
+  if (n_args == 4 && PyTuple_CheckExact(args[2]) && PyTuple_CheckExact(args[3])) {
     const Bound* bound = derivative_of(args[0], own.known);
-    PyObject* flat[kSlots];
-    const Py_ssize_t count = bound ? flattened(*bound, args[1], args[2], args[3], flat) : 0;
-    if (count) return call_kernel(*bound, flat, count, nullptr);
+    PyObject* flat[kSlots + 2];
+    const bool is_short = bound && are_kernel_keywords(*bound, keyword_names, args + n_args);
+    if (const Py_ssize_t count = is_short ? flattened(*bound, args[1], args[2], args[3], flat) : 0) {
+      const Py_ssize_t keywords = keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0;
+      for (Py_ssize_t i = 0; i < keywords; ++i) flat[count + i] = args[n_args + i];  // two at most
+      return call_kernel(*bound, flat, count, keyword_names);
+    }
   }
   return PyObject_Vectorcall(own.any_form, args, n_args, keyword_names);
 }

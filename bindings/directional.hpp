@@ -11,8 +11,8 @@ struct Directional {
   PyObject *any_form, *known;
 };
 
-// jvp(function, model, arguments, tangents, *, parameters, out, threads). Two tuples alone, of a known
-// function, become the arguments of its kernel here.
+// jvp(function, model, arguments, tangents, *, parameters, out, threads). Two tuples, of a known function,
+// become the arguments of its kernel here, with `threads` and a pair of arrays as `out` if they are given.
 PyObject* call_directional(const Directional& own, PyObject* const* args, Py_ssize_t n_args,
                            PyObject* keyword_names);
 

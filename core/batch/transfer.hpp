@@ -54,28 +54,38 @@ inline bool is_finite(const Output& output, std::ptrdiff_t size, int nv, const P
   return finite;
 }
 
-// W numbers of each of W states.
+// W numbers of each of W states, as W packs; of `count` numbers, which may be fewer, nothing else is read.
 template <int W, int... I>
-JOUNCE_INLINE void load_rows(const double* const (&row)[W], std::ptrdiff_t at, Pack<W> (&x)[W],
+JOUNCE_INLINE void load_tile(const double* const (&row)[W], std::ptrdiff_t at, std::ptrdiff_t count, Pack<W> (&x)[W],
                              std::integer_sequence<int, I...>) {
-  ((x[I] = Pack<W>::load(row[I] + at)), ...);
+  if (count >= W) {
+    ((x[I] = Pack<W>::load(row[I] + at)), ...);
+  } else {
+    ((x[I] = Pack<W>::load_part(row[I] + at, int(count))), ...);
+  }
+  transpose(x);
 }
+
+// Whether so few numbers that are left are better transposed than taken one by one.
+template <int W>
+constexpr bool fill_a_tile(std::ptrdiff_t count) { return 2 * count > W; }
 
 // Loads n numbers of W states into n packs; states past `count` repeat the last one. Whether all are finite: zero times
 // others is not zero.
 template <int W>
 JOUNCE_SHARED bool load(const double* from, std::ptrdiff_t step, int count, std::ptrdiff_t n, Pack<W>* to) {
-  const double* row[W];
-  for (int i = 0; i < W; ++i) row[i] = from + step * (i < count ? i : count - 1);
+  const double* row[W] = {from};
+  for (int i = 1; i < W; ++i) row[i] = row[i - 1] + (i < count ? step : 0);
   Pack<W> zeros(0.0);
   std::ptrdiff_t k = 0;
-  for (; k + W <= n; k += W) {
+  for (; fill_a_tile<W>(n - k); k += W) {
     Pack<W> x[W];
-    load_rows(row, k, x, AllRows<W>{});
-    transpose(x);
+    load_tile(row, k, n - k, x, AllRows<W>{});
     Pack<W> own = x[0] * 0.0;
     for (int i = 1; i < W; ++i) own += x[i] * 0.0;
-    for (int i = 0; i < W; ++i) to[k + i] = x[i];
+    for (int i = 0; i < W; ++i) {
+      if (k + i < n) to[k + i] = x[i];
+    }
     zeros += own;
   }
   for (; k < n; ++k) {
@@ -95,6 +105,13 @@ JOUNCE_SHARED void store(const Pack<W>* from, int count, std::ptrdiff_t n, doubl
     for (int i = 0; i < W; ++i) x[i] = from[k + i];
     transpose(x);
     for (int i = 0; i < count; ++i) x[i].store(to + step * i + k);
+  }
+  if (Pack<W>::kStoresParts && fill_a_tile<W>(n - k)) {
+    Pack<W> x[W];
+    for (int i = 0; i < W; ++i) x[i] = from[k + i < n ? k + i : k];
+    transpose(x);
+    for (int i = 0; i < count; ++i) x[i].store_part(to + step * i + k, 0, int(n - k));
+    return;
   }
   for (; k < n; ++k) {
     for (int i = 0; i < count; ++i) to[step * i + k] = from[k].v[i];

@@ -124,12 +124,13 @@ JOUNCE_INLINE void add_turn(const auto& y, const X* x, Vec3<D>& to) {
 // The change of B = hat(alpha) + w w^T - (w.w) 1.
 template <class D>
 JOUNCE_INLINE Mat3<D> gradient_change(const Vec3<double>& w, const Vec3<D>& dw, const Vec3<D>& dalpha) {
-  const D x = dw.x * w.x, y = dw.y * w.y, z = dw.z * w.z;
+  const Vec3<double> twice = w * -2.0;
+  const D y = dw.y * twice.y, z = dw.z * twice.z;
   const D xy = dalpha.z + dw.x * w.y + dw.y * w.x, zx = dalpha.y + dw.x * w.z + dw.z * w.x,
           yz = dalpha.x + dw.y * w.z + dw.z * w.y;
-  return {{(y + z) * -2.0, xy, zx - dalpha.y * 2.0},
-          {xy - dalpha.z * 2.0, (x + z) * -2.0, yz},
-          {zx, yz - dalpha.x * 2.0, (x + y) * -2.0}};
+  return {{y + z, xy, zx - dalpha.y * 2.0},
+          {xy - dalpha.z * 2.0, z + dw.x * twice.x, yz},
+          {zx, yz - dalpha.x * 2.0, y + dw.x * twice.x}};
 }
 
 // x + axial(B Sigma).
@@ -150,15 +151,16 @@ JOUNCE_INLINE void from_parent(const Pose<double>& at, const typename Directions
   me.a = transposed(at.R, plus(up.a, up.B, at.p));
 }
 
-// What the joint's motion (e, l) does to it.
+// What the joint's motion (e, l) does to it. The world, from which a root has its part, does not turn.
 template <Kind K, class S, class D>
 JOUNCE_INLINE void move_joint(const Node<double>& node, const typename StateWork<S>::FromParent& given,
                               int lane, const D* dq, typename DirectionsWork<D>::Row& me) {
   const D* x = dq + node.v;
+  add_turn<K>(in_lane(given.a, lane), x, me.a);
+  if (node.parent < 0) return;
   const Vec3<double> w = in_lane(given.w, lane), alpha = in_lane(given.alpha, lane);
   add_turn<K>(w, x, me.w);
   add_turn<K>(alpha, x, me.alpha);
-  add_turn<K>(in_lane(given.a, lane), x, me.a);
   if constexpr (moves(K)) {
     const Vec3<D> l = joint_motion<K>(node, x).v;
     me.a += cross(alpha, l) + cross(w, cross(w, l));
@@ -169,7 +171,7 @@ JOUNCE_INLINE void move_joint(const Node<double>& node, const typename StateWork
 template <Kind K, class D>
 JOUNCE_INLINE void add_rates(const Node<double>& node, const Vec3<double>& w, const double* v,
                              const Direction<D>& d, const D* da, typename DirectionsWork<D>::Row& me) {
-  if (v) {
+  if (v && node.parent >= 0) {
     add_turn<K>(me.w, v + node.v, me.alpha);
     if constexpr (moves(K)) me.a += cross(me.w * 2.0, joint_motion<K>(node, v + node.v).v);
   }

@@ -74,7 +74,31 @@ struct Pack {
   }
   JOUNCE_ALWAYS_INLINE void store(double* to) const { *reinterpret_cast<typename Register<W>::Loose*>(to) = v; }
 
-  // The numbers first ... last-1 only: nothing else is touched.
+  // The first `count` of W numbers, zeros for the others, which are not read.
+  static JOUNCE_ALWAYS_INLINE Pack load_part(const double* x, int count) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) {
+      return Pack(JOUNCE_LOAD_CHOSEN_8(x, Values{}, static_cast<unsigned char>(0xffu >> (W - count))));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (W == 4) {
+      JOUNCE_VECTOR(Chosen, long long, 32);
+      constexpr Mask number = {0, 1, 2, 3};
+      return Pack(JOUNCE_LOAD_CHOSEN_4(reinterpret_cast<const Values*>(x), Chosen(number < count)));
+    }
+#endif
+    Pack part(0.0);
+    for (int i = 0; i < count; ++i) part.v[i] = x[i];
+    return part;
+  }
+
+  // The numbers first ... last-1 only: nothing else is touched. Whether that is one fast instruction:
+#if defined(__AVX512F__)
+  static constexpr bool kStoresParts = W == 8;
+#else
+  static constexpr bool kStoresParts = false;
+#endif
   JOUNCE_ALWAYS_INLINE void store_part(double* to, int first, int last) const {
 #if defined(__AVX512F__)
     if constexpr (W == 8) {

@@ -56,6 +56,8 @@
 // Of registers of x86, with two, four or eight numbers: their signs as bits; those that bits or signs choose to memory.
 #define JOUNCE_SIGNS_2(x) __builtin_ia32_movmskpd(x)
 #define JOUNCE_SIGNS_4(x) __builtin_ia32_movmskpd256(x)
+#define JOUNCE_LOAD_CHOSEN_4(from, signs) __builtin_ia32_maskloadpd256(from, signs)
+#define JOUNCE_LOAD_CHOSEN_8(from, others, bits) __builtin_ia32_loadupd512_mask(from, others, bits)
 #define JOUNCE_STORE_CHOSEN_4(to, x, signs) __builtin_ia32_maskstorepd256(to, signs, x)
 #define JOUNCE_STORE_CHOSEN_8(to, x, bits) __builtin_ia32_storeupd512_mask(to, x, bits)
 

@@ -241,6 +241,23 @@ def test_threads_and_out_give_the_same(robot, state):
     np.testing.assert_array_equal(alone.value, pair[0])
 
 
+@pytest.mark.parametrize(
+    "bad", [{"threads": -2}, {"out": (1, 2)}, {"out": 3}, {"out": ()}, {"thread": 1}, {"out": None}]
+)
+def test_keywords_mean_the_same_for_tuples_and_for_names(bad, robot, state):
+    at = state(robot)
+    x, d = (at.q, at.v, at.tau), (at.dv, at.a)
+    jc.jvp(jc.forward_dynamics, robot, x, d)  # from now on tuples go the short way
+    names = ("q", "v", "tau")
+    said = []
+    for form in ((x, d), (dict(zip(names, x, strict=True)), dict(zip(names, d, strict=False)))):
+        try:
+            said.append(jc.jvp(jc.forward_dynamics, robot, *form, **bad).derivative.tolist())
+        except (jc.Error, TypeError) as error:
+            said.append((type(error), str(error)))
+    assert said[0] == said[1]
+
+
 def test_a_tangent_of_wrenches_that_are_not_given(robot, state):
     at = state(robot)
     x, zero = (at.q, at.v, at.a), np.zeros_like(at.f_ext)
