@@ -187,6 +187,20 @@ def test_base_parameters_of_a_planar_arm(n):
     assert check_base_parameters(planar_arm(n, (0.0, 0.0, -9.81))) == 3 * n - 2
 
 
+def test_small_entries_of_base_parameters_count():
+    """Quarter turns written with three digits: products of what they lack are no rounding errors."""
+    builder, parent = jc.ModelBuilder(), None
+    for k, turn in enumerate((0.0, -1.57, 1.57, 1.57, -1.57, 1.57, 1.57)):
+        placement = jc.lie.exp([turn, 0, 0, 0.1, -0.2, 0.3])
+        own = {"mass": 1.0, "com": (0.1, 0.2, 0.1), "inertia": (0.1, 0.1, 0.1)}
+        builder.add_body(f"{k}", parent, "revolute", placement, axis=(0, 0, 1), **own)
+        parent = f"{k}"
+    model = builder.build()
+    Y, base = sampled_regressor(model), jc.base_parameters(model)
+    left_out = Y[:, base.columns] @ base.matrix - Y
+    assert np.abs(left_out).max() < 1e-13 * np.abs(Y).max()
+
+
 def test_a_free_body_shows_all_ten():
     builder = jc.ModelBuilder()
     builder.add_body("body", None, "free", mass=2.0, inertia=np.eye(3))

@@ -88,6 +88,38 @@ def test_axes_of_planar_joints_near_the_one_where_they_jump(tilt):
     assert oracle.relative(got, exact) < max(EXACT, 1e-15 / tilt**2)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical", "cylindrical", "universal"])
+@pytest.mark.parametrize("tilt", [1e-300, 1.2246e-16, 1e-12, 1e-9, 1e-6, 1e-3])
+def test_axes_near_the_one_opposite_to_z(kind, tilt):
+    """Written as sin(pi), for example: all that counts is where the axis points."""
+    second = {"axis2": (0.3, 0.4, 0.0)} if kind == "universal" else {}
+    builder = jc.ModelBuilder()
+    builder.add_body("first", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0.1, 0.2, 0.3))
+    own = {"joint": kind, "joint_name": "own", "axis": (0.6 * tilt, 0.8 * tilt, -1), **second}
+    inertias = {"mass": 1.0, "com": (0.3, 0.1, 0.2), "inertia": (0.1, 0.2, 0.15)}
+    builder.add_body("second", "first", placement=(0.1, 0, 0.4), **own, **inertias)
+    model = builder.add_body("third", "second", axis=(1, 0, 0), placement=(0, 0.2, 0.3),
+                             joint="revolute", **inertias).build()  # fmt: skip
+    p = jc.parameters(model, "axis", ["own"])
+    q, v, a = np.random.default_rng(3).standard_normal((3, 2, model.nv))
+    got = jc.parameter_derivatives(jc.inverse_dynamics, model, (q, v, a), p)
+    h, weights = 1e-2, (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # differences of eighth order
+    for k, way in enumerate(np.eye(len(p))):
+
+        def along(step, way=way):
+            return jc.inverse_dynamics(p.moved(step * h * way), q, v, a)
+
+        terms = ((along(j) - along(-j)) * w / h for j, w in enumerate(weights, 1))
+        assert oracle.relative(got[..., k], sum(terms)) < 1e-11
+
+
+@pytest.mark.parametrize("tilt", [1e-300, 1.2246e-16, 1e-7])
+def test_the_axis_of_a_planar_joint_near_the_one_where_its_directions_jump(tilt):
+    with pytest.raises(jc.ArgumentError, match=r"directions of the planar joint .* jump"):
+        model = on_a_plane((tilt, 0, -1))
+        jc.parameters(model, "axis", [model.joint_names[0]])
+
+
 def test_the_axis_of_a_planar_joint_where_its_directions_jump():
     model = on_a_plane((0, 0, -1))
     p = jc.parameters(model, "axis")

@@ -35,6 +35,9 @@ _BASIS = inertia.matrix(np.eye(10))
 _TOLERANCE = 1e-9
 """Directions that are smaller than this, beside others of size one, are rounding errors."""
 
+_ROUNDING = 1e-13
+"""Entries of the result that are smaller than this, beside the largest, are shown as zeros."""
+
 _AT_ONCE = 16
 """Rows that are solved for at once."""
 
@@ -73,7 +76,8 @@ def base_parameters(model: Model) -> BaseParameters:
     Identity: with ``Y = torque_regressor(model, q, v, a)`` and ``b = base_parameters(model)``,
     ``Y == Y[:, b.columns] @ b.matrix`` for all q, v, a.
     Of the ten parameters of each body, the ones in `columns` stand for themselves and what they
-    cannot be told from.
+    cannot be told from. What torques tell less than 1e-9 of, beside other motions, as axes do that
+    are turned against each other by so little, they do not tell: the identity holds to that.
 
     Args:
         model: the robot, without coupled joints; its gravity counts.
@@ -101,7 +105,7 @@ def base_parameters(model: Model) -> BaseParameters:
     chosen, seen = _chosen_columns(_orthonormal(_unseen_changes(model), 10 * model.n_bodies))
     matrix = _in_terms_of(chosen, seen)
     order = np.argsort(chosen)
-    matrix[np.abs(matrix) < _TOLERANCE * np.abs(matrix).max(initial=1.0)] = 0.0
+    matrix[np.abs(matrix) < _ROUNDING * np.abs(matrix).max(initial=1.0)] = 0.0
     return BaseParameters(chosen[order], matrix[order])
 
 

@@ -38,6 +38,9 @@ WITH_AXIS = (
     "universal",
 )
 
+NEAR_JUMP = 1e-6
+"""So near to -z, turns of the axis of a planar joint turn its directions a million times as far."""
+
 
 class Row(NamedTuple):
     """A parameter of a joint: its value, and what changes in the model's tangent, from where on."""
@@ -107,7 +110,7 @@ def axis_rows(model: Model, name: str) -> list[Row]:
     axes = [joint.axis, joint.axis2][: len(groups)]
     rows = []
     for at, (axis, group) in enumerate(zip(axes, groups, strict=True)):
-        for k, turn in enumerate(_turns(np.array(axis))):
+        for k, turn in enumerate(_turns(np.array(axis), joint.type == "planar")):
             changes = [change for node in group for change in _turned(model, node, turn)]
             rows.append(Row(2 * at + k, 0.0, changes))
     return rows
@@ -115,20 +118,21 @@ def axis_rows(model: Model, name: str) -> list[Row]:
 
 def has_no_directions(joint: Joint) -> bool:
     """Whether the directions of a planar joint jump as its axis moves: those of -z do."""
-    return joint.type == "planar" and tuple(joint.axis[:2]) == (0.0, 0.0) and joint.axis[2] < 0.0
+    x, y, z = joint.axis
+    return joint.type == "planar" and z < 0.0 and float(np.hypot(x, y)) <= NEAR_JUMP
 
 
-def _turns(axis: Array) -> Array:
+def _turns(axis: Array, has_directions: bool) -> Array:
     """Two rotation vectors that turn the frame along an axis as the axis turns.
 
-    The axis n moves along t, that is, by w x n with w = n x t. The shortest rotation from z to n
-    turns by w + c n, so that its quaternion keeps no z: c = -(w . z) / (1 + n . z). At -z there is
-    no such c, and nothing but the axis counts.
+    The axis n moves along t, that is, by w x n with w = n x t. Where the frame has directions that
+    count beside the axis, it is the shortest rotation from z to n, whose quaternion keeps no z: it
+    turns by w + c n, c = -(w . z) / (1 + n . z), which grows without end towards -z.
     """
-    x, y, z = axis
-    along = 1.0 + z if z > 0.0 else (x * x + y * y) / (1.0 - z)  # without cancellation
     turns: Array = np.cross(axis, frames_along([axis], [(0.0, 0.0, 0.0)])[0, :3, :2].T)
-    if along > 0.0:
+    if has_directions:
+        x, y, z = axis
+        along = 1.0 + z if z > 0.0 else (x * x + y * y) / (1.0 - z)  # without cancellation
         turns = turns - np.outer(turns[:, 2] / along, axis)
     return turns
 
