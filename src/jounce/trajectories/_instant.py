@@ -167,8 +167,8 @@ def _polynomial(curve: Polynomial) -> Rule:
 
 
 def _pieces(curve: PiecewisePolynomial) -> Rule:
-    breaks, coefficients = curve.breaks.tolist(), curve.coefficients.tolist()
-    inner = breaks[1:-1]
+    breaks, coefficients = curve.breaks.tolist(), curve._anchored.tolist()
+    inner = breaks[1 : len(coefficients)]
 
     def rule(t: float, orders: int) -> Rows:
         piece = bisect_right(inner, t)

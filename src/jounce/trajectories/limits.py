@@ -1,9 +1,6 @@
 """S-curves: motions from rest to rest within limits of velocity, acceleration, jerk and jounce.
 
-A law s(t) from 0 to 1 is a step that passes through moving averages of the lengths T1, T2, ...:
-its velocity is a pulse of length T1, its acceleration has phases of length T2, and so on. As long
-as T3 >= T4, T2 >= T3 + T4, T1 >= T2 + T3 + T4, its derivatives are at most 1/T1, 1/(T1 T2),
-1/(T1 T2 T3), ..., and it takes T1 + T2 + ... in all.
+Each leg goes along its line by a law s(t) from 0 to 1, see `_step_laws` for what that is.
 """
 
 from __future__ import annotations
@@ -11,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +17,21 @@ from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
 from jounce.model._checks import check_flag
-from jounce.trajectories import _checks
+from jounce.model.nodes import frozen
+from jounce.trajectories import _checks, _step_laws
 from jounce.trajectories.curve import Segment
 
-__all__ = ["Limits", "PiecewisePolynomial", "leg_laws", "s_curve", "through_waypoints"]
+__all__ = [
+    "Limits",
+    "PiecewisePolynomial",
+    "along_points",
+    "leg_laws",
+    "s_curve",
+    "through_waypoints",
+]
+
+# Exponents of two between which derivatives of a motion keep all their digits.
+_LEAST, _MOST = -960.0, 1022.0
 
 
 class PiecewisePolynomial(Segment):
@@ -41,6 +50,8 @@ class PiecewisePolynomial(Segment):
 
     breaks: Array
     coefficients: Array
+    _end: Array | None = None
+    """(d+1, n) coefficients of the last piece about the last break, where they are known."""
 
     def __init__(self, breaks: ArrayLike, coefficients: ArrayLike, extend: str = "error") -> None:
         times, c = _checks.vector("breaks", breaks), _checks.numbers("coefficients", coefficients)
@@ -70,13 +81,24 @@ class PiecewisePolynomial(Segment):
             >>> line(line.interval[1]).round(12)  # from (1, 2), by (0.3, -0.4)
             array([1.3, 1.6])
         """
-        coefficients = self.coefficients @ matrix.T
+        coefficients = self._anchored @ matrix.T
         coefficients[:, 0] += offset
-        return PiecewisePolynomial(self.breaks, coefficients, self.extend)
+        return _joined(self.breaks, coefficients, self.extend)
+
+    @property
+    def _anchored(self) -> Array:
+        """Coefficients about each break, the last one included if they are known there."""
+        if self._end is None:
+            return self.coefficients
+        return np.concatenate([self.coefficients, self._end[None]])
 
     def _formula(self, t: Array, orders: int) -> Array:
         piece = np.searchsorted(self.breaks[1:-1], t, side="right")
-        u, c = t - self.breaks[piece], self.coefficients[piece]  # (N, d+1, n)
+        c = self.coefficients[piece]  # (N, d+1, n)
+        if self._end is not None:
+            over = t >= self.breaks[-1]
+            piece[over], c[over] = len(self.coefficients), self._end
+        u = t - self.breaks[piece]
         degree = c.shape[1] - 1
         out = np.zeros((orders, self.size, t.size))
         for k in range(min(orders, degree + 1)):
@@ -85,6 +107,15 @@ class PiecewisePolynomial(Segment):
                 value = value * u[:, None] + math.comb(i, k) * c[:, i]
             out[k] = value.T
         return out
+
+
+def _joined(breaks: Array, coefficients: Array, extend: str) -> PiecewisePolynomial:
+    """Pieces with coefficients (m, d+1, n), or (m+1, d+1, n) about every break."""
+    pieces = len(breaks) - 1
+    curve = PiecewisePolynomial(breaks, coefficients[:pieces], extend)
+    if len(coefficients) > pieces:
+        object.__setattr__(curve, "_end", frozen(coefficients[pieces]))
+    return curve
 
 
 class Limits(NamedTuple):
@@ -107,16 +138,17 @@ class Limits(NamedTuple):
         """Check limits of n components; one number counts for all."""
         given = (velocity, acceleration, jerk, np.inf if jounce is None else jounce)
         limits = cls(*(_limit(*x, size) for x in zip(cls._fields, given, strict=True)))
-        if np.isinf(limits.acceleration).any():
-            raise ArgumentError("acceleration: expected finite limits")
+        if np.isinf(limits[1:]).all(axis=0).any():
+            raise ArgumentError("acceleration: expected finite limits, or such of jerk or jounce")
         return limits
 
-    def along(self, change: Array) -> list[float]:
+    def along(self, change: Array, first: int = 0) -> list[Decimal]:
         """Limits of a law s(t) such that ``s change`` keeps these, without infinite last ones."""
-        size = np.abs(change)
-        with np.errstate(divide="ignore"):
-            out = [float(np.min(limit / size, where=size > 0, initial=np.inf)) for limit in self]
-        while math.isinf(out[-1]) and len(out) > 2:
+        moving = np.flatnonzero(change)
+        sizes = [Decimal(x) for x in np.abs(change[moving]).tolist()]
+        rows = (limit[moving].tolist() for limit in self[first:])
+        out = [min(Decimal(x) / size for x, size in zip(row, sizes, strict=True)) for row in rows]
+        while out[-1].is_infinite():
             out.pop()
         return out
 
@@ -145,11 +177,16 @@ def s_curve(
     shortest of those whose jerk, acceleration and velocity each rise to a plateau and fall in the
     same way; motions without this symmetry can be faster (by 7% where no other limit is met).
 
+    Breaks are doubles: phases take whole multiples of the spacing of doubles at the end (or at the
+    start if that is farther from zero), rounded up. So the limits hold and the goal is met at
+    rest, also at `start` = 1.7e9 s where that spacing is 0.24 us, and the motion takes some of
+    these spacings longer.
+
     Args:
         initial: number or (n,).
         final: number or (n,).
         velocity: largest absolute velocity, one number or (n,); infinite for none.
-        acceleration: likewise, finite.
+        acceleration: likewise; infinite only with a finite limit of the jerk or the jounce.
         jerk: likewise.
         jounce: likewise, the derivative of the jerk.
         start: time of departure, s.
@@ -157,6 +194,10 @@ def s_curve(
 
     Returns:
         The curve; ``curve.interval`` tells how long it takes.
+
+    Raises:
+        ArgumentError: limits that are not positive, ends that do not differ, motions so long or
+            so short that doubles do not hold their derivatives.
 
     Examples:
         >>> from jounce import trajectories
@@ -189,7 +230,7 @@ def through_waypoints(
         points: (m, n), or (m,) for one component.
         velocity: largest absolute velocity, one number or (n,); infinite for none, except with
             `blend`.
-        acceleration: likewise, finite.
+        acceleration: likewise; infinite only with a finite limit of the jerk or the jounce.
         jerk: likewise.
         jounce: likewise.
         blend: whether to round the corners instead of stopping.
@@ -204,8 +245,23 @@ def through_waypoints(
     """
     rows = _checks.rows("points", points, 2)
     limits = Limits.of(rows.shape[1], velocity, acceleration, jerk, jounce)
-    laws = leg_laws(np.diff(rows, axis=0), limits, blend, start, extend)
-    return laws.mapped(np.diff(rows, axis=0).T, rows[0])
+    return along_points(rows, leg_laws(_changes(rows), limits, blend, start, extend))
+
+
+def along_points(points: Array, laws: PiecewisePolynomial) -> PiecewisePolynomial:
+    """From point to point (m, n) by a law for each leg; where a leg ends, exactly at its point."""
+    changes, about = _changes(points), laws._anchored
+    done = about[:, 0]  # (breaks, legs)
+    passed = np.minimum.accumulate(done == 1.0, axis=1).sum(axis=1)
+    left = np.where(np.arange(len(changes)) < passed[:, None], 0.0, done)
+    coefficients = about @ changes
+    coefficients[:, 0] = points[passed] + left @ changes
+    return _joined(laws.breaks, coefficients, laws.extend)
+
+
+def _changes(points: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.diff(points, axis=0)
 
 
 def leg_laws(
@@ -214,115 +270,131 @@ def leg_laws(
     """A law from 0 to 1 for each leg, (legs, n) changes, one after the other."""
     changes = np.asarray(changes, float)
     check_flag("blend", blend)
+    if not np.isfinite(changes).all():
+        raise ArgumentError("points: expected distances that doubles hold")
     if not np.abs(changes).max(axis=1, initial=0.0).all():
         raise ArgumentError("points: expected each to differ from the one before")
-    legs = _blended(changes, limits) if blend else [_durations(limits.along(d)) for d in changes]
-    departures = [_checks.number("start", start)]
-    for lengths in legs:
-        departures.append(departures[-1] + (lengths[0] if blend else sum(lengths)))
+    start = _checks.number("start", start)
+    with localcontext(_step_laws.DIGITS), np.errstate(all="ignore"):
+        legs, exponent = _in_steps(changes, limits, blend, start)
+    _require_doubles(legs, changes, exponent)
+    departures = _departures(legs, blend)
+    times = sorted(
+        {
+            departure + after
+            for departure, lengths in zip(departures, legs, strict=True)
+            for after in _step_laws.jumps(lengths)
+        }
+    )
     top = max(map(len, legs))
-    ends = [
-        departure + sum(part)
-        for departure, lengths in zip(departures, legs, strict=False)
-        for count in range(len(lengths) + 1)
-        for part in itertools.combinations(lengths, count)
-    ]
-    breaks = _distinct(np.array(ends))
     columns = [
-        _integrated(breaks, departure, lengths, top)
-        for departure, lengths in zip(departures, legs, strict=False)
+        _step_laws.column(times, departure, lengths, exponent, top)
+        for departure, lengths in zip(departures, legs, strict=True)
     ]
-    return PiecewisePolynomial(breaks, np.stack(columns, axis=-1), extend)
+    return _from_start(start, times, np.stack(columns, axis=-1), exponent, extend)
 
 
-def _distinct(times: Array) -> Array:
-    """Sorted times without those that rounding alone tells apart."""
-    times = np.sort(times)
-    apart = np.diff(times) > 1e-13 * np.abs(times).max()
-    kept: Array = times[np.concatenate([[True], apart])]
-    return kept
+def _from_start(
+    start: float, times: Sequence[int], coefficients: Array, exponent: int, extend: str
+) -> PiecewisePolynomial:
+    """Laws whose times count steps from the start; if no step begins there, from the next one."""
+    origin = _steps_before(start, exponent)
+    breaks = [math.ldexp(origin + time, exponent) for time in times]
+    if breaks[0] > start:
+        breaks = [start, *breaks]
+        coefficients = np.concatenate([np.zeros_like(coefficients[:1]), coefficients])
+    return _joined(np.array(breaks), coefficients, extend)
 
 
-def _integrated(breaks: Array, departure: float, lengths: Sequence[float], top: int) -> Array:
-    """Coefficients (pieces, top+1) of one law, whose highest derivative is constant in pieces."""
-    order, middle = len(lengths), (breaks[1:] + breaks[:-1]) / 2 - departure
-    highest = np.zeros(middle.size)
-    for signs in itertools.product((0, 1), repeat=order - 1):
-        at = sum(length for length, used in zip(lengths, signs, strict=False) if used)
-        inside = (middle > at) & (middle < at + lengths[-1])
-        highest += (-1) ** sum(signs) * inside
-    highest /= math.prod(lengths)
-    out = np.zeros((middle.size, top + 1))
-    now = np.zeros(order + 1)  # derivatives at the start of a piece
-    factorials = np.array([math.factorial(k) for k in range(order + 1)])
-    for i, h in enumerate(np.diff(breaks)):
-        now[order] = highest[i]
-        out[i, : order + 1] = now / factorials
-        powers = np.array([h**k / math.factorial(k) for k in range(order + 1)])
-        now = np.array([now[k:] @ powers[: order + 1 - k] for k in range(order + 1)])
-    return out
+def _steps_before(start: float, exponent: int) -> int:
+    """The number of the first step of 2^exponent s that begins at a time or later."""
+    return math.ceil(math.ldexp(start, -exponent))
 
 
-def _durations(limits: Sequence[float]) -> list[float]:
-    """The lengths T1, T2, ... of the shortest law within limits of its derivatives 1, 2, ....
-
-    From the last one on, T_k is as long as it takes to reach the limit of a lower derivative, or
-    the end, with all lengths before it as short as they may be: with R = T_(k+1) + ... these are
-    T_k + R, 2 (T_k + R), 4 (T_k + R), ....
-    """
-    peak, rest, lengths = limits[-1], 0.0, [0.0] * len(limits)
-    for k in range(len(limits), 1, -1):
-        reached = []
-        for j, limit in enumerate((1.0, *limits[: k - 1])):
-            n = k - 1 - j
-            reached.append(_length(limit / peak / 2 ** (n * (n - 1) / 2), n, rest))
-        lengths[k - 1] = max(min(reached), rest)
-        rest += lengths[k - 1]
-        peak *= lengths[k - 1]
-    lengths[0] = max(1.0 / peak, rest)
-    return lengths
+def _departures(legs: Sequence[Sequence[int]], blend: bool) -> list[int]:
+    """When legs begin, in steps."""
+    taken = [lengths[0] if blend else sum(lengths) for lengths in legs[:-1]]
+    return list(itertools.accumulate(taken, initial=0))
 
 
-def _length(product: float, n: int, rest: float) -> float:
-    """The x with x (x + rest)^n = product, by Newton's method from above."""
-    if math.isinf(product):
-        return math.inf
-    x = math.exp(math.log(product) / (n + 1))
-    for _ in range(60):
-        value = math.log(x) + n * math.log(x + rest) - math.log(product)
-        x *= math.exp(-value / (1 + n * x / (x + rest)))
-        if abs(value) < 1e-15:
-            break
-    return x
+def _in_steps(
+    changes: Array, limits: Limits, blend: bool, start: float
+) -> tuple[list[list[int]], int]:
+    """Lengths T1, T2, ... of each leg in steps of 2^e s, and e, such that doubles hold all sums."""
+
+    def lengths(exponent: int | None) -> list[list[Decimal]]:
+        if blend:
+            return _blended(changes, limits, exponent)
+        return [_step_laws.shortest(limits.along(change), exponent) for change in changes]
+
+    takes = float(sum(sum(leg) for leg in lengths(None)))
+    if not math.isfinite(start + takes):
+        raise ArgumentError(f"points: expected a motion that doubles hold, got one of {takes:g} s")
+    exponent = _step_laws.spacing(max(abs(start), abs(start + takes)))
+    while True:
+        legs = [[int(length) for length in leg] for leg in lengths(exponent)]
+        end = _steps_before(start, exponent) + sum(map(sum, legs))  # a blend's is earlier
+        if end <= 2**53:
+            return legs, exponent
+        exponent += 1
 
 
-def _blended(changes: Array, limits: Limits) -> list[list[float]]:
+def _require_doubles(legs: Sequence[Sequence[int]], changes: Array, exponent: int) -> None:
+    """Refuse motions whose derivatives, or those of their laws, no double holds."""
+    for lengths, change in zip(legs, np.abs(changes).max(axis=1), strict=True):
+        peaks = -np.cumsum([math.log2(length) + exponent for length in lengths])
+        size = math.log2(change)
+        if min(peaks) + min(size, 0.0) < _LEAST or max(peaks) + max(size, 0.0) > _MOST:
+            raise ArgumentError(
+                "points: expected motions whose derivatives doubles hold, got one over "
+                f"{change:g} in {sum(lengths) * 2.0**exponent:g} s"
+            )
+
+
+def _blended(changes: Array, limits: Limits, exponent: int | None) -> list[list[Decimal]]:
     """Lengths of legs that begin when the one before has had its pulse; filters are common.
 
-    Velocities are then averages of those of neighboring legs, and jump by no more than those do.
+    No pulse may be shorter than all filters together. Where velocities alone would allow that,
+    the shortest pulse is sought by bisection, to 5%.
     """
     if np.isinf(limits.velocity).any():
         raise ArgumentError("velocity: expected finite limits for a blend")
-    pulses = (np.abs(changes) / limits.velocity).max(axis=1)
-    filters: list[float] = []
-    while True:
-        velocities = changes / pulses[:, None]
-        still = np.zeros((1, changes.shape[1]))
-        jump = np.abs(np.diff(np.concatenate([still, velocities, still]), axis=0)).max(axis=0)
-        filters = _filters(jump, limits)
-        if (pulses >= sum(filters)).all():
-            return [[float(pulse), *filters] for pulse in pulses]
-        pulses = np.maximum(pulses, 1.05 * sum(filters))
+    least = (np.abs(changes) / limits.velocity).max(axis=1)
+
+    def lengths(shortest: float) -> tuple[list[list[Decimal]], float]:
+        """Of all legs with no pulse below a given one, and how long that lacks at least."""
+        pulses = np.maximum(least, shortest)
+        if exponent is not None:
+            pulses = np.maximum(np.ceil(np.ldexp(pulses, -exponent)), 1.0)
+        filters = _filters(changes / np.ldexp(pulses, exponent or 0)[:, None], limits, exponent)
+        lacks = float(np.ldexp(float(sum(filters)) - pulses.min(), exponent or 0))
+        return [[Decimal(pulse), *filters] for pulse in pulses.tolist()], lacks
+
+    low = float(least.min())
+    legs, lacks = lengths(low)
+    if lacks <= 0:
+        return legs
+    high = low + lacks
+    while (found := lengths(high))[1] > 0:
+        low, high = high, 2 * high
+    while high > 1.05 * low:
+        middle = math.sqrt(low) * math.sqrt(high)
+        trial = lengths(middle)
+        if trial[1] > 0:
+            low = middle
+        else:
+            high, found = middle, trial
+    return found[0]
 
 
-def _filters(jump: Array, limits: Limits) -> list[float]:
-    """Lengths T2, T3, ... that bring a jump of the velocities within the other limits."""
-    lengths: list[float] = []
-    for limit in limits[1:]:
-        if np.isinf(limit).all():
-            break
-        length = float((jump / limit).max()) / math.prod(lengths)
-        lengths.append(max(length, 1e-9 * lengths[0]) if lengths else length)
-    for k in range(len(lengths) - 2, -1, -1):
-        lengths[k] = max(lengths[k], sum(lengths[k + 1 :]))
-    return lengths
+def _filters(velocities: Array, limits: Limits, exponent: int | None) -> list[Decimal]:
+    """Lengths T2, T3, ... that bring jumps from velocity to velocity within the other limits.
+
+    They are those of the shortest law of a velocity, over the largest jump of each component:
+    what passes through moving averages jumps by no more than it did.
+    """
+    still = np.zeros_like(velocities[:1])
+    jump = np.abs(np.diff(np.concatenate([still, velocities, still]), axis=0)).max(axis=0)
+    if not (np.isfinite(jump).all() and jump.any()):
+        raise ArgumentError("points: expected a motion whose velocities doubles hold")
+    return _step_laws.shortest(limits.along(jump, 1), exponent)

@@ -30,7 +30,7 @@ from jounce.trajectories._parts import (
 from jounce.trajectories._times import at_times
 from jounce.trajectories.curve import Curve, Immutable, Interval, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
-from jounce.trajectories.limits import Limits, leg_laws
+from jounce.trajectories.limits import Limits, along_points, leg_laws
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials
 from jounce.trajectories.spline import BSpline
@@ -275,7 +275,7 @@ class RobotTrajectory(Immutable):
             model: the robot.
             q: (m, nq) configurations.
             velocity: number or (nv,), by default ``model.velocity_limit``.
-            acceleration: number or (nv,), of dv/dt.
+            acceleration: number or (nv,), of dv/dt; infinite as in `s_curve`.
             jerk: likewise, of the second derivative.
             jounce: likewise, of the third.
             blend: whether to round the corners instead of stopping.
@@ -299,7 +299,7 @@ class RobotTrajectory(Immutable):
         joints, index = _vector_joints(model)
         curves: dict[JointKey, Curve | PoseCurve] = {}
         if joints:
-            curves[joints] = laws.mapped(np.diff(rows[:, index], axis=0).T, rows[0, index])
+            curves[joints] = along_points(rows[:, index], laws)
         for name in _group_joints(model):
             screws = changes[:, model.v_slice(name)]
             curves[name] = ProductOfExponentials(_pose(model, name, rows[0]), screws, laws)
