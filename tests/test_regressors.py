@@ -188,7 +188,7 @@ def test_base_parameters_of_a_planar_arm(n):
 
 
 def test_small_entries_of_base_parameters_count():
-    """Quarter turns written with three digits: products of what they lack are no rounding errors."""
+    """Quarter turns written with three digits: products of what they lack are no rounding."""
     builder, parent = jc.ModelBuilder(), None
     for k, turn in enumerate((0.0, -1.57, 1.57, 1.57, -1.57, 1.57, 1.57)):
         placement = jc.lie.exp([turn, 0, 0, 0.1, -0.2, 0.3])

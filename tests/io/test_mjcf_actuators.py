@@ -133,3 +133,65 @@ def test_a_disabled_actuator_with_several_controls_or_states_is_passed_over():
     tau = bridge.control(model, theirs, ctrl).tau
     np.testing.assert_allclose(tau, data.qfrc_actuator, rtol=1e-14)
     assert tau[-1] != 0
+
+
+TWO_LINKS = """<mujoco><option timestep="0.002" integrator="RK4"><flag contact="disable"/></option>
+<worldbody><body><joint name="a" axis="0 1 0" {}/><geom size=".1" pos=".3 0 0"/>
+<body pos=".6 0 0"><joint name="b" axis="0 1 0" {}/><geom size=".1" pos=".3 0 0"/></body></body>
+</worldbody><actuator><motor joint="a" gear="20"/>{}</actuator></mujoco>"""
+SPRING = 'damping="1" stiffness="3" springref="12"'
+PASSIVE = {
+    "springs and damping": (SPRING, SPRING, '<motor joint="b"/>'),
+    "damping alone": ('damping="2"', "", '<position joint="b" kp="9" kv=".5"/>'),
+    "stiffness alone": ("", 'stiffness="5"', '<motor joint="b" forcerange="-.1 .1"/>'),
+    "of an actuator": (SPRING, "", '<position joint="b" kp="9" kv=".5" damping="1.5" gear="2"/>'),
+    "none": ("", "", '<motor joint="b"/>'),
+}
+
+
+def both_ends(text, passive=True):
+    """Where 100 steps end, here and in MuJoCo."""
+    mj, model = mujoco.MjModel.from_xml_string(text), jc.load_mjcf(text, strict=True)
+    data, rng = mujoco.MjData(mj), np.random.default_rng(0)
+    q, v, ctrl = np.array([0.3, -0.2]), np.array([1.0, -2.0]), rng.standard_normal((100, 2))
+    data.qpos[:], data.qvel[:] = q, v
+    for row in ctrl:
+        data.ctrl[:] = row
+        mujoco.mj_step(mj, data)
+    tau, servo = bridge.control(model, mj, ctrl, passive=passive)
+    got = jc.rollout(model, q, v, tau, 0.002, method="rkmk4", control=servo)
+    return servo, np.array([got.q[-1], got.v[-1]]), np.array([data.qpos, data.qvel])
+
+
+@pytest.mark.parametrize("case", PASSIVE)
+def test_springs_and_damping_act_as_in_mujoco_and_once(case):
+    if case == "of an actuator" and not hasattr(mujoco.MjModel, "actuator_damping"):
+        pytest.skip("actuators of this version of MuJoCo have no damping")
+    servo, here, there = both_ends(TWO_LINKS.format(*PASSIVE[case]))
+    assert servo.passive == (case != "none")
+    np.testing.assert_allclose(here, there, rtol=0, atol=1e-12)
+
+
+def test_springs_and_damping_can_be_left_out():
+    text = TWO_LINKS.format(*PASSIVE["springs and damping"])
+    _, here, there = both_ends(text, passive=False)
+    assert np.abs(here - there).max() > 0.1
+    disabled = text.replace("<flag ", '<flag spring="disable" damper="disable" ')
+    _, _, without = both_ends(disabled)
+    np.testing.assert_allclose(here, without, rtol=0, atol=1e-12)
+    with pytest.raises(jc.ArgumentError, match="passive"):
+        both_ends(text, passive="no")
+
+
+def test_dry_friction_acts_while_a_joint_slides():
+    """As force against the rate here and as constraint there, which is as strong while it moves."""
+    text = TWO_LINKS.format('frictionloss="0.02"', "", '<motor joint="b"/>')
+    text = text.replace("<option ", '<option iterations="500" tolerance="1e-14" ')
+    mj, model = mujoco.MjModel.from_xml_string(text), jc.load_mjcf(text, strict=True)
+    servo = bridge.control(model, mj, np.zeros((1, 2))).control
+    assert servo.passive
+    data = mujoco.MjData(mj)
+    data.qvel[:] = [1.0, 0.5]
+    mujoco.mj_forward(mj, data)
+    forces = jc.passive_forces(model, [0.0, 0.0], [1.0, 0.5])
+    np.testing.assert_allclose(forces, data.qfrc_constraint, rtol=0, atol=1e-12)

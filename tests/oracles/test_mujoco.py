@@ -16,7 +16,8 @@ from comparison import RELATIVE, relative_error, scaled_condition
 import jounce as jc
 from jounce.interop.mujoco import Converter
 from jounce.interop.mujoco import model as without_file
-from jounce.io.mjcf import body_names, joint_names, load_mjcf
+from jounce.io._mjcf_names import body_names, joint_names
+from jounce.io.mjcf import load_mjcf
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -46,6 +46,9 @@ def potential_energy(
 ) -> Array:
     """Potential energy of gravity, (...) in J, zero at the world's origin.
 
+    That of links that are fixed to the world, a constant, is left out, as in Pinocchio; Drake and
+    MuJoCo count it.
+
     Args:
         model: the robot.
         q: (..., nq) coordinates.

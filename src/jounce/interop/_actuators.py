@@ -10,9 +10,10 @@ from jounce._core.arrays import reals
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ModelError
 from jounce.io._mjcf_flags import acting, first_of
-from jounce.io.mjcf import joint_names
+from jounce.io._mjcf_names import joint_names
 from jounce.kinematics import neutral
 from jounce.model import Model
+from jounce.model._checks import check_flag
 from jounce.simulation import Control
 
 __all__ = ["Actuation", "actuation"]
@@ -40,10 +41,10 @@ class Actuation(NamedTuple):
     tau: Array
     """(..., T, nv) forces that do not depend on the state."""
     control: Control
-    """Servos and force limits."""
+    """Servos, force limits and whether passive forces act."""
 
 
-def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
+def actuation(model: Model, mj_model: Any, ctrl: ArrayLike, passive: bool) -> Actuation:
     """Return the forces of actuators for rows of controls, ctrl (..., T, nu).
 
     With the gear g, an actuator on a joint with coordinate q acts with
@@ -52,8 +53,11 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
 
     and controls are clipped to their range before. Motors have a gain, position servos gain = -b_1,
     velocity servos gain = -b_2. So kp = -g^2 b_1 and kd = -g^2 b_2 of `jounce.Control`. Actuators
-    and clips that the model disables do not act.
+    and clips that the model disables do not act. Springs, damping and friction of the joints act
+    beside, unless they are not to; the damping of actuators is part of the joints' in `model`, so
+    it is not in kd.
     """
+    check_flag("passive", passive)
     rows = reals("ctrl", ctrl)
     count = int(mj_model.nu)
     if rows.ndim < 1 or rows.shape[-1] != count or not np.isfinite(rows).all():
@@ -94,7 +98,9 @@ def actuation(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
     for joint, name in enumerate(names):
         if int(mj_model.jnt_type[joint]) in _SIMPLE:
             reference[model.q_slice(name)] = 0.0
-    return Actuation(tau, Control(kp=kp, kd=kd, q_ref=reference, force_limits=limits))
+    passive = passive and any(map(np.any, (model.stiffness, model.damping, model.friction)))
+    servo = Control(kp=kp, kd=kd, q_ref=reference, force_limits=limits, passive=passive)
+    return Actuation(tau, servo)
 
 
 def _require_simple(mj_model: Any, k: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,22 +16,44 @@ from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint, frames_along
 
-__all__ = ["from_drake", "moving_joints"]
+__all__ = ["all_bodies", "from_drake", "moving_joints", "namings", "scoped_name"]
+
+_OUTSIDE = ("WorldModelInstance", "DefaultModelInstance")
+_SKIPPED = (1, 0, sys.maxsize)
+"""How many of the models around a thing are no part of its name, in the order of what is tried.
+
+`jounce.load_sdf` leaves out the outermost one, but for that of a world.
+"""
 
 
-def moving_joints(plant: Any) -> dict[str, Any]:
-    """The joints of a finalized plant that move, by name."""
+def moving_joints(plant: Any) -> list[Any]:
+    """The joints of a finalized plant that move."""
     if not plant.is_finalized():
         raise ModelError("the plant must be finalized: call plant.Finalize() first")
-    joints: dict[str, Any] = {}
-    for index in plant.GetJointIndices():
-        joint = plant.get_joint(index)
-        if joint.num_velocities() == 0:
-            continue
-        if joint.name() in joints:
-            raise ModelError(f"two joints of the plant are named {joint.name()!r}")
-        joints[str(joint.name())] = joint
-    return joints
+    joints = [plant.get_joint(index) for index in plant.GetJointIndices()]
+    return [joint for joint in joints if joint.num_velocities() > 0]
+
+
+def scoped_name(thing: Any, skipped: int) -> str:
+    """The name of a body, joint or frame, after those of the models around it but for some."""
+    instance = str(thing.GetParentPlant().GetModelInstanceName(thing.model_instance()))
+    around = [] if instance in _OUTSIDE else instance.split("::")
+    return "::".join([*around[skipped:], str(thing.name())])
+
+
+def namings(things: Sequence[Any]) -> dict[int, dict[str, Any]]:
+    """The ways of `scoped_name` that tell things apart: what is skipped, and the things by name.
+
+    Raises:
+        ModelError: there is none.
+    """
+    named = {skipped: {scoped_name(x, skipped): x for x in things} for skipped in _SKIPPED}
+    out = {skipped: names for skipped, names in named.items() if len(names) == len(things)}
+    if not out:
+        names = [scoped_name(x, 0) for x in things]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ModelError(f"two joints of the plant are named {twice!r}")
+    return out
 
 
 class _Drive(NamedTuple):
@@ -43,25 +66,33 @@ class _Drive(NamedTuple):
 def from_drake(plant: Any) -> Model:
     """See `jounce.interop.drake.model`."""
     require_peer(plant, "plant", "pydrake.multibody.plant.MultibodyPlant", "is_finalized")
-    moving_joints(plant)
+    skipped = next(iter(namings(moving_joints(plant))))
     names = Names()
-    bodies = [plant.get_body(k) for k in _indices(plant, "Body")]
-    links = {body.index(): names.fresh(str(body.name())) for body in bodies[1:]}
+    bodies = all_bodies(plant)
+    links = {body.index(): names.fresh(scoped_name(body, skipped)) for body in bodies[1:]}
     builder = ModelBuilder(
         gravity=np.array(plant.gravity_field().gravity_vector()), name=_name(plant, bodies)
     )
     drives = _drives(plant)
     for index in plant.GetJointIndices():
-        _add_body(builder, plant.get_joint(index), links, names, drives)
+        joint = plant.get_joint(index)
+        common = {"name": scoped_name(joint, skipped), **_limits(joint, drives.get(index))}
+        _add_body(builder, joint, links, names, common)
     for index in _indices(plant, "Frame"):
         frame = plant.get_frame(index)
-        label, carrier = str(frame.name()), frame.body().index()
-        if label and frame.index() != frame.body().body_frame().index() and names.take(label):
+        label, body = scoped_name(frame, skipped), frame.body()
+        own = not frame.name() or frame.index() == body.body_frame().index()
+        if not own and names.take(label):
             pose = np.array(frame.GetFixedPoseInBodyFrame().GetAsMatrix4())
-            builder.add_frame(label, links.get(carrier), pose)
+            builder.add_frame(label, links.get(body.index()), pose)
     model = builder.build(warn=False)
     inertia.warn_of_violations(model.body_names, model.inertias, stacklevel=3)
     return model
+
+
+def all_bodies(plant: Any) -> list[Any]:
+    """The bodies of a plant, the world first."""
+    return [plant.get_body(k) for k in _indices(plant, "Body")]
 
 
 def _indices(plant: Any, kind: str) -> list[Any]:
@@ -72,19 +103,21 @@ def _indices(plant: Any, kind: str) -> list[Any]:
 
 
 def _name(plant: Any, bodies: list[Any]) -> str:
-    """The name of the model instance that the first body belongs to."""
-    return str(plant.GetModelInstanceName(bodies[1].model_instance())) if bodies[1:] else "robot"
+    """The name of the outermost model that the first body belongs to."""
+    if not bodies[1:]:
+        return "robot"
+    return str(plant.GetModelInstanceName(bodies[1].model_instance())).partition("::")[0]
 
 
-def _drives(plant: Any) -> dict[str, _Drive]:
+def _drives(plant: Any) -> dict[Any, _Drive]:
     """Reflected rotor inertia and largest effort, by joint."""
-    drives: dict[str, _Drive] = {}
+    drives: dict[Any, _Drive] = {}
     for index in plant.GetJointActuatorIndices():
         actuator = plant.get_joint_actuator(index)
-        name = str(actuator.joint().name())
-        before = drives.get(name, _Drive())
+        joint = actuator.joint().index()
+        before = drives.get(joint, _Drive())
         rotor = float(actuator.default_rotor_inertia()) * float(actuator.default_gear_ratio()) ** 2
-        drives[name] = _Drive(before.armature + rotor, before.effort + actuator.effort_limit())
+        drives[joint] = _Drive(before.armature + rotor, before.effort + actuator.effort_limit())
     return drives
 
 
@@ -93,9 +126,9 @@ def _add_body(
     joint: Any,
     links: Mapping[Any, str],
     names: Names,
-    drives: Mapping[str, _Drive],
+    common: Mapping[str, Any],
 ) -> None:
-    """Add what a joint moves.
+    """Add what a joint moves; `common` are fields that joints of all types have.
 
     The pose of the child B in its parent P is X_PF X_FM(q) X_MB, with the frames F and M of the
     joint: X_PF X_MB times the joint seen from B, X_BM X_FM(q) X_MB.
@@ -111,12 +144,12 @@ def _add_body(
         fixed = on_parent @ np.array(_at_zero(joint)) @ lie.inverse(on_child)
         builder.add_body(name, parent, "fixed", fixed, parameters=parameters)
         return
-    own = _joint(joint, on_child, drives)
+    own = _joint(joint, on_child, common)
     if own is not None:
         placement = on_parent @ lie.inverse(on_child)
         builder.add_body(name, parent, own, placement, parameters=parameters)
         return
-    own = _joint(joint, np.eye(4), drives)
+    own = _joint(joint, np.eye(4), common)
     carrier = names.fresh(f"{name}_{joint.name()}")
     builder.add_body(carrier, parent, own or "fixed", on_parent)
     builder.add_body(name, carrier, "fixed", lie.inverse(on_child), parameters=parameters)
@@ -142,11 +175,10 @@ def _parameters(body: Any) -> Array:
 _TYPES = {"revolute": "revolute", "prismatic": "prismatic", "screw": "helical"}
 
 
-def _joint(joint: Any, frame: Array, drives: Mapping[str, _Drive]) -> Joint | None:
+def _joint(joint: Any, frame: Array, common: Mapping[str, Any]) -> Joint | None:
     """The joint seen from a frame in which it is given; None if there is no such joint here."""
-    kind, name = str(joint.type_name()), str(joint.name())
-    rotation, anchor = frame[:3, :3], frame[:3, 3]
-    common = {"name": name, "anchor": anchor, **_limits(joint, kind, drives.get(name))}
+    kind, rotation, anchor = str(joint.type_name()), frame[:3, :3], frame[:3, 3]
+    common = {"anchor": anchor, **common}
     upright = np.allclose(rotation, np.eye(3), rtol=0, atol=1e-15)
     if kind in _TYPES:
         axis = rotation @ _axis(joint, kind)
@@ -162,7 +194,7 @@ def _joint(joint: Any, frame: Array, drives: Mapping[str, _Drive]) -> Joint | No
     if kind in ("quaternion_floating", "ball_rpy"):
         type_ = "free" if kind == "quaternion_floating" else "spherical"
         return Joint(type_, **common) if upright else None
-    raise ModelError(f"joint {name!r}: there is no joint here like Drake's {kind}")
+    raise ModelError(f"joint {common['name']!r}: there is no joint here like Drake's {kind}")
 
 
 def _axis(joint: Any, kind: str) -> Array:
@@ -179,13 +211,13 @@ def _axis(joint: Any, kind: str) -> Array:
     return axis
 
 
-def _limits(joint: Any, kind: str, drive: _Drive | None) -> dict[str, Any]:
+def _limits(joint: Any, drive: _Drive | None) -> dict[str, Any]:
     """Limits, damping and what the actuators say."""
     damping = np.abs(np.array(joint.default_damping_vector(), float))
     limits: dict[str, Any] = {"damping": field_value(damping)}
     low, high = np.array(joint.velocity_lower_limits()), np.array(joint.velocity_upper_limits())
     limits["velocity_limit"] = field_value(np.maximum(np.abs(low), np.abs(high)))
-    if kind not in ("quaternion_floating", "ball_rpy"):
+    if str(joint.type_name()) not in ("quaternion_floating", "ball_rpy"):
         limits["lower"] = field_value(np.array(joint.position_lower_limits()))
         limits["upper"] = field_value(np.array(joint.position_upper_limits()))
     if drive is not None:

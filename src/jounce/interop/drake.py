@@ -6,18 +6,22 @@ joint                    Drake                                  jounce
 free                     quaternion (w, x, y, z), position;     quaternion (x, y, z, w), position;
 (`quaternion_floating`)  angular, linear, both in world axes    angular, linear, both in body axes
 spherical                roll, pitch, yaw;                      quaternion (x, y, z, w);
-(`ball_rpy`)             angular velocity in the parent's axes  angular velocity in body axes
+(`ball_rpy`)             angular velocity, both in the axes of  angular velocity in body axes
+                         the joint's frame on the parent
 planar                   x, y, angle; their derivatives         the same, in the same directions
 revolute, prismatic,     the same
 `screw`, universal
 =======================  =====================================  ==================================
 
 Drake names the joint of a floating base after its body; it is matched with the free joint of the
-model whatever its name.
+model whatever its name. A joint J of a model N inside of the model M is N::J here, as
+`jounce.load_sdf` names it, M::N::J in a world.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +30,8 @@ from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
-from jounce.interop._drake_model import from_drake, moving_joints
+from jounce.interop._drake_model import all_bodies, from_drake, moving_joints, namings, scoped_name
+from jounce.kinematics import body_pose, integrate, neutral
 from jounce.model import Model
 from jounce.model.joints import frames_along
 
@@ -43,12 +48,13 @@ class Converter(Peer):
     Args:
         model: the model of jounce.
         plant: the finalized `pydrake.multibody.plant.MultibodyPlant` of the same robot, with
-            nothing else in it; joints are matched by name.
+            nothing else in it; joints are matched by name, those of nested models by the names
+            of the models, too.
 
     Raises:
         ArgumentTypeError: one of the models is something else.
         ModelError: a joint of one model is missing in the other, or has another type there, or
-            two joints of the plant have the same name.
+            moves its body to another pose.
 
     Examples:
         >>> from pydrake.multibody.plant import MultibodyPlant
@@ -63,15 +69,16 @@ class Converter(Peer):
 
     def __init__(self, model: Model, plant: Any) -> None:
         require_models(model, plant, "pydrake.multibody.plant.MultibodyPlant", "is_finalized")
-        joints = moving_joints(plant)
-        kinds = {name: str(joint.type_name()) for name, joint in joints.items()}
+        joints, pairs, skipped = _matched(model, moving_joints(plant))
+        labels = _labels(model, plant, skipped)
         blocks = {}
-        for own, other in match(model, "Drake", kinds, "quaternion_floating").items():
-            chart = _chart(model, own, kinds[other], joints[other])
+        for own, other in pairs.items():
+            chart = _chart(model, own, joints[other], labels)
             start = joints[other].position_start(), joints[other].velocity_start()
             blocks[own] = Block(int(start[0]), int(start[1]), chart)
         sizes = int(plant.num_positions()), int(plant.num_velocities())
         super().__init__(model, "Drake", sizes, blocks)
+        _check_poses(self, plant, {own: joints[other] for own, other in pairs.items()}, labels)
 
 
 def model(plant: Any) -> Model:
@@ -109,52 +116,130 @@ def model(plant: Any) -> Model:
     return from_drake(plant)
 
 
-_SAME = {"revolute": ("revolute", "continuous"), "prismatic": ("prismatic",), "screw": ("helical",)}
+def _matched(model: Model, joints: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str], int]:
+    """Drake's joints by name, those names by ours, and what is left out of scopes in them."""
+    first: ModelError | None = None
+    for skipped, named in namings(joints).items():
+        kinds = {name: str(joint.type_name()) for name, joint in named.items()}
+        try:
+            return named, match(model, "Drake", kinds, "quaternion_floating"), skipped
+        except ModelError as error:
+            first = first or error
+    assert first is not None
+    raise first
 
 
-def _chart(model: Model, name: str, kind: str, theirs: Any) -> Chart:
-    joint = model.joints[model.joint_index(name)]
+def _labels(model: Model, plant: Any, skipped: int) -> dict[Any, str]:
+    """The frames that Drake's bodies are here, by their indices; those alone that have one."""
+    names = {body.index(): scoped_name(body, skipped) for body in all_bodies(plant)[1:]}
+    count = Counter(names.values())
+    return {i: name for i, name in names.items() if name in model.frames and count[name] == 1}
+
+
+def _chart(model: Model, name: str, theirs: Any, labels: Mapping[Any, str]) -> Chart:
+    joint, kind = model.joints[model.joint_index(name)], str(theirs.type_name())
     if joint.type in _SAME.get(kind, ()):
         return Plain()
     if kind == "universal" and joint.type == "universal":
         return Plain(2)
+    on_child = _frame_on_child(model, name, theirs, labels)
+    turn = on_child[:3, :3]
     if kind == "planar" and joint.type == "planar":
-        plane = theirs.frame_on_child().GetFixedPoseInBodyFrame().rotation().matrix()
-        child = str(theirs.child_body().name())
-        if child in model.frames:  # which may be a frame of what the joint moves
-            plane = model.frames[child].placement[:3, :3] @ plane
-        if not np.allclose(plane, frames_along([joint.axis], [joint.anchor])[0, :3, :3], atol=1e-9):
+        if not np.allclose(turn, frames_along([joint.axis], [joint.anchor])[0, :3, :3], atol=1e-9):
             raise ModelError(
                 f"joint {joint.name!r}: the directions of Drake's planar joint, in the child's "
-                f"frame, are not those of a planar joint with the normal {joint.axis}:\n{plane}"
+                f"frame, are not those of a planar joint with the normal {joint.axis}:\n{turn}"
             )
         return Plain(3)
     if kind == "quaternion_floating" and joint.type == "free":
+        if not np.allclose(on_child, np.eye(4), atol=1e-9):
+            raise ModelError(
+                f"joint {joint.name!r}: the frame of Drake's floating joint on the child is not "
+                f"that of the body which the joint moves here:\n{on_child}"
+            )
         order = (3, 0, 1, 2, 4, 5, 6)
         return Group(True, order, range(6), angular_in_body=False, linear_in_body=False)
     if kind == "ball_rpy" and joint.type == "spherical":
-        return _RollPitchYaw()
+        return _RollPitchYaw(turn)
     raise ModelError(
         f"joint {joint.name!r}: there is no conversion between {joint.type!r} and Drake's {kind}"
     )
 
 
-class _RollPitchYaw(Group):
-    """A quaternion here, three angles there; angular velocity in the parent's axes there."""
+_SAME = {"revolute": ("revolute", "continuous"), "prismatic": ("prismatic",), "screw": ("helical",)}
 
-    def __init__(self) -> None:
+
+def _frame_on_child(model: Model, name: str, theirs: Any, labels: Mapping[Any, str]) -> Array:
+    """(4, 4) pose of Drake's frame on the child in the body that the joint moves here.
+
+    The child itself may be a mere frame of that body.
+    """
+    on_child = np.array(theirs.frame_on_child().GetFixedPoseInBodyFrame().GetAsMatrix4())
+    moved = next(
+        i for i, body in enumerate(model.bodies) if any(x.name == name for x in body.joints)
+    )
+    label = labels.get(theirs.child_body().index())
+    if label is None or model.frames[label].body != moved:
+        return on_child
+    pose: Array = model.frames[label].placement @ on_child
+    return pose
+
+
+def _check_poses(
+    there: Converter, plant: Any, joints: Mapping[str, Any], labels: Mapping[Any, str]
+) -> None:
+    """Refuse a plant whose joints do not move its bodies as ours do, at some configuration."""
+    model = there.model
+    q = integrate(model, neutral(model), np.linspace(0.3, 0.6, model.nv))
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, there.to_q(q))
+    poses = {label: body_pose(model, q, label) for label in labels.values()}
+    for name, joint in joints.items():
+        ends = joint.parent_body(), joint.child_body()
+        known = [x.index() in labels or x.index() == plant.world_body().index() for x in ends]
+        if not all(known):
+            continue
+        above, below = (poses.get(labels.get(x.index(), ""), np.eye(4)) for x in ends)
+        ours = lie.inverse(above) @ below
+        theirs = ends[1].body_frame().CalcPose(context, ends[0].body_frame()).GetAsMatrix4()
+        if not np.allclose(ours, theirs, rtol=1e-6, atol=1e-6):
+            raise ModelError(
+                f"joint {name!r} moves {labels[ends[1].index()]!r} otherwise in Drake: its axis, "
+                "its zero or a frame of it is another one there; are both models of the same file?"
+            )
+
+
+class _RollPitchYaw(Group):
+    """A quaternion here, three angles there; angular velocity in the parent's axes there.
+
+    With the rotation E of Drake's frame M on the child in the body that moves, its rotation is
+    R_FM = E^T R E, and its rates are those of M in the axes of F: E^T R w.
+    """
+
+    def __init__(self, turn: Array) -> None:
         super().__init__(False, range(4), range(3), angular_in_body=False)
         self.sizes = (3, 3)
         self.other_layout = None
+        self._turn = turn
 
     def to_q(self, own: Array) -> Array:
         """Return roll, pitch, yaw; the pitch is between -pi/2 and pi/2."""
-        R = lie.quat_to_matrix(own)
+        R = self._turn.T @ lie.quat_to_matrix(own) @ self._turn
         pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
         roll = np.arctan2(R[..., 2, 1], R[..., 2, 2])
         return np.stack([roll, pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1)
 
     def from_q(self, other: Array) -> Array:
         """Return the quaternion with w >= 0."""
-        quaternion: Array = lie.matrix_to_quat(lie.rpy_to_matrix(other))
+        R = self._turn @ lie.rpy_to_matrix(other) @ self._turn.T
+        quaternion: Array = lie.matrix_to_quat(R)
         return quaternion
+
+    def rates(self, own: Array) -> Array:
+        """The rotation from body axes to those of Drake's frame on the parent, E^T R."""
+        rates: Array = self._turn.T @ super().rates(own)
+        return rates
+
+    def spin(self, own: Array, v: Array) -> Array | None:
+        """None: the angular velocity turns with itself."""
+        return None

@@ -24,7 +24,8 @@ from jounce.errors import ModelError
 from jounce.interop._actuators import Actuation, actuation
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
 from jounce.interop._models import require_peer
-from jounce.io.mjcf import from_compiled, joint_names
+from jounce.io._mjcf_names import joint_names
+from jounce.io.mjcf import from_compiled
 from jounce.model import Model
 from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
@@ -121,17 +122,25 @@ def model(
     return from_compiled("the MjModel", mj_model, [], root_joint(base), gravity, strict)
 
 
-def control(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
+def control(model: Model, mj_model: Any, ctrl: ArrayLike, *, passive: bool = True) -> Actuation:
     """Make of controls of MuJoCo's actuators what `jounce.rollout` takes.
 
     Motors, position and velocity servos of joints with one rate, with their gear, the ranges of
     controls and forces, and the joints' own force ranges:
     ``jc.rollout(model, q0, v0, tau, dt, control=control)``.
 
+    Springs and damping of the joints act, too, those of the model: they are MuJoCo's
+    ``qfrc_passive``, and damping of actuators is in them. Deviation: dry friction is
+    ``-friction sign(v)`` here, which lets go of a joint at rest; MuJoCo's `frictionloss` is a
+    constraint that holds it. MuJoCo's integrators Euler and implicit take damping at the end of
+    the step, RK4 and Euler with the flag ``eulerdamp="disable"`` at the state, as `jounce.rollout`.
+
     Args:
         model: the robot, for example of `jounce.load_mjcf`.
         mj_model: the `mujoco.MjModel` of the same robot.
         ctrl: (..., T, nu) controls for each step, MuJoCo's ``data.ctrl``.
+        passive: whether springs, damping and friction of the model's joints act, see
+            `jounce.passive_forces`.
 
     Returns:
         Named tuple (tau, control): (..., T, nv) forces and the `jounce.Control` that goes with
@@ -153,7 +162,7 @@ def control(model: Model, mj_model: Any, ctrl: ArrayLike) -> Actuation:
         array([[10.]])
     """
     require_models(model, mj_model, "mujoco.MjModel", "jnt_type")
-    return actuation(model, mj_model, ctrl)
+    return actuation(model, mj_model, ctrl, passive)
 
 
 def _chart(joint: Joint, kind: str) -> Chart:

@@ -12,10 +12,12 @@ from jounce._types import Array
 from jounce.constraints import Coupling, Point, Weld
 from jounce.io._mjcf_extension import EQUALITY
 from jounce.io._mjcf_flags import acting
+from jounce.io._mjcf_names import Names
 from jounce.model import Model
 
 __all__ = [
     "LAST_EQUALITY_READ",
+    "ON_SITE",
     "mimic_couplings",
     "with_constraints",
     "with_equalities",
@@ -24,7 +26,7 @@ __all__ = [
 
 _CONNECT, _WELD, _JOINT = range(3)  # mjtEq
 LAST_EQUALITY_READ = _JOINT
-_SITE = 6  # mjtObj
+ON_SITE = 6  # mjtObj
 _TORQUE_SCALE = 10  # of a weld, in eq_data
 
 
@@ -55,8 +57,7 @@ def with_constraints(model: Model, items: Sequence[Any]) -> Model:
 def with_equalities(
     model: Model,
     compiled: Any,
-    bodies: Sequence[str],
-    joints: Sequence[str],
+    names: Names,
     saved: Sequence[Any] | None = None,
 ) -> Model:
     """The model with the active equalities of a `mujoco.MjModel`, under the names of its parts.
@@ -66,8 +67,7 @@ def with_equalities(
     Args:
         model: without them.
         compiled: the `mujoco.MjModel`.
-        bodies: names of its bodies.
-        joints: names of its joints.
+        names: what its bodies, joints and sites are called in the model.
         saved: the constraints that `jounce.save` kept, for which some of the equalities stand.
     """
     if not acting(compiled).equalities:
@@ -78,10 +78,10 @@ def with_equalities(
         stands_for_saved = saved is not None and str(compiled.eq(k).name).startswith(EQUALITY)
         if not compiled.eq_active0[k] or kind > _JOINT or stands_for_saved:
             continue
-        if kind == _JOINT:
-            items.append(_coupling(compiled, k, joints))
+        if kind == _JOINT:  # whose joints are no joints of ours if `jounce.save` split them
+            items.append(_coupling(compiled, k, names.joints))
             continue
-        model, item = _between(model, compiled, k, bodies)
+        model, item = _between(model, compiled, k, names)
         items.append(item)
     return with_constraints(model, items)
 
@@ -111,32 +111,32 @@ def _coupling(compiled: Any, k: int, joints: Sequence[str]) -> Coupling:
     return Coupling(terms, float(rest + expanded[0]))
 
 
-def _between(model: Model, compiled: Any, k: int, bodies: Sequence[str]) -> tuple[Model, Any]:
+def _between(model: Model, compiled: Any, k: int, names: Names) -> tuple[Model, Any]:
     """A point or a weld, and the model with a frame at the point."""
     ids = [int(compiled.eq_obj1id[k]), int(compiled.eq_obj2id[k])]
     data, is_weld = np.array(compiled.eq_data[k]), int(compiled.eq_type[k]) == _WELD
     if is_weld and data[_TORQUE_SCALE] == 0:  # it holds a point and lets the bodies turn
         data[:6], is_weld = data[[3, 4, 5, 0, 1, 2]], False
-    if int(compiled.eq_objtype[k]) == _SITE:
-        first, second = (str(compiled.site(i).name) for i in ids)
+    if int(compiled.eq_objtype[k]) == ON_SITE:
+        first, second = (names.sites[i] for i in ids)
         if is_weld:
             return model, Weld(first, second, target=np.eye(4))
         return model, Point(first, second, target=np.zeros(3))
-    names: list[str | None] = [bodies[i] if i > 0 else None for i in ids]
+    bodies: list[str | None] = [names.bodies[i] if i > 0 else None for i in ids]
     if is_weld:
         second_in_first = np.eye(4)
         second_in_first[:3, :3] = lie.quat_to_matrix(data[[7, 8, 9, 6]])
         second_in_first[:3, 3] = data[3:6] - second_in_first[:3, :3] @ data[:3]
-        if names[0] is None:
-            return model, Weld(names[1] or "", None, target=second_in_first)
-        return model, Weld(names[0], names[1], target=lie.inverse(second_in_first))
+        if bodies[0] is None:
+            return model, Weld(bodies[1] or "", None, target=second_in_first)
+        return model, Weld(bodies[0], bodies[1], target=lie.inverse(second_in_first))
     points = [data[:3], data[3:6]]
-    if names[0] is None:
-        names.reverse()
+    if bodies[0] is None:
+        bodies.reverse()
         points.reverse()
     frame = _fresh(model, f"{compiled.eq(k).name or f'equality{k}'}_anchor")
-    model = model.with_frame(frame, names[0] or "", _shifted(points[0]))
-    return model, Point(frame, names[1], target=points[1])
+    model = model.with_frame(frame, bodies[0] or "", _shifted(points[0]))
+    return model, Point(frame, bodies[1], target=points[1])
 
 
 def _shifted(position: Array) -> Array:

@@ -11,7 +11,7 @@ from jounce.errors import ModelError
 from jounce.io._extension import changed
 from jounce.model.joints import Joint
 
-__all__ = ["EQUALITY", "TEXT", "Extension", "read_extension", "restored"]
+__all__ = ["EQUALITY", "TEXT", "Extension", "is_mere_part", "read_extension", "restored"]
 
 TEXT = "jounce"
 """Name of the text: JSON, ``{"joints": [...], "names": {...}, "constraints": [...]}``.
@@ -60,6 +60,12 @@ def _parsed(text: str) -> Extension:
     if not good:
         raise ModelError(f"the custom text {TEXT!r} is not what jounce writes")
     return Extension(joints, names, content.get("constraints"))
+
+
+def is_mere_part(extension: Extension, name: str) -> bool:
+    """Whether a joint of the file is one of several that stand for a joint of another name."""
+    parts = ((x.get("name"), x["parts"]) for x in extension.joints.values())
+    return any(name in several and name != whole for whole, several in parts)
 
 
 def restored(joints: Sequence[Joint], extension: Extension) -> tuple[list[Joint], bool]:

@@ -10,6 +10,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.io._mjcf_extension import Extension
+from jounce.io._mjcf_names import key_names
 from jounce.lie.quaternions import meant
 from jounce.model import Model
 from jounce.model.joints import Joint
@@ -36,7 +37,7 @@ def read_poses(
     parts = {str(x.get("name")): x["parts"] for x in extension.joints.values()}
     placed = {str(x.get("name")) for x in extension.joints.values() if x.get("placed")}
     out: dict[str, Array] = {}
-    for key in range(int(compiled.nkey)):
+    for key, label in enumerate(key_names(compiled)):
         q = neutral_coordinates(model.nodes)
         for joint in model.joints:
             own = [index[name] for name in parts.get(joint.name, [joint.name]) if name in index]
@@ -47,7 +48,7 @@ def read_poses(
                 q[model.q_slice(joint.name)] = _coordinates(joint, qpos, len(own), rest)
             elif joint.type == "free" and freed >= 0:
                 q[model.q_slice(joint.name)] = _free(_body_pose(compiled, freed))
-        out[str(compiled.key(key).name) or f"key{key}"] = q
+        out[label] = q
     return out
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from jounce._types import Mask
-from jounce.io._equalities import LAST_EQUALITY_READ
+from jounce.io._equalities import LAST_EQUALITY_READ, ON_SITE
+from jounce.io._mjcf_extension import EQUALITY, Extension, is_mere_part
 from jounce.io._mjcf_flags import Acting, acting
+from jounce.io._mjcf_names import Names
 from jounce.io._mjcf_rest import ON_JOINT, ON_TENDON, actuator_term, joint_terms
 
 __all__ = ["left_out"]
@@ -21,15 +23,15 @@ Findings = list[tuple[str, list[str]]]
 """What was found, and where."""
 
 
-def left_out(compiled: Any, bodies: Sequence[str], joints: Sequence[str]) -> list[str]:
+def left_out(compiled: Any, names: Names, extension: Extension) -> list[str]:
     """Say in words what changes the smooth dynamics of the file but is not in the model."""
     acts = acting(compiled)
     found = [
-        *_of_joints(compiled, joints, acts),
+        *_of_joints(compiled, names.joints, acts),
         *_of_tendons(compiled, acts),
         *_of_actuators(compiled, acts),
-        *_of_equalities(compiled, acts),
-        *_of_bodies(compiled, bodies, acts),
+        *_of_equalities(compiled, names, extension, acts),
+        *_of_bodies(compiled, names.bodies, acts),
     ]
     findings = [f"{what} ({_listed(names)})" for what, names in found if names]
     if acts.passive and (compiled.opt.density > 0 or compiled.opt.viscosity > 0):
@@ -84,13 +86,35 @@ def _of_actuators(compiled: Any, acts: Acting) -> Findings:
     ]
 
 
-def _of_equalities(compiled: Any, acts: Acting) -> Findings:
+def _of_equalities(compiled: Any, names: Names, extension: Extension, acts: Acting) -> Findings:
+    """Those that the model has no word for, or whose joints and sites `jounce.save` made."""
     if not acts.equalities:
         return []
-    names = [str(compiled.eq(k).name) or f"equality{k}" for k in range(compiled.neq)]
-    unread = np.asarray(compiled.eq_type) > LAST_EQUALITY_READ
-    active = np.asarray(compiled.eq_active0) != 0
-    return [("equality constraints of tendons and flexes", _where(names, active & unread))]
+    own = [str(compiled.eq(k).name) for k in range(compiled.neq)]
+    labels = [name or f"equality{k}" for k, name in enumerate(own)]
+    kinds, active = np.asarray(compiled.eq_type), np.asarray(compiled.eq_active0) != 0
+    lost = [
+        not own[k].startswith(EQUALITY) and _ends_are_lost(compiled, k, names, extension)
+        for k in range(compiled.neq)
+    ]
+    of_parts = active & (kinds <= LAST_EQUALITY_READ) & np.array(lost, bool)
+    return [
+        (
+            "equality constraints of tendons and flexes",
+            _where(labels, active & (kinds > LAST_EQUALITY_READ)),
+        ),
+        ("equality constraints of parts of joints here", _where(labels, of_parts)),
+    ]
+
+
+def _ends_are_lost(compiled: Any, k: int, names: Names, extension: Extension) -> bool:
+    """Whether an equality holds what is no joint or frame of the model."""
+    ends = [int(compiled.eq_obj1id[k]), int(compiled.eq_obj2id[k])]
+    if int(compiled.eq_objtype[k]) == ON_SITE:
+        return not all(names.sites[i] for i in ends)
+    if int(compiled.eq_type[k]) != LAST_EQUALITY_READ:
+        return False
+    return any(i >= 0 and is_mere_part(extension, names.joints[i]) for i in ends)
 
 
 def _of_bodies(compiled: Any, bodies: Sequence[str], acts: Acting) -> Findings:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from jounce.io._mjcf_extension import TEXT
+from jounce.io._mjcf_names import Names
 from jounce.io._mjcf_tree import Piece, Tree
 
 __all__ = ["blamed_piece", "body_piece", "first_piece"]
@@ -58,26 +59,23 @@ def _joints(tree: Tree) -> Iterator[tuple[Piece, Piece]]:
         above.append(piece)
 
 
-def blamed_piece(
-    tree: Tree, compiled: Any, bodies: Sequence[str], joints: Sequence[str], message: str
-) -> Piece:
+def blamed_piece(tree: Tree, compiled: Any, names: Names, message: str) -> Piece:
     """The element that a message about a model is about.
 
     Args:
         tree: the file.
         compiled: the `mujoco.MjModel`.
-        bodies: what its bodies are called in messages, the world first.
-        joints: what its joints are called.
+        names: what its bodies and joints are called in messages.
         message: begins with "joint", or "body", and a name where it is about one.
 
     Returns:
         The element of that joint or body; of another name, or if the message is about it, the text
         that `jounce.save` wrote; otherwise that of the world.
     """
-    for k, name in enumerate(joints):
+    for k, name in enumerate(names.joints):
         if message.startswith(f"joint {name!r}"):
             return _joint_piece(tree, compiled, k)
-    for i, name in enumerate(bodies):
+    for i, name in enumerate(names.bodies[1:], 1):
         if message.startswith(f"body {name!r}"):
             return body_piece(tree, compiled, i)
     if message.startswith(("joint ", "body ", "the custom text", "the constraints are")):

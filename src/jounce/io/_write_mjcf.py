@@ -66,6 +66,7 @@ class _Writer:
         self.model = model
         self.root = ET.Element("mujoco", model=model.name)
         self.taken = set(model.joint_names)
+        self.frames = set(model.frames)
         self.driven = any(map(is_driven, model.joints))
         self.remarks: list[str] = []
         self.names: dict[str, str] = {}
@@ -104,10 +105,10 @@ class _Writer:
         self._poses()
 
     def _name(self, name: str) -> str:
-        """The name in the file: in MuJoCo the world itself is called "world"."""
-        if name != "world":
+        """The name in the file: in MuJoCo the world itself is called "world"; some are our own."""
+        if name != "world" and not name.startswith(EQUALITY):
             return name
-        other = fresh("world_", set(self.model.frames))
+        other = fresh("world_" if name == "world" else f"_{name}", self.frames)
         self.names[other] = name
         return other
 
@@ -162,7 +163,7 @@ class _Writer:
         for joint, parts, _ in self.joints:
             if joint.type == "helical":
                 section = _section(self.root, "equality")
-                equality = ET.SubElement(section, "joint", name=EQUALITY + joint.name)
+                equality = ET.SubElement(section, "joint", name=f"{EQUALITY}advance_{joint.name}")
                 equality.set("joint1", parts[1].name)
                 equality.set("joint2", parts[0].name)
                 equality.set("polycoef", numbers([0.0, joint.pitch, 0.0, 0.0, 0.0]))

@@ -17,15 +17,17 @@ from jounce.io._constraint_data import constraints_from_data
 from jounce.io._equalities import with_equalities
 from jounce.io._folder import Folder
 from jounce.io._mjcf_compile import compile_tree
-from jounce.io._mjcf_extension import EQUALITY, Extension, read_extension, restored
+from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_flags import acting
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
 from jounce.io._mjcf_left_out import left_out
+from jounce.io._mjcf_names import Names, names_of
 from jounce.io._mjcf_place import blamed_piece, first_piece
 from jounce.io._mjcf_rest import driven_joints, joint_limits, joint_spring, joint_terms
 from jounce.io._mjcf_shapes import mesh_files, visuals
 from jounce.io._mjcf_tree import Piece, Tree
+from jounce.io._parts import fresh
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.model import Model, inertia
 from jounce.model._checks import check_flag
@@ -33,7 +35,7 @@ from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint
 from jounce.model.roots import Base, root_joint
 
-__all__ = ["body_names", "from_compiled", "joint_names", "load_mjcf"]
+__all__ = ["from_compiled", "load_mjcf"]
 
 _TYPES = ("free", "spherical", "prismatic", "revolute")  # mjtJoint
 
@@ -53,10 +55,10 @@ def load_mjcf(
     MuJoCo, and so do the frames of the bodies. A hinge's or slide's q is MuJoCo's `qpos`, its
     `ref` included; for the layout of ball and free joints see `jounce.interop.mujoco`. Bodies
     without joints (mocap bodies too) are merged into their parent; their names remain frames, and
-    sites become frames. Keyframes become ``model.poses``, unnamed ones as "key<number>". Unnamed
-    bodies are called "body<id>", unnamed joints after their body. Geoms become ``model.visuals``,
-    those of groups that MuJoCo hides (3 and above) as collision shapes; height fields and meshes
-    without a file do not.
+    sites become frames, "<name>_site" if a body has that name. Keyframes become ``model.poses``,
+    unnamed ones as "key<number>". Unnamed bodies are called "body<id>", unnamed joints after their
+    body. Geoms become ``model.visuals``, those of groups that MuJoCo hides (3 and above) as
+    collision shapes; height fields and meshes without a file do not.
 
     Joints are actuated if an actuator of the file drives them (itself, or by a tendon); in a file
     without such actuators all are but free joints. An actuator's armature and damping count as
@@ -139,15 +141,18 @@ def from_compiled(
     tree: Tree | None = None,
 ) -> Model:
     """Make a robot of a `mujoco.MjModel`; see `load_mjcf`. Name and tree are for messages."""
-    findings = left_out(compiled, body_names(compiled), joint_names(compiled))
-    if strict and findings:
+    names = Names([], [], [])
+    try:
+        extension = read_extension(compiled)
+        names = names_of(compiled, extension)
+        findings = left_out(compiled, names, extension)
+        model = None if strict and findings else _build(compiled, base, gravity, tree, names)
+    except ModelError as error:
+        place = None if tree is None else blamed_piece(tree, compiled, names, str(error))
+        raise _error(name, place, str(error)) from None
+    if model is None:
         root = None if tree is None else first_piece(tree, "mujoco")
         raise _error(name, root, f"the model cannot hold {'; '.join(findings)}")
-    try:
-        model = _build(compiled, base, gravity, tree)
-    except ModelError as error:
-        place = None if tree is None else _blamed(tree, compiled, str(error))
-        raise _error(name, place, str(error)) from None
     if findings:
         remarks.insert(
             0,
@@ -159,76 +164,50 @@ def from_compiled(
     return model
 
 
-def body_names(compiled: Any) -> list[str]:
-    """Names of the bodies of a `mujoco.MjModel`, the world first; unnamed ones get a name."""
-    names = [str(compiled.body(i).name) for i in range(compiled.nbody)]
-    taken = set(names)
-    return [name or _fresh(f"body{i}", taken) for i, name in enumerate(names)]
-
-
-def joint_names(compiled: Any) -> list[str]:
-    """Names of the joints of a `mujoco.MjModel`; unnamed ones get that of their body."""
-    bodies = body_names(compiled)
-    names = [str(compiled.joint(k).name) for k in range(compiled.njnt)]
-    taken = set(names)
-    for k, name in enumerate(names):
-        if not name:
-            body = int(compiled.jnt_bodyid[k])
-            number = k - int(compiled.body_jntadr[body]) if compiled.body_jntnum[body] > 1 else ""
-            names[k] = _fresh(f"{bodies[body]}_joint{number}", taken)
-    return names
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
-
-
 def _error(name: str, place: Piece | None, message: str) -> ModelError:
     """Build the exception that names an element of the file, if there is one."""
     return ModelError(f"{name}: {message}") if place is None else place.error(message)
 
 
-def _blamed(tree: Tree, compiled: Any, message: str) -> Piece:
-    """The element that a message of the builder is about."""
-    return blamed_piece(tree, compiled, body_names(compiled), joint_names(compiled), message)
-
-
-def _build(compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | None) -> Model:
-    builder, extension, freed = _filled(compiled, base, gravity, tree)
-    model, joints = builder.build(warn=False), joint_names(compiled)
+def _build(
+    compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | None, names: Names
+) -> Model:
+    extension = read_extension(compiled)
+    joints = _joints(compiled, names.joints)
+    freed = -1 if base.type == "fixed" else _body_to_free(compiled, names.bodies, joints, base)
+    if gravity is None:
+        gravity = np.array(compiled.opt.gravity) if acting(compiled).gravity else np.zeros(3)
+    builder = ModelBuilder(gravity=gravity, name=_model_name(compiled))
+    _add_bodies(builder, compiled, names.bodies, joints, extension, (freed, base))
+    of_world = _add_sites(builder, compiled, names)
+    _add_shapes(builder, compiled, names, of_world, tree)
+    model = builder.build(warn=False)
     if compiled.nkey:
-        model = model.replace(poses=read_poses(model, compiled, joints, extension, freed))
+        model = model.replace(poses=read_poses(model, compiled, names.joints, extension, freed))
     saved = extension.constraints
     if not compiled.neq and saved is None:
         return model
     kept = None if saved is None else constraints_from_data(saved)
-    return with_equalities(model, compiled, body_names(compiled), joints, kept)
+    return with_equalities(model, compiled, names, kept)
 
 
-def _filled(
-    compiled: Any, base: Joint, gravity: ArrayLike | None, tree: Tree | None
-) -> tuple[ModelBuilder, Extension, int]:
-    """Return a builder with all bodies, what `jounce.save` kept, and the body that was freed."""
-    if gravity is None:
-        gravity = np.array(compiled.opt.gravity) if acting(compiled).gravity else np.zeros(3)
-    extension = read_extension(compiled)
-    names = [extension.names.get(name, name) for name in body_names(compiled)]
-    joints = _joints(compiled, joint_names(compiled))
-    freed = -1 if base.type == "fixed" else _body_to_free(compiled, names, joints, base)
+def _add_bodies(
+    builder: ModelBuilder,
+    compiled: Any,
+    names: Sequence[str],
+    joints: Sequence[list[Joint]],
+    extension: Extension,
+    freed: tuple[int, Joint],
+) -> None:
+    """Add all bodies; one of them is freed by a joint that the file does not have."""
     parameters = _parameters(compiled)
-    builder = ModelBuilder(gravity=gravity, name=_model_name(compiled))
     for i in range(1, compiled.nbody):
         placement = _pose(compiled.body_pos[i], compiled.body_quat[i])
-        own = joints[i]
-        if i == freed:
-            own = [base]
+        own = [freed[1]] if i == freed[0] else joints[i]
         if own and own[0].type == "free":
             own, placed = restored(own, extension)
             placement = placement if placed else np.eye(4)  # qpos is the pose in the world
-        elif i != freed:
+        elif i != freed[0]:
             own, placement = _absorb_references(own, _references(compiled, i), placement)
             own, _ = restored(own, extension)
         parent = int(compiled.body_parentid[i])
@@ -239,10 +218,6 @@ def _filled(
             placement,
             parameters=parameters[i],
         )
-    of_world = _add_sites(builder, compiled, names, extension)
-    taken = {*names[1:], *extension.names.values()}
-    _add_shapes(builder, compiled, names[1:], of_world, taken, tree)
-    return builder, extension, freed
 
 
 def _model_name(compiled: Any) -> str:
@@ -373,23 +348,15 @@ def _listed(names: Sequence[str]) -> str:
     return f" (among {', '.join(map(repr, names))})" if names else ""
 
 
-def _add_sites(
-    builder: ModelBuilder, compiled: Any, names: Sequence[str], extension: Extension
-) -> dict[str, Array]:
+def _add_sites(builder: ModelBuilder, compiled: Any, names: Names) -> dict[str, Array]:
     """Add sites as frames, and return those of the world with their poses."""
-    taken = set(names)
     of_world = {}
-    for k in range(compiled.nsite):
-        name = str(compiled.site(k).name) or f"site{k}"
-        if name.startswith(EQUALITY):
+    for k, name in enumerate(names.sites):
+        if not name:
             continue
-        if name in extension.names:
-            name = extension.names[name]
-        else:
-            name = _fresh(name if name not in taken else f"{name}_site", taken)
         body = int(compiled.site_bodyid[k])
         pose = _pose(compiled.site_pos[k], compiled.site_quat[k])
-        builder.add_frame(name, names[body] if body > 0 else None, pose)
+        builder.add_frame(name, names.bodies[body] if body > 0 else None, pose)
         if body == 0:
             of_world[name] = pose
     return of_world
@@ -398,14 +365,14 @@ def _add_sites(
 def _add_shapes(
     builder: ModelBuilder,
     compiled: Any,
-    bodies: Sequence[str],
+    names: Names,
     of_world: dict[str, Array],
-    taken: set[str],
     tree: Tree | None,
 ) -> None:
     """Add geoms; those of the world to its first site, or to a frame "world" if it has none."""
+    bodies = names.bodies[1:]
     if not of_world and (np.asarray(compiled.geom_bodyid) == 0).any():
-        of_world = {_fresh("world", taken): np.eye(4)}
+        of_world = {fresh("world", {*bodies, *names.sites}): np.eye(4)}
         builder.add_frame(next(iter(of_world)), None)
     world, pose = next(iter(of_world.items()), ("", np.eye(4)))
     files = mesh_files(tree, compiled)

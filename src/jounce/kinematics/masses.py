@@ -44,6 +44,8 @@ def center_of_mass(
 ) -> Array:
     """Center of mass in the world, (..., 3) in m; the origin for a massless robot.
 
+    Links that are fixed to the world do not count, as in Pinocchio; Drake and MuJoCo count them.
+
     Args:
         model: the robot.
         q: (..., nq) coordinates.
@@ -66,11 +68,13 @@ def center_of_mass(
 def total_mass(model: Model) -> float:
     """Mass of all bodies, kg.
 
+    Links that are fixed to the world do not count, as in Pinocchio; Drake and MuJoCo count them.
+
     Args:
         model: the robot.
 
     Returns:
-        The sum of the bodies' masses; bodies that are fixed to the world are not among them.
+        The sum of the bodies' masses.
 
     Raises:
         ArgumentTypeError: `model` is no model.
@@ -86,6 +90,9 @@ def total_mass(model: Model) -> float:
 
 def subtree_masses(model: Model) -> Array:
     """Masses of what each body carries, itself included, (n_bodies,) in kg.
+
+    Links that are fixed to the world are no bodies and count nowhere, as in Pinocchio; MuJoCo's
+    ``body_subtreemass`` of the world, and of roots that are fixed to it, counts them.
 
     Args:
         model: the robot.
@@ -116,8 +123,9 @@ def subtree_centers_of_mass(
 ) -> Array:
     """Centers of mass of what each body carries, itself included, (..., n_bodies, 3) in m.
 
-    MuJoCo's ``subtree_com`` without the world. `center_of_mass_jacobian` with a body gives the
-    Jacobian of one of them.
+    MuJoCo's ``subtree_com`` without the world, and without links that are fixed to it, which are
+    no bodies and do not count. `center_of_mass_jacobian` with a body gives the Jacobian of one of
+    them.
 
     Args:
         model: the robot.
@@ -150,13 +158,14 @@ def center_of_mass_jacobian(
     """Jacobian of the center of mass, (..., 3, nv): its velocity along the world's axes is J v.
 
     A joint moves the mass m with the first moment h about its origin; of the total mass M, its
-    screw (w, u) moves the center by ``(m u - h x w) / M``, O(n).
+    screw (w, u) moves the center by ``(m u - h x w) / M``, O(n). Links that are fixed to the world
+    do not count in M, as in Pinocchio; Drake and MuJoCo count them.
 
     Args:
         model: the robot.
         q: (..., nq) coordinates.
         body: a body (name or index), a frame fixed to it, or a list of them: then the center of
-            mass is that of what the body carries, itself included. None is the whole robot.
+            mass is that of what the body carries, itself included. None is all bodies.
         out: (..., 3, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -188,12 +197,14 @@ def center_of_mass_jacobian_rate(
 ) -> Array:
     """Time derivative of the Jacobian of the center of mass along v, (..., 3, nv).
 
+    Links that are fixed to the world do not count, see `center_of_mass_jacobian`.
+
     Args:
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
         body: a body (name or index), a frame fixed to it, or a list of them: then the center of
-            mass is that of what the body carries, itself included. None is the whole robot.
+            mass is that of what the body carries, itself included. None is all bodies.
         out: (..., 3, nv) array to write to.
         threads: number of threads for a batch; 0 uses all cores.
 
@@ -229,14 +240,15 @@ def center_of_mass_derivatives(
     If q moves along a screw s = (w, u) of a joint, what the joint moves (mass m, first moment h,
     linear momentum f) moves as one body, but for the velocities that it has from the joint's
     parent, whose twist is V: the velocity changes by ``(w x f - m u' + h x w') / M`` with
-    ``(w', u') = [s, V]``, O(n).
+    ``(w', u') = [s, V]``, O(n). Links that are fixed to the world do not count, see
+    `center_of_mass_jacobian`.
 
     Args:
         model: the robot.
         q: (..., nq) coordinates.
         v: (..., nv) rates.
         body: a body (name or index), a frame fixed to it, or a list of them: then the center of
-            mass is that of what the body carries, itself included. None is the whole robot.
+            mass is that of what the body carries, itself included. None is all bodies.
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.
 

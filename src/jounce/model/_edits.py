@@ -27,7 +27,8 @@ class Edits:
         A locked joint is gone; its body becomes a frame of what carries it, which gets its
         inertia. The other joints keep their order, limits and all else; one that mimics a locked
         joint follows none. If a body has several joints and one after another one is locked, what
-        precedes it becomes a body of its own, named after body and joint.
+        precedes it becomes a body of its own, named after body and joint. A link that is fixed to
+        the world thereby counts no longer in `total_mass`, `center_of_mass` and `potential_energy`.
 
         Args:
             values: the position of each joint to lock, by its name: its part of q, one number for
@@ -173,7 +174,8 @@ class Edits:
     def subtree(self, body: str | int) -> Model:
         """Return a body with all that it carries, as a robot of its own.
 
-        The body's joint becomes fixed to the world: its frame is that of the world.
+        The body's joint becomes fixed to the world: its frame is that of the world, and its own
+        mass counts no longer in `total_mass`, `center_of_mass` and `potential_energy`.
 
         Args:
             body: name or index of the body.
