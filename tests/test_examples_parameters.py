@@ -73,6 +73,16 @@ def test_the_design_study_goes_downhill_along_exact_gradients(tmp_path: Path) ->
         < 1e-2 * np.abs(study.gradient(study.START)).max()
     )
     assert result.energies[-1] <= np.nanmin(result.grid[2])
+    a, b, grid = result.grid
+    assert np.isfinite(grid).all()  # the map has no holes, and ends where the arm reaches no more
+    r = np.hypot(*study.wrist(study.task()))
+    assert abs((a + b).min() - r.max()) < 1e-5
+    assert abs(np.abs(a - b).max() - r.min()) < 1e-5
     work, heat = study.shares(study.START)
     assert abs(work) < 1e-10 * heat  # what is lifted comes back
     assert isinstance(study.arm(study.START), jc.Model)
+    whole, end = study.figure(result).axes[:2]
+    for panel, lengths in ((whole, result.lengths), (end, result.lengths[-1:])):
+        low, high = np.transpose([panel.get_xlim(), panel.get_ylim()])
+        assert ((low < lengths) & (lengths < high)).all()
+    assert "optimum: 0.499 m, 0.262 m, 39.3 J" in [text.get_text() for text in end.texts]

@@ -56,6 +56,7 @@ from jounce.constraints import (
     project_velocity,
 )
 from jounce.derivatives import (
+    BiasForcesVjp,
     BodyAccelerationDerivatives,
     BodyTwistDerivatives,
     ConstrainedLinearization,
@@ -63,6 +64,7 @@ from jounce.derivatives import (
     ForwardDynamicsHessian,
     ForwardDynamicsSeriesDerivatives,
     ForwardDynamicsVjp,
+    GravityForcesVjp,
     HybridDynamicsDerivatives,
     HybridDynamicsSeriesDerivatives,
     InverseDynamicsDerivatives,
@@ -266,6 +268,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "BaseParameters",
+    "BiasForcesVjp",
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
     "CenterOfMassDerivatives",
@@ -298,6 +301,7 @@ __all__ = [
     "ForwardDynamicsSeriesDerivatives",
     "ForwardDynamicsVjp",
     "Frame",
+    "GravityForcesVjp",
     "HybridDynamics",
     "HybridDynamicsDerivatives",
     "HybridDynamicsSeries",

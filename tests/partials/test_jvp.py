@@ -383,6 +383,31 @@ def test_a_model_that_is_too_large_to_be_kept():
 
 MISTAKES = {
     "a motion": (jc.rollout, (), (), "rollout has no compiled derivative; rollout_vjp"),
+    "blocks": (jc.torque_regressor_blocks, (), (), r"derivative; torque_regressor\(\)"),
+    "passive steps": (
+        jc.step,
+        {"passive": True},
+        (),
+        r"'passive', only .*; linearize_step\(\.\.\., passive=True\).* rollout_vjp\(",
+    ),
+    "constrained steps": (
+        jc.step,
+        {"constraints": None},
+        (),
+        r"'constraints', only .*; linearize_step\(\.\.\., constraints",
+    ),
+    "Taylor steps": (
+        jc.step,
+        {"q": 0, "v": 0, "tau": 0, "dt": 0.1, "method": "taylor"},
+        (),
+        r"'taylor' is not explicit.*; linearize_step\(\.\.\., method=.taylor",
+    ),
+    "geometric steps": (
+        jc.step,
+        {"q": 0, "v": 0, "tau": 0, "dt": 0.1, "method": "momentum"},
+        (),
+        r"'momentum' is not explicit.*'dop853'$",
+    ),
     "no function of the core": (jc.load, (1,), (), "load has no compiled derivative"),
     "no function at all": ("inverse_dynamics", (1,), (), "has no compiled derivative"),
     "unknown argument": (jc.mass_matrix, {"p": 1}, (), "mass_matrix.* has no argument 'p', only q"),

@@ -115,8 +115,8 @@ def test_axes_near_the_one_opposite_to_z(kind, tilt):
 
 @pytest.mark.parametrize("tilt", [1e-300, 1.2246e-16, 1e-7])
 def test_the_axis_of_a_planar_joint_near_the_one_where_its_directions_jump(tilt):
+    model = on_a_plane((tilt, 0, -1))
     with pytest.raises(jc.ArgumentError, match=r"directions of the planar joint .* jump"):
-        model = on_a_plane((tilt, 0, -1))
         jc.parameters(model, "axis", [model.joint_names[0]])
 
 
@@ -502,6 +502,13 @@ def test_parameters_are_gone_through():
     assert "mass" not in p
 
 
+def test_what_stands_on_the_world_is_no_body():
+    builder = jc.ModelBuilder().add_body("post", joint="fixed", mass=1.0, inertia=[1.0, 1.0, 1.0])
+    model = builder.add_body("arm", "post", joint="revolute", mass=1.0).build()
+    with pytest.raises(jc.UnknownNameError, match=r"'post' .*fixed to the world is merged"):
+        jc.parameters(model, "mass", ["post"])
+
+
 def test_fixed_joints_are_merged():
     """Their bodies are frames, whose placements move nothing else."""
     builder, own = jc.ModelBuilder(), {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}
@@ -510,6 +517,12 @@ def test_fixed_joints_are_merged():
     model = builder.add_body("finger", "hand", joint="revolute", **own).build()
     with pytest.raises(jc.Error, match=r"'wrist'.*fixed joints are merged"):
         jc.parameters(model, "placement", ["wrist"])
+    for kind in ("mass", "log_cholesky"):
+        with pytest.raises(
+            jc.UnknownNameError,
+            match=r"body 'hand'; known: 'arm', 'finger' \('hand' .* merged into .*'arm'\)$",
+        ):
+            jc.parameters(model, kind, ["hand"])
     p, q = jc.parameters(model, "placement", ["hand"]), np.ones(2)
     assert jc.parameter_derivatives(jc.body_pose, model, (q, "hand"), p).any()
     assert not jc.parameter_derivatives(jc.body_pose, model, (q, "finger"), p).any()

@@ -11,6 +11,8 @@ EXACT = 1e-11
 CASES = {
     jc.inverse_dynamics: ("q", "v", "a", "f_ext"),
     jc.forward_dynamics: ("q", "v", "tau", "f_ext"),
+    jc.bias_forces: ("q", "v", "f_ext"),
+    jc.gravity_forces: ("q",),
     jc.kinetic_energy: ("q", "v"),
     jc.potential_energy: ("q",),
 }
@@ -47,8 +49,30 @@ def test_batches_broadcast(robot, state):
             np.testing.assert_allclose(ours[k], expected, rtol=0, atol=1e-11 * size)
 
 
+@pytest.mark.parametrize("function", [jc.bias_forces, jc.gravity_forces])
+def test_forces_at_rest_are_those_of_inverse_dynamics(function, robot, state):
+    """With a = 0, and v = 0; leading axes broadcast, and out is written to."""
+    at, names = state(robot, 4, 3), CASES[function]
+    x = {name: getattr(at, name) for name in names if name != "f_ext"}
+    weights = at.weights[0]
+    got = jc.vjp(function, robot, x, weights)
+    whole = {name: x.get(name, np.zeros(robot.nv)) for name in ("q", "v", "a")}
+    expected = jc.vjp(jc.inverse_dynamics, robot, whole, weights)
+    out = tuple(np.empty_like(y) for y in got)
+    assert jc.vjp(function, robot, x, weights, out=out, threads=2)[0] is out[0]
+    for name, place in zip(names, out, strict=True):
+        np.testing.assert_array_equal(getattr(got, name), getattr(expected, name))
+        np.testing.assert_array_equal(place, getattr(expected, name))
+
+
 MISTAKES = {
     "another function": (jc.mass_matrix, (np.ones(3),), 1.0, "those that have: inverse_dynamics"),
+    "no weights of forces": (
+        jc.gravity_forces,
+        (np.ones((4, 3)),),
+        np.ones(2),
+        r"weights must have shape \(\.\.\., 3\), .* got \(2,\)",
+    ),
     "too few": (jc.inverse_dynamics, (np.ones(3),), np.ones(3), "needs the argument 'v'"),
     "no scalar": (
         jc.kinetic_energy,

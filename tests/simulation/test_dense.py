@@ -12,6 +12,7 @@ import pytest
 import jounce as jc
 from jounce.simulation import adaptive, compiled
 from jounce.simulation.adaptive import EMBEDDED
+from jounce.simulation.dense import StepLog
 
 ADAPTIVE = (*EMBEDDED, "taylor")
 TIMES = np.linspace(0.0, 0.4, 5)
@@ -65,8 +66,9 @@ def test_interpolants_have_their_order(method, order, lengths, all_joints):
     errors = []
     for h in lengths:
         start = compiled.Start(all_joints, q, v, np.array([0.0, h]), None, False, 1)
-        taken = np.ones(()), np.array([[0.0, h]]), q[None], v[None]
-        step = compiled._dense(kernel, start, [taken], np.full(1, h))
+        log = StepLog(all_joints, np.zeros(1))
+        log.add(np.zeros(1, int), np.zeros(1), np.full(1, h), q[None], v[None])
+        step = compiled._dense(kernel, start, log, np.full(1, h))()
         t = h * np.array([0.23, 0.61])
         got = jc.Step(*(x[0] for x in step.at(t)))
         errors.append(apart(all_joints, got, tight(all_joints, q, v, t)))

@@ -5,9 +5,10 @@ Derivatives with respect to q are taken in the tangent space: q is moved by
 matrices are (nv, nv) and nothing is singular anywhere.
 """
 
-from jounce.derivatives import (  # noqa: F401, make known what coupled models need
+from jounce.derivatives import (  # noqa: F401, make known what coupled models and jvp() need
     _coupled,
     _coupled_series,
+    wrenches,
 )
 from jounce.derivatives.bodies import (
     BodyAccelerationDerivatives,
@@ -51,7 +52,9 @@ from jounce.derivatives.series import (
     inverse_dynamics_series_derivatives,
 )
 from jounce.derivatives.vjp import (
+    BiasForcesVjp,
     ForwardDynamicsVjp,
+    GravityForcesVjp,
     InverseDynamicsVjp,
     KineticEnergyVjp,
     PotentialEnergyVjp,
@@ -59,6 +62,7 @@ from jounce.derivatives.vjp import (
 )
 
 __all__ = [
+    "BiasForcesVjp",
     "BodyAccelerationDerivatives",
     "BodyTwistDerivatives",
     "ConstrainedLinearization",
@@ -66,6 +70,7 @@ __all__ = [
     "ForwardDynamicsHessian",
     "ForwardDynamicsSeriesDerivatives",
     "ForwardDynamicsVjp",
+    "GravityForcesVjp",
     "HybridDynamicsDerivatives",
     "HybridDynamicsSeriesDerivatives",
     "InverseDynamicsDerivatives",

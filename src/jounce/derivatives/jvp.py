@@ -16,7 +16,7 @@ from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.model import Model
 from jounce.model.parameters import Parameters, require_parameters
 
-__all__ = ["Jvp", "Plan", "jvp", "let_differentiate", "plan_of"]
+__all__ = ["Jvp", "Plan", "jvp", "let_compose", "let_differentiate", "plan_of"]
 
 
 class Jvp(NamedTuple):
@@ -53,6 +53,8 @@ class Plan(NamedTuple):
     """Axes of one state's arrays, by name."""
     derivative: Callable[[Mapping[str, Any]], str]
     """The name of the kernel of the derivative, of arguments by name."""
+    by_parameters: Callable[..., Any] | None = None
+    """What gives derivatives by parameters, if the function calls a kernel several times."""
 
     def tangent(self, name: str) -> str:
         """What the kernel calls the tangent of an argument."""
@@ -70,7 +72,7 @@ class Plan(NamedTuple):
             if unknown:
                 raise ArgumentTypeError(
                     f"{what}: {self.name}() has no argument {unknown[0]!r}, only "
-                    f"{', '.join(self.names)}"
+                    f"{', '.join(self.names)}{self._instead(unknown[0])}"
                 )
             return dict(given)
         if not isinstance(given, (tuple, list)):
@@ -86,8 +88,28 @@ class Plan(NamedTuple):
             )
         return dict(zip(self.names, given, strict=False))
 
+    def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of the kernel; a refusal of a method says what to use instead."""
+        if self.prepare is None:
+            return given
+        try:
+            return self.prepare(**given)
+        except ArgumentError as error:
+            method = given.get("method")
+            instead = self._instead(method)
+            if not instead or repr(method) not in str(error):
+                raise
+            raise type(error)(f"{error}{instead}") from None
+
+    def _instead(self, name: Any) -> str:
+        """What to use for an argument, or a method, that jvp() does not take; mostly nothing."""
+        known = _INSTEAD_OF.get(self.name, {})
+        return f"; {known[name]}" if isinstance(name, str) and name in known else ""
+
 
 _plans: dict[Any, Plan] = {}
+_composites: dict[Any, Plan] = {}
+"""Of functions that call a kernel several times: jvp() and parameter_derivatives() know them."""
 _kernels: dict[Any, Callable[..., Jvp]] = {}
 """Of functions that are kernels, those of their derivatives: calls in tuples go there at once."""
 
@@ -99,8 +121,24 @@ _INSTEAD = {
     "linearize_step": "it gives second derivatives with weights=",
     "constrained_dynamics": "see constrained_dynamics_derivatives()",
     "impulse": "see impulse_derivatives()",
+    "torque_regressor_blocks": "torque_regressor() holds the same numbers and has one",
+    "external_wrenches": "jvp() and parameter_derivatives() alone add up those of its wrenches",
 }
 """What to use of functions that are no kernels."""
+
+_UNDER_CONSTRAINTS = "linearize_step(..., constraints=...) has the derivatives under constraints"
+_INSTEAD_OF = {
+    "step": {
+        "passive": "linearize_step(..., passive=True) has the derivatives with the joints' own "
+        "forces, rollout_vjp(..., control=Control(passive=True), parameters=...) gradients",
+        "constraints": _UNDER_CONSTRAINTS,
+        "projection": _UNDER_CONSTRAINTS,
+        "taylor": 'linearize_step(..., method="taylor") has the derivatives of this step',
+        "order": 'linearize_step(..., method="taylor", order=...) has the derivatives of such a '
+        "step",
+    }
+}
+"""What to use of arguments and methods that jvp() does not take, by function."""
 
 
 @_core.directional(_kernels)
@@ -108,7 +146,7 @@ def jvp(
     function: Callable[..., Any],
     model: Model,
     arguments: Sequence[Any] | Mapping[str, Any],
-    tangents: Sequence[ArrayLike | None] | Mapping[str, ArrayLike | None],
+    tangents: Sequence[Any] | Mapping[str, Any],
     *,
     parameters: tuple[Parameters, ArrayLike] | None = None,
     out: tuple[Any, Any] | None = None,
@@ -122,12 +160,14 @@ def jvp(
 
     Args:
         function: of this package: dynamics, series, energies, momenta, poses, twists, Jacobians,
-            `integrate`, `difference`, `step`, regressors, and their ``_derivatives``.
+            `integrate`, `difference`, `step`, regressors, `external_wrenches`, and their
+            ``_derivatives``.
         model: the robot.
         arguments: those of the function after the model, in its order, or by name.
         tangents: the direction, one for each argument or fewer, or by name; None is zero. Leading
             axes broadcast with those of the arguments: q (..., 1, nq) with dq (..., K, nv) gives K
-            directions of each state.
+            directions of each state. That of the wrenches of `external_wrenches` is a dict of
+            the same names; those that it lacks are zero.
         parameters: what `jounce.parameters` returns and the direction in which the model changes,
             (..., number of parameters).
         out: arrays to write the value and the derivative to, as a pair.
@@ -149,16 +189,16 @@ def jvp(
         >>> bool(np.allclose(by_q.T, jc.inverse_dynamics_derivatives(arm, q, v, a).dq))
         True
     """
-    plan = plan_of(function)
+    plan = plan_of(function, composites=True)
     moving = {}
     for name, tangent in plan.by_name("tangents", tangents).items():
         if tangent is not None:
             moving[plan.tangent(name)] = tangent
-    given = plan.by_name("arguments", arguments)
-    if plan.prepare is not None:
-        given = plan.prepare(**given)
+    given = plan.prepared(plan.by_name("arguments", arguments))
     given.update(moving)
-    if parameters is not None:
+    if parameters is not None and plan.by_parameters is not None:
+        given["parameters"] = _pair(parameters)
+    elif parameters is not None:
         given["d_model"] = _model_tangent(model, parameters, given.get("body"))
     if out is not None:
         given["out"] = _flat_out(out)
@@ -200,9 +240,33 @@ def let_differentiate(
     )
 
 
-def plan_of(function: Callable[..., Any]) -> Plan:
+def let_compose(
+    function: Callable[..., Any],
+    tangents: Mapping[str, str | None],
+    run: Callable[..., Jvp],
+    by_parameters: Callable[..., Any],
+) -> None:
+    """Let `jvp` and `parameter_derivatives` take a function that calls a kernel several times.
+
+    Args:
+        function: the function, which returns one array.
+        tangents: what `run` calls the tangents of its arguments after the model, by name.
+        run: gives a `Jvp` of a model, arguments and tangents by name, ``parameters=`` of `jvp`,
+            ``out=`` as a tuple of two, and ``threads=``.
+        by_parameters: gives the derivatives of a model, arguments by name, parameters, out and
+            threads.
+    """
+    names, name = tuple(tangents), function.__name__
+    _composites[function] = Plan(
+        name, names, tangents, run, None, None, {}, lambda _: "", by_parameters
+    )
+
+
+def plan_of(function: Callable[..., Any], *, composites: bool = False) -> Plan:
     """How the derivative of a function is asked for; refuses one that has none."""
     try:
+        if composites and function in _composites:
+            return _composites[function]
         return _plans[function]
     except (KeyError, TypeError):
         pass
@@ -227,7 +291,8 @@ def plan_of(function: Callable[..., Any]) -> Plan:
     return plan
 
 
-def _model_tangent(model: Model, parameters: Any, body: Any) -> Array:
+def _pair(parameters: Any) -> tuple[Parameters, Any]:
+    """Parameters and a direction."""
     if not isinstance(parameters, tuple) or len(parameters) != 2:
         got = type(parameters).__name__
         if isinstance(parameters, (tuple, list)):
@@ -237,7 +302,12 @@ def _model_tangent(model: Model, parameters: Any, body: Any) -> Array:
             + got
         )
     which, direction = parameters
-    return require_parameters(which).model_tangent(model, direction, body)
+    return require_parameters(which), direction
+
+
+def _model_tangent(model: Model, parameters: Any, body: Any) -> Array:
+    which, direction = _pair(parameters)
+    return which.model_tangent(model, direction, body)
 
 
 def _flat_out(out: Any) -> tuple[Any, ...]:

@@ -76,9 +76,11 @@ def parameter_derivatives(
         (3, 9)
     """
     require_parameters(parameters)
-    plan = plan_of(function)
+    plan = plan_of(function, composites=True)
     given = plan.by_name("arguments", arguments)
     parameters.require_model(model)
+    if plan.by_parameters is not None:
+        return plan.by_parameters(model, given, parameters, out, threads)
     if out is None:
         return _derivatives(function, model, given, parameters, threads)
     return _written(function, model, given, parameters, out, threads)

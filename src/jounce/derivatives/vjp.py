@@ -15,6 +15,7 @@ from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import kinetic_energy_derivatives
 from jounce.derivatives.jvp import plan_of
 from jounce.dynamics import (
+    bias_forces,
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
@@ -26,7 +27,9 @@ from jounce.model import Model
 from jounce.model.model import require_model
 
 __all__ = [
+    "BiasForcesVjp",
     "ForwardDynamicsVjp",
+    "GravityForcesVjp",
     "InverseDynamicsVjp",
     "KineticEnergyVjp",
     "PotentialEnergyVjp",
@@ -74,6 +77,41 @@ class ForwardDynamicsVjp(NamedTuple):
     """(..., nv)"""
     f_ext: Array
     """(..., n_bodies, 6)"""
+
+
+class BiasForcesVjp(NamedTuple):
+    """Gradients of weights . bias_forces.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, v, rest = np.ones(2), np.ones(2), np.zeros(2)
+        >>> gradient = jc.vjp(jc.bias_forces, arm, (q, v), [1, 0])
+        >>> bool(np.allclose(gradient.v, jc.inverse_dynamics_derivatives(arm, q, v, rest).dv[0]))
+        True
+    """
+
+    q: Array
+    """(..., nv) in the tangent space."""
+    v: Array
+    """(..., nv)"""
+    f_ext: Array
+    """(..., n_bodies, 6)"""
+
+
+class GravityForcesVjp(NamedTuple):
+    """The gradient of weights . gravity_forces.
+
+    Examples:
+        >>> arm = jc.models.chain(2)
+        >>> q, rest = np.ones(2), np.zeros(2)
+        >>> gradient = jc.vjp(jc.gravity_forces, arm, (q,), [1, 0])
+        >>> by_q = jc.inverse_dynamics_derivatives(arm, q, rest, rest).dq
+        >>> bool(np.allclose(gradient.q, by_q[0]))
+        True
+    """
+
+    q: Array
+    """(..., nv) in the tangent space."""
 
 
 class KineticEnergyVjp(NamedTuple):
@@ -126,10 +164,12 @@ def vjp(
 
     mu . tau is the work of the bodies' wrenches on the twists that the rates mu would give them, so
     that its gradient takes O(n) operations: one pass outward and one inward, and for forward
-    dynamics its own passes before.
+    dynamics its own passes before. Bias and gravity forces are inverse dynamics at a = 0, and at
+    v = 0.
 
     Args:
-        function: `inverse_dynamics`, `forward_dynamics`, `kinetic_energy` or `potential_energy`.
+        function: `inverse_dynamics`, `forward_dynamics`, `bias_forces`, `gravity_forces`,
+            `kinetic_energy` or `potential_energy`.
         model: the robot.
         arguments: those of the function after the model, in its order, or by name.
         weights: of the result's shape, (..., nv), or (...) for energies.
@@ -183,6 +223,13 @@ class _Given(Given):
         return () if name == "weights" else super().own_axes(name)
 
 
+class _OfForces(Given):
+    """Arguments of forces, and weights of each."""
+
+    def own_axes(self, name: str) -> Shape:
+        return (self.model.nv,) if name == "weights" else super().own_axes(name)
+
+
 def _weights(weights: ArrayLike, lead: Shape) -> Array:
     """Those of energies, which are numbers."""
     w = reals("weights", weights)
@@ -197,6 +244,29 @@ def _weights(weights: ArrayLike, lead: Shape) -> Array:
             "arguments"
         ) from None
     return w[..., None]
+
+
+def _bias(model: Model, x: Mapping[str, Any], weights: ArrayLike, out: Any, threads: int) -> Any:
+    rest = np.zeros(model.nv)
+
+    def compute(q: Any, v: Any, weights: Any, f_ext: Any) -> BiasForcesVjp:
+        by = _COMPILED[inverse_dynamics](model, q, v, rest, weights, f_ext, threads=threads)
+        return BiasForcesVjp(by.q, by.v, by.f_ext)
+
+    arrays = {"q": x["q"], "v": x["v"], "weights": weights, "f_ext": x.get("f_ext")}
+    own = ((model.nv,), (model.nv,), (model.n_bodies, 6))
+    return deliver_all(compute, out, own, _OfForces("vjp", model, threads, **arrays))
+
+
+def _gravity(model: Model, x: Mapping[str, Any], weights: ArrayLike, out: Any, threads: int) -> Any:
+    rest = np.zeros(model.nv)
+
+    def compute(q: Any, weights: Any) -> GravityForcesVjp:
+        by = _COMPILED[inverse_dynamics](model, q, rest, rest, weights, None, threads=threads)
+        return GravityForcesVjp(by.q)
+
+    given = _OfForces("vjp", model, threads, q=x["q"], weights=weights)
+    return deliver_all(compute, out, ((model.nv,),), given)
 
 
 def _kinetic(model: Model, x: Mapping[str, Any], weights: ArrayLike, out: Any, threads: int) -> Any:
@@ -229,6 +299,8 @@ _COMPILED: dict[Any, Callable[..., Any]] = {
     ),
 }
 _IN_PYTHON: dict[Any, Callable[..., Any]] = {
+    bias_forces: _bias,
+    gravity_forces: _gravity,
     kinetic_energy: _kinetic,
     potential_energy: _potential,
 }

@@ -192,6 +192,7 @@ def potential_energy_regressor(
     """Row y(q) of the potential energy of gravity, (..., 10 n_bodies).
 
     For a body at position p with orientation R and first moment h, ``-g.(m p + R h)``; U = y pi.
+    Links that are fixed to the world are left out, see `potential_energy`.
 
     Args:
         model: the robot.

@@ -11,15 +11,23 @@ import numpy as np
 from jounce import _core
 from jounce._core import kernel, memory
 from jounce._core.arrays import shown
-from jounce._core.out import Given, deliver
+from jounce._core.out import Given, Shape, deliver
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError
 from jounce.kinematics import center_of_mass
 from jounce.model.model import Model, require_model
 
-__all__ = ["external_wrenches", "joint_wrenches"]
+__all__ = [
+    "common_axes",
+    "external_wrenches",
+    "frame_wrench",
+    "joint_wrenches",
+    "on_bodies",
+    "require_wrenches",
+]
 
-_frame_wrench: Any = _core.raw("frame_wrench", "external_wrenches", inputs="q wrench body twist")
+frame_wrench: Any = _core.raw("frame_wrench", "external_wrenches", inputs="q wrench body twist")
+"""The wrench on a body of one at a frame of it."""
 
 
 @kernel
@@ -77,7 +85,13 @@ def external_wrenches(
 ) -> Array:
     """The `f_ext` of wrenches (moment, force) at frames or bodies, (..., n_bodies, 6).
 
-    Those at frames of one body add up.
+    Those at frames of one body add up. A force along the world's axes turns in the body's while q
+    moves: an exact derivative of dynamics needs that of `f_ext`,
+
+        f_ext, df_ext = jvp(external_wrenches, model, (q, wrenches), (dq, dwrenches))
+        jvp(inverse_dynamics, model, (q, v, a, f_ext), (dq, dv, da, df_ext))
+
+    where dwrenches is a dict of the same names, or None. See `jounce.jvp`.
 
     Args:
         model: the robot.
@@ -111,25 +125,15 @@ def external_wrenches(
         >>> f_ext[model.body_index("B4"), 3:]
         array([5., 0., 0.])
     """
-    require_model(model)
-    if not isinstance(wrenches, Mapping):
-        raise ArgumentTypeError(
-            f"wrenches must be a dict of wrenches by frame, got {shown(wrenches)}"
-        )
-    bodies = {name: _body_of(model, name) for name in wrenches}
+    require_wrenches(model, wrenches)
 
     def compute(q: ArrayLike, *values: ArrayLike) -> Array:
         parts = {
-            name: _frame_wrench(model, q, wrench, name, twist, threads=threads)
+            name: frame_wrench(model, q, wrench, name, twist, threads=threads)
             for name, wrench in zip(wrenches, values, strict=True)
         }
-        lead = _leading_axes(parts or {"q": center_of_mass(model, q, threads=threads)})
-        size = 48.0 * math.prod(lead) * model.n_bodies
-        memory.require("external_wrenches", size, size)
-        f_ext = np.zeros((*lead, model.n_bodies, 6))
-        for name, part in parts.items():
-            f_ext[..., bodies[name], :] += part
-        return f_ext
+        lead = common_axes(parts or {"q": center_of_mass(model, q, threads=threads)})
+        return on_bodies(model, parts, lead)
 
     if out is None:
         return compute(q, *wrenches.values())
@@ -138,7 +142,32 @@ def external_wrenches(
     return deliver(compute, out, (model.n_bodies, 6), given)
 
 
-def _leading_axes(parts: Mapping[Any, Array]) -> tuple[int, ...]:
+def require_wrenches(model: Model, wrenches: object) -> None:
+    """Refuse what is no dict of wrenches by bodies or frames that move."""
+    require_model(model)
+    if not isinstance(wrenches, Mapping):
+        raise ArgumentTypeError(
+            f"wrenches must be a dict of wrenches by frame, got {shown(wrenches)}"
+        )
+    for name in wrenches:
+        _body_of(model, name)
+
+
+def on_bodies(
+    model: Model, parts: Mapping[str | int, Array], lead: Shape, rest: Shape = ()
+) -> Array:
+    """Sums of the wrenches at frames, (..., 6, *rest), as those of all bodies."""
+    size = 48.0 * math.prod(lead) * model.n_bodies * math.prod(rest)
+    memory.require("external_wrenches", size, size)
+    f_ext = np.zeros((*lead, model.n_bodies, 6, *rest))
+    of_body = np.moveaxis(f_ext, len(lead), 0)
+    for name, part in parts.items():
+        of_body[_body_of(model, name)] += part
+    return f_ext
+
+
+def common_axes(parts: Mapping[Any, Array]) -> Shape:
+    """The leading axes of wrenches together."""
     first, *others = (part.shape[:-1] for part in parts.values())
     if all(other == first for other in others):
         return first

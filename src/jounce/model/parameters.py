@@ -16,6 +16,7 @@ from jounce.errors import (
     ArgumentError,
     ArgumentTypeError,
     ModelError,
+    UnknownNameError,
     close_names,
     did_you_mean,
 )
@@ -384,7 +385,7 @@ def _gravity(model: Model) -> Parameters:
 
 
 def _of_bodies(model: Model, kind: str, names: Sequence[str] | None) -> Parameters:
-    bodies = range(model.n_bodies) if names is None else [model.body_index(n) for n in names]
+    bodies = range(model.n_bodies) if names is None else [_body_index(model, n) for n in names]
     per = len(_INERTIAL.get(kind, range(10)))
     rows, inertial = _empty(model, per * len(bodies))
     items, values = [], []
@@ -407,6 +408,20 @@ def _of_bodies(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
         items += [Parameter(kind, name, k) for k in range(per)]
         values.append(own)
     return Parameters(model, tuple(items), _joined(values), rows, inertial)
+
+
+def _body_index(model: Model, name: str) -> int:
+    """Of a body; a refusal of what is merged into one names that one."""
+    try:
+        return model.body_index(name)
+    except UnknownNameError as error:
+        if name not in model.frames:
+            raise
+        at = model.frames[name].body
+        into = f"body {model.body_names[at]!r}" if at >= 0 else "the world"
+        ask = f"ask for {model.body_names[at]!r}" if at >= 0 else "and has no parameters"
+        whole = f"what is fixed to {into} is merged into it, {ask}"
+        raise UnknownNameError(f"{error} ({name!r} is no body of its own: {whole})") from None
 
 
 def _joined(parts: list[Array]) -> Array:

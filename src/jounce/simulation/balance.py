@@ -126,7 +126,7 @@ def _joined(motion: SimulatedMotion, acting: _Acting) -> Dense:
         for part, states in ((slice(-1), (q, v, a0)), (slice(1, None), (q, v, a1)))
     )
     state, k = np.nonzero(some)
-    h, log = np.diff(t)[k], StepLog(model)
+    h, log = np.diff(t)[k], StepLog(model, np.full(n, t[0]))
     log.add(state, t[k], h, *begin[:2], fitting(model, h, begin, end))
     last = steps - np.argmax(known[:, ::-1], axis=1)
     found = log.dense(NESTED, t[last], None)

@@ -19,10 +19,11 @@ from jounce import _core
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.model import Model
 from jounce.simulation.arguments import ANY, merged_axes
-from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, StepLog
+from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, Logged, Part, StepLog
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.rows import Rows, interval, padded
 from jounce.simulation.servo import reference_between
+from jounce.simulation.store import blank, room
 
 __all__ = [
     "EFFORT",
@@ -55,8 +56,11 @@ class Kernel(NamedTuple):
     """Of the polynomial of a pair; 0 for Taylor's."""
 
 
-WINDOW = 4096
-"""Times that a portion is given."""
+WINDOW, LEAST_WINDOW = 4096, 64
+"""Times that a portion is given, at most and at least."""
+
+WRITTEN = 2**22
+"""Numbers for which a portion makes room, unless that would be for too few times."""
 
 EFFORT = 20_000
 """Steps times rates of all states in a portion: some hundredths of a second."""
@@ -166,11 +170,12 @@ class Journey(NamedTuple):
     """How states went."""
 
     q: Array
-    """(..., T, nq); NaN where a state goes no further."""
+    """(..., T, nq); NaN where a state goes no further, and after the times that were reached there
+    may be anything."""
     v: Array
     reached: int
     """How many times were reached before Ctrl-C, by all states that went on."""
-    dense: Callable[[], Dense | None] | None
+    dense: Logged | None
     stuck: Array | None
     """(n,) when a state went no further, else infinity; None if all went on."""
     reasons: dict[int, str]
@@ -261,7 +266,10 @@ class _Way:
         """Whether all times were reached in the first portion."""
         self.stuck: Array | None = None
         self.reasons: dict[int, str] = {}
-        self.portions: list[tuple[Array, ...]] = []
+        self.log = StepLog(start.model, np.full(self.count, t[0]))
+        wide = self.count * (start.model.nq + start.model.nv)
+        self.window = min(max(WRITTEN // max(1, wide), LEAST_WINDOW), WINDOW)
+        """Times that a portion is given."""
 
     @property
     def arrived(self) -> bool:
@@ -270,7 +278,7 @@ class _Way:
 
     def portion(self) -> tuple[slice, Array, Array]:
         """Take some steps; return a window of the times, and what was written there."""
-        window = slice(self.low - 1, self.low - 1 + WINDOW)
+        window = slice(self.low - 1, self.low - 1 + self.window)
         start, kernel = self.start, self.kernel
         some, refs = _within(window, self.rows), _within(window, start.q_ref)
         q, v, self.q, self.v, self.progress, *kept = kernel.portion(
@@ -279,7 +287,8 @@ class _Way:
         )  # fmt: skip
         self.taken += self.steps
         if self.keep:
-            self.portions.append((self.progress[..., STEPS].copy(), *kept))
+            counts = self.progress[..., STEPS].copy()
+            self.log.parts.append(partial(_steps_taken, counts, *kept))
         return window, q, v
 
     def receive(self, window: slice, q: Array, v: Array) -> None:
@@ -288,6 +297,7 @@ class _Way:
         if self.done is None and window.start + least(due) >= count:
             self.done, self.at_once, self.low = Followed(q, v, due), True, count
             return
+        self._log_ends()
         self._give_up(due < q.shape[-2])
         lost = self.lost
         if lost.any():
@@ -298,6 +308,12 @@ class _Way:
         self.done = self.done or _nothing(q, v, count)
         _keep(self.done, q, v, window, written)
         due[...] = written - (self.low - 1)
+
+    def _log_ends(self) -> None:
+        """See where the steps of the last portion end; after Ctrl-C before it, those before it."""
+        if self.keep:
+            part = self.log.part(-1)
+            self.log.ends[part[0]] = part[1] + part[2]
 
     def _give_up(self, moving: Mask) -> None:
         """End states that would never arrive; those that wait for others say nothing."""
@@ -322,38 +338,31 @@ class _Way:
 
     def journey(self) -> Journey:
         """How far the states got."""
-        t, stuck, dense = self.start.t, self.stuck, None
-        if self.keep:
-            dense = partial(_dense, self.kernel, self.start, self.portions, stuck)
-        done = self.done or _nothing(*self.start.first(), len(t))
-        if self.at_once:
-            return Journey(done.q, done.v, len(t), dense, None, {})
-        behind = np.arange(len(t)) >= done.due[..., None]
-        done.q[behind], done.v[behind] = np.nan, np.nan
-        going_on = done.due if stuck is None else done.due[np.isinf(stuck).reshape(done.due.shape)]
+        t, stuck = self.start.t, self.stuck
+        dense = _dense(self.kernel, self.start, self.log, stuck) if self.keep else None
+        if self.at_once and self.done is not None:
+            return Journey(self.done.q, self.done.v, len(t), dense, None, {})
+        q, v, due = self.done or _nothing(*self.start.first(), min(2, len(t)))
+        going_on = due if stuck is None else due[np.isinf(stuck).reshape(due.shape)]
         reached = min(least(going_on), len(t))
-        return Journey(done.q, done.v, reached, dense, stuck, self.reasons)
+        blank((_flat(q), _flat(v)), due.ravel(), reached)
+        return Journey(q, v, reached, dense, stuck, self.reasons)
 
 
 def _within(window: slice, rows: Array | None) -> Array | None:
     return None if rows is None else np.ascontiguousarray(rows[..., window, :])
 
 
-def _log(model: Model, portions: list[tuple[Array, ...]]) -> StepLog:
-    """The steps that were taken in portions of a motion."""
-    log = StepLog(model)
-    for counts, *kept in portions:
-        count = counts.ravel().astype(int)
-        times, q, v = (x.reshape(len(count), *x.shape[-2:]) for x in kept)
-        taken = np.arange(times.shape[1]) < count[:, None]
-        states = np.repeat(np.arange(len(count)), count)
-        log.add(states, *times[taken].T, q[taken], v[taken])
-    return log
+def _steps_taken(counts: Array, *kept: Array) -> Part:
+    """The steps that were taken in a portion, so many (...) of each state."""
+    count = counts.ravel().astype(int)
+    times, q, v = (x.reshape(len(count), *x.shape[-2:]) for x in kept)
+    taken = np.arange(times.shape[1]) < count[:, None]
+    states = np.repeat(np.arange(len(count)), count)
+    return states, *times[taken].T, q[taken], v[taken]
 
 
-def _dense(
-    kernel: Kernel, start: Start, portions: list[tuple[Array, ...]], stuck: Array | None
-) -> Dense | None:
+def _dense(kernel: Kernel, start: Start, log: StepLog, stuck: Array | None) -> Logged:
     """The dense output of steps that were kept; their polynomials are computed when asked for."""
     model, last = start.model, start.t[-1]
     end = np.full(math.prod(start.lead), last) if stuck is None else np.minimum(stuck, last)
@@ -373,7 +382,7 @@ def _dense(
 
         return made
 
-    return _log(model, portions).dense(NESTED if kernel.terms else SERIES, end, make)
+    return Logged(log, NESTED if kernel.terms else SERIES, end, make)
 
 
 def fixed_steps(
@@ -409,19 +418,21 @@ def least(due: Integers | Array) -> int:
 
 def _nothing(q: Array, v: Array, count: int) -> Followed:
     """Return the first of some states (..., K, n), and room for as many as there are times."""
-    done = Followed(
-        np.empty((*q.shape[:-2], count, q.shape[-1])),
-        np.empty((*v.shape[:-2], count, v.shape[-1])),
-        np.ones(q.shape[:-2], int),
-    )
-    done.q[..., 0, :], done.v[..., 0, :] = q[..., 0, :], v[..., 0, :]
-    return done
+    lead = q.shape[:-2]
+    q, v = (room(_flat(x)[:, 0], count).reshape(*lead, count, x.shape[-1]) for x in (q, v))
+    return Followed(q, v, np.ones(lead, int))
+
+
+def _flat(x: Array) -> Array:
+    """(n, T, size) of states with any leading axes."""
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
 def _keep(done: Followed, q: Array, v: Array, window: slice, now: Integers) -> None:
     """Store the rows of a portion that each state wrote."""
-    row = np.arange(window.start, window.start + q.shape[-2])
-    wrote = ((row >= done.due[..., None]) & (row < now[..., None]))[..., None]
-    np.copyto(done.q[..., window, :], q, where=wrote)
-    np.copyto(done.v[..., window, :], v, where=wrote)
+    begin, count = done.due.ravel(), np.maximum(now - done.due, 0).ravel()
+    states = np.repeat(np.arange(len(count)), count)
+    rows = np.arange(len(states)) + np.repeat(begin - (np.cumsum(count) - count), count)
+    for to, x in ((done.q, q), (done.v, v)):
+        _flat(to)[states, rows] = _flat(x)[states, rows - window.start]
     done.due[...] = now

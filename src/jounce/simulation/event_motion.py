@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,20 +17,25 @@ from jounce.model import Model
 from jounce.simulation.arguments import accelerations, force_rows
 from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
-from jounce.simulation.dense import NESTED, SERIES, Dense, StepLog
+from jounce.simulation.dense import NESTED, SERIES, Dense, Logged, StepLog
 from jounce.simulation.event_passage import Follow, Passed, through_events
 from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
-from jounce.simulation.interrupted import with_motion, with_state
+from jounce.simulation.interrupted import to_last_step, with_motion, with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
 from jounce.simulation.progress import Report
 from jounce.simulation.rows import Rows, interval
+from jounce.simulation.store import blank, nothing
 from jounce.simulation.task import Task, require_room
 from jounce.simulation.taylor import TAYLOR, force_series
 from jounce.simulation.taylor_events import SeriesMotion
 
 __all__ = ["Run", "Sought", "motion_with_events", "motion_with_series"]
+
+
+Keeps = Callable[[], Dense | None]
+"""What makes the dense output when it is asked for."""
 
 
 class Run(Protocol):
@@ -89,8 +97,9 @@ def motion_with_events(
     kind = SERIES if method == TAYLOR else NESTED
     count, span = int(np.prod(lead)), t[-1] - t[0]
     require_room(model, lead, len(t))
-    batch = _Batch(model, t, lead, method)
-    for place in np.ndindex(lead):
+    batch = _Batch.of(model, t, lead, method)
+    kept = partial(_joined, model, kind, t, done, count)
+    for k, place in enumerate(np.ndindex(lead)):
         own = control if rows is None else rows[place]
         state = q0[place], v0[place]
         modes, events = _modes(model, state, t, own, sought, method, passive)
@@ -99,25 +108,26 @@ def motion_with_events(
             report(float(t[0] + (before * span + (now - t[0])) / max(count, 1)))
 
         follow = _follower(run, t, own, modes, sought.constraints, q0[place], told)
-        log = StepLog(model)
+        stores, log = (batch.q[k], batch.v[k]), StepLog(model, np.array([t[0]]))
         if modes is None:
-            done.append(through_events(follow, t, *state, events, place, log))
+            done.append(through_events(follow, t, *state, events, place, stores, log))
         else:
-            done.append(_through_modes(modes, follow, t, state, events, place, log))
+            done.append(_through_modes(modes, follow, t, state, events, place, stores, log))
         if done[-1].reached is not None:
-            motion = batch.interrupted(done, _joined(model, kind, t, done, count))
+            motion = batch.interrupted(done, kept)
             if (error := done[-1].error) is not None:
                 raise with_motion(error, motion)
             return motion
-    return batch.assembled(done, _joined(model, kind, t, done, count))
+    return batch.assembled(done, kept)
 
 
 def _joined(model: Model, kind: str, t: Array, done: list[Passed], count: int) -> Dense | None:
     """The steps of all states."""
-    log, end = StepLog(model), np.full(count, t[0])
+    log, end = StepLog(model, np.full(count, t[0])), np.full(count, t[0])
     for k, passed in enumerate(done):
         end[k] = min(passed.end, t[-1] if passed.last is None else passed.last[0])
-        for states, *rest in passed.log.parts if passed.log is not None else ():
+        own = passed.log
+        for states, *rest in map(own.part, range(len(own.parts))) if own is not None else ():
             log.add(states + k, *rest)
     return log.dense(kind, end, None)
 
@@ -160,6 +170,7 @@ def _through_modes(
     state: tuple[Array, Array],
     events: list[Event],
     place: tuple[int, ...],
+    stores: tuple[Array, Array],
     log: StepLog,
 ) -> Passed:
     """Follow one state whose contacts come and go; what lands at the start is recorded there."""
@@ -172,7 +183,7 @@ def _through_modes(
 
     after, start = modes.begin(float(t[0]), q, v), float(t[0])
     first = [EventRecord(events[x].name, x, place, start, q, v, -1) for x in told([])]
-    passed = through_events(follow, t, q, after, events, place, log, told)
+    passed = through_events(follow, t, q, after, events, place, stores, log, told)
     return passed._replace(records=first + passed.records)
 
 
@@ -227,22 +238,26 @@ def _refined(t: Array, given: Array, grid: Array) -> Array:
 
 
 def motion_with_series(
-    found: SeriesMotion, task: Task, method: str, dense: Dense | None
+    found: SeriesMotion, task: Task, method: str, dense: Logged
 ) -> SimulatedMotion:
     """Return a motion whose events were found in its polynomials."""
-    done = []
-    for k, place in enumerate(np.ndindex(task.lead)):
-        own = [x._replace(state=place) for x in found.events if x.state == (k,)]
-        q, v = found.states.q[k], found.states.v[k]
-        why = found.reasons.get(k) or no_further(k, float(found.ended[k]))
-        failure = why if found.failed[k] else None
-        done.append(Passed(q, v, own, float(found.ended[k]), None, failure))
-    motion = _Batch(task.model, task.t, task.lead, method).assembled(done, dense)
+    states, end, places = found.states, found.ended, list(np.ndindex(task.lead))
+    batch = _Batch(task.model, task.t, task.lead, method, states.q, states.v)
+    events = sorted(found.events, key=lambda x: x.state)  # of a state in the order of its steps
+    records = [x._replace(state=places[x.state[0]]) for x in events]
+    if not task.lead and np.isfinite(end[0]) and not found.failed[0]:
+        motion = batch.ended_by(Passed(states.q[0], states.v[0], records, float(end[0])), dense)
+    else:
+        lost = [
+            StateFailure(places[k], end[k], found.reasons.get(k) or no_further(k, float(end[k])))
+            for k in np.flatnonzero(found.failed).tolist()
+        ]
+        motion = batch.motion(tuple(records), tuple(lost), end, dense)
     if not found.interrupted:
         return motion
-    going = np.isinf(found.ended)
-    last = min(least(found.states.due[going]), len(task.t))
-    return replace(motion[:last], interrupted=True, events=motion.events)
+    last = min(least(states.due[np.isinf(end)]), len(task.t))
+    motion = replace(motion[:last], interrupted=True, events=motion.events)
+    return to_last_step(motion, batch.stores)
 
 
 class _Batch(NamedTuple):
@@ -252,44 +267,70 @@ class _Batch(NamedTuple):
     t: Array
     lead: tuple[int, ...]
     method: str
+    q: Array
+    """(n, T, nq), where states are written."""
+    v: Array
 
-    def assembled(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+    @classmethod
+    def of(cls, model: Model, t: Array, lead: tuple[int, ...], method: str) -> _Batch:
+        """Return one with nothing but NaN of all states after the first, which begins at once."""
+        n = math.prod(lead)
+        make = nothing if n > 1 else lambda *shape: np.empty(shape)
+        q, v = (make(n, len(t), size) for size in (model.nq, model.nv))
+        return cls(model, t, lead, method, q, v)
+
+    @property
+    def stores(self) -> tuple[Array, Array]:
+        """Where states are written, with their leading axes."""
+        q, v = (x.reshape(*self.lead, *x.shape[1:]) for x in (self.q, self.v))
+        return q, v
+
+    def assembled(self, done: list[Passed], dense: Keeps) -> SimulatedMotion:
         """The motion of all states; of one that a terminal event ended, this is its last time."""
         first = done[0] if done and not self.lead else None
         if first is not None and np.isfinite(first.end) and first.failure is None:
-            return self._ended(first, dense)
-        return self._motion(done, dense)
+            return self.ended_by(first, dense)
+        return self._of_all(done, dense)
 
-    def interrupted(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
+    def interrupted(self, done: list[Passed], dense: Keeps) -> SimulatedMotion:
         """What was computed until Ctrl-C, all times that some state has reached.
 
         NaN for states that have not, or have not begun.
         """
         last = max(1, *(len(self.t) if x.reached is None else x.reached for x in done))
-        motion = self._motion(done, dense)
+        k, one = len(done) - 1, done[-1]
+        blank((self.q[k : k + 1], self.v[k : k + 1]), np.array([one.reached]), last)
+        motion = self._of_all(done, dense)
         motion = replace(motion[:last], events=motion.events, control_t=None, interrupted=True)
-        at = done[-1].last
-        if at is None or at[0] <= self.t[last - 1]:
+        if one.last is None or one.last[0] <= self.t[last - 1]:
             return motion
-        end = [np.full((*motion.q.shape[:-2], len(x)), np.nan) for x in at[1:]]
-        for x, own in zip(end, at[1:], strict=True):
-            x.reshape(-1, len(own))[len(done) - 1] = own
-        return with_state(motion, at[0], *end)
+        q, v = (np.full((len(x), x.shape[-1]), np.nan) for x in (self.q, self.v))
+        t, q[k], v[k] = one.last
+        return with_state(motion, t, lambda: (q, v), self.stores)
 
-    def _motion(self, done: list[Passed], dense: Dense | None) -> SimulatedMotion:
-        n = int(np.prod(self.lead))
-        q, v = (np.full((n, len(self.t), x), np.nan) for x in (self.model.nq, self.model.nv))
-        ended, lost = np.full(n, np.inf), []
-        for k, (place, one) in enumerate(zip(np.ndindex(self.lead), done, strict=False)):
-            q[k], v[k], ended[k] = one.q, one.v, one.end
+    def _of_all(self, done: list[Passed], dense: Keeps) -> SimulatedMotion:
+        ended, lost = np.full(len(self.q), np.inf), []
+        ended[: len(done)] = [one.end for one in done]
+        for place, one in zip(np.ndindex(self.lead), done, strict=False):
             if one.failure is not None:
                 lost.append(StateFailure(place, one.end, one.failure))
-        q, v = (x.reshape(*self.lead, *x.shape[1:]) for x in (q, v))
         records = tuple(record for one in done for record in one.records)
-        ends = records, tuple(lost), ended.reshape(self.lead)
+        return self.motion(records, tuple(lost), ended, dense)
+
+    def motion(
+        self,
+        records: tuple[EventRecord, ...],
+        lost: tuple[StateFailure, ...],
+        ended: Array,
+        dense: Keeps,
+    ) -> SimulatedMotion:
+        """The motion at all times, with what happened and when (n,) states ended."""
+        q, v = self.stores
+        ends = records, lost, ended.reshape(self.lead)
         return SimulatedMotion(self.model, self.t, q, v, self.method, False, *ends, dense)
 
-    def _ended(self, one: Passed, dense: Dense | None) -> SimulatedMotion:
+    def ended_by(self, one: Passed, dense: Keeps) -> SimulatedMotion:
+        """The motion of one state to its terminal event."""
         before, last = self.t < one.end, one.records[-1]
         t = np.append(self.t[before], one.end)
         q, v = (np.concatenate([x[before], y[None]]) for x, y in ((one.q, last.q), (one.v, last.v)))

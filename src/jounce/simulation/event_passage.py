@@ -29,6 +29,7 @@ from jounce.simulation.events import (
     at_stored_time,
     endless,
 )
+from jounce.simulation.store import blank
 
 __all__ = ["Follow", "Passed", "through_events"]
 
@@ -49,7 +50,7 @@ class Passed(NamedTuple):
     """What one state did."""
 
     q: Array
-    """(T, nq) coordinates; NaN after it ended."""
+    """(T, nq) coordinates; NaN after it ended, and anything after what Ctrl-C left."""
     v: Array
     records: list[EventRecord]
     end: float
@@ -72,6 +73,7 @@ def through_events(
     v: Array,
     events: list[Event],
     place: tuple[int, ...],
+    stores: tuple[Array, Array],
     log: StepLog,
     told: Told = list,
 ) -> Passed:
@@ -84,10 +86,11 @@ def through_events(
         v: (nv,) rates.
         events: what to look for.
         place: which state of the batch it is.
+        stores: (T, nq) and (T, nv), where its states are written.
         log: keeps the steps.
         told: of events that happened, those that are recorded; it is asked after their maps.
     """
-    way = _Passage(t, (float(t[0]), q, v), events, place, log, told)
+    way = _Passage(t, (float(t[0]), q, v), events, place, stores, log, told)
     out = way.out
     try:
         while way.due < len(t) and not way.over:
@@ -103,9 +106,11 @@ def through_events(
         return out._replace(reached=way.due, last=way.at)
     except (DivergenceError, SingularError) as error:
         way.give_here()
+        way.blank()
         return out._replace(end=way.at[0], failure=str(error))
     except Exception as error:  # it shall carry what was computed
         return out._replace(reached=way.due, last=way.at, error=error)
+    way.blank()
     return out._replace(end=way.at[0] if way.over else np.inf, failure=way.failure)
 
 
@@ -118,12 +123,12 @@ class _Passage:
         at: State,
         events: list[Event],
         place: tuple[int, ...],
+        stores: tuple[Array, Array],
         log: StepLog,
         told: Told,
     ) -> None:
         self.t, self.events, self.place, self.log, self.told = t, events, place, log, told
-        q, v = (np.full((len(t), len(x)), np.nan) for x in at[1:])
-        self.out = Passed(q, v, [], np.inf, log=log)
+        self.out = Passed(*stores, [], np.inf, log=log)
         self.out.q[0], self.out.v[0] = at[1:]
         self.at, self.due = at, 1
         """Where it is, and the first time that is not given."""
@@ -211,6 +216,10 @@ class _Passage:
         while self.due < len(self.t) and self.t[self.due] <= self.at[0]:
             self.out.q[self.due], self.out.v[self.due] = self.at[1:]
             self.due += 1
+
+    def blank(self) -> None:
+        """Let nothing be known after what was written."""
+        blank((self.out.q[None], self.out.v[None]), np.array([self.due]), len(self.t))
 
     def _keep(self, stretch: Stretch, stop: float) -> None:
         """Keep the steps that begin before a time."""

@@ -9,13 +9,14 @@ import numpy as np
 
 from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError
-from jounce.simulation.dense import NESTED, Coefficients, Dense, StepLog, fitting
+from jounce.simulation.dense import NESTED, Coefficients, Dense, Logged, StepLog, fitting
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.interrupted import with_motion
 from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.rollout_call import RolloutCall, require_simple, time_step
 from jounce.simulation.rows import interval
+from jounce.simulation.store import blank, room
 from jounce.simulation.task import ENORMOUS, Task, too_far
 
 __all__ = ["by_fixed_steps"]
@@ -39,9 +40,8 @@ def by_fixed_steps(
             "jounce.Control of a model with coupled joints"
         )
     n, t = len(task.q), task.t
-    q, v = (np.full((n, len(t), size), np.nan) for size in (task.model.nq, task.model.nv))
-    q[:, 0], v[:, 0] = task.q, task.v
     counts, failed = _steps(t, dt), np.full(n, np.inf)
+    q, v, due = room(task.q, len(t)), room(task.v, len(t)), np.ones(n, int)
     log, reached, broken = _Log(task), None, None
     k = 0
     try:
@@ -53,6 +53,7 @@ def by_fixed_steps(
             step = own.by_function if task.known is None else own.compiled
             steps = step(some, q[some, k], v[some, k])
             q[some, k + 1], v[some, k + 1] = steps.q[:, -1], steps.v[:, -1]
+            due[some] = k + 2
             lost = steps.failed >= 0
             failed[some[lost]] = own.begin + own.h * steps.failed[lost]
             if keep:
@@ -64,6 +65,7 @@ def by_fixed_steps(
         reached, broken = k + 1, cut.error
         if keep:
             log.add(cut.steps, some, own.begin, own.h)
+    blank((q, v), due, len(t) if reached is None else reached)
     ends: dict[str, Any] = {"dense": log.dense(), "failed": failed, "why": _not_finite}
     motion = task.motion(method.name, q, v, reached, **ends)
     if broken is not None:
@@ -101,7 +103,7 @@ class _Log:
     """Fixed steps as they are taken. Each state is kept once: a step ends where the next begins."""
 
     def __init__(self, task: Task) -> None:
-        self.task, self.steps = task, StepLog(task.model)
+        self.task, self.steps = task, StepLog(task.model, np.full(len(task.q), task.t[0]))
         self.last = [np.copy(x) for x in (task.q, task.v, np.zeros_like(task.v))]
         """Where the last step of each state leads: coordinates, rates, accelerations."""
         self.known = np.full(len(task.q), task.t[-1])
@@ -121,14 +123,18 @@ class _Log:
         if steps.a is not None and self.task.rows is not None:  # they jump between intervals
             kept.append(steps.a[row, number + 1])
         t: Array = begin + h * number.astype(float)
-        self.steps.add(states[row], t, np.full(len(t), h), kept[0], kept[1], *kept[2:])
-        for last, x in zip(self.last, given, strict=False):
+        after = [x.copy() for x in self.last]
+        for last, x in zip(after, given, strict=False):
             last[states] = x[np.arange(len(states)), lengths]
+        every_h: Array = np.broadcast_to(np.float64(h), t.shape)  # one number, for all of them
+        self.steps.add(states[row], t, every_h, kept[0], kept[1], *kept[2:])
+        self.last = after
         self.known[states[lengths < count]] = (begin + h * lengths)[lengths < count]
 
-    def dense(self) -> Dense | None:
+    def dense(self) -> Logged:
         """The dense output: ends of steps are joined by polynomials when these are asked for."""
-        return self.steps.dense(NESTED, self.known, self._fitted, self.task.onto_manifold())
+        onto = self.task.onto_manifold()
+        return Logged(self.steps, NESTED, self.known, self._fitted, onto, self.last)
 
     def _fitted(self, steps: Dense) -> Callable[[Integers], Coefficients]:
         task, last, a = self.task, self.last, steps.made

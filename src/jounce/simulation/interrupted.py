@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from jounce._types import Array
 from jounce.simulation.arguments import ControlError
-from jounce.simulation.dense import Dense
-from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.dense import Logged
+from jounce.simulation.motion import SimulatedMotion, with_later_states
 
 __all__ = ["Failed", "to_last_step", "with_motion", "with_state"]
 
@@ -27,40 +29,48 @@ def with_motion(error: Failed, motion: SimulatedMotion) -> Failed:
     if isinstance(error, ControlError):
         with_motion(error.error, motion)
     with suppress(AttributeError, TypeError):  # where its class has no place for it
-        error.motion = to_last_step(motion)  # type: ignore[attr-defined]
+        error.motion = motion  # type: ignore[attr-defined]
     return error
 
 
-def to_last_step(motion: SimulatedMotion) -> SimulatedMotion:
+def to_last_step(motion: SimulatedMotion, stores: tuple[Array, Array]) -> SimulatedMotion:
     """A motion that was interrupted, with the last time that all states on their way reached.
 
     Its steps are known as far as that, which may be long after the last of the times asked for.
+    The dense output is not put together for that.
+
+    Args:
+        motion: ends at the last of the times that all reached.
+        stores: (..., T, nq) and (..., T, nv) of which its states are the first.
     """
-    dense = motion.dense if motion.interrupted else None
-    if dense is None:
+    kept = motion.kept if motion.interrupted else None
+    if not isinstance(kept, Logged):
         return motion
-    reached = np.minimum(_reached(dense, float(motion.t[0])), dense.end)
+    reached = kept.reached()
     going = np.isinf(motion.ended.ravel())
     last = float(reached[going].min(initial=np.inf))
-    motion = replace(motion, kept=replace(dense, end=reached))
+    motion = replace(motion, kept=replace(kept, end=reached))
     if not going.any() or last - motion.t[-1] <= ROUNDING * np.spacing(abs(last)):
         return motion
-    lead = motion.q.shape[:-2]
-    q, v = (x.reshape(*lead, x.shape[-1]) for x in (y[:, 0] for y in dense.at(np.array([last]))))
-    return with_state(motion, last, q, v)
+    return with_state(motion, last, partial(kept.state, last), stores)
 
 
-def with_state(motion: SimulatedMotion, t: float, q: Array, v: Array) -> SimulatedMotion:
-    """A motion with one more time, and states (..., nq) and (..., nv) there."""
-    places = np.append(motion.t, t)
-    q, v = (np.concatenate([x, y[..., None, :]], -2) for x, y in ((motion.q, q), (motion.v, v)))
-    return replace(motion, t=places, q=q, v=v)
+def with_state(
+    motion: SimulatedMotion,
+    t: float,
+    state: Callable[[], tuple[Array, Array]],
+    stores: tuple[Array, Array],
+) -> SimulatedMotion:
+    """A motion with one more time; states (n, nq) and (n, nv) there are computed when asked for.
 
+    They are written to the row of `stores` after those of the motion, which nobody needs.
+    """
+    count = len(motion.t)
 
-def _reached(dense: Dense, start: float) -> Array:
-    """(n,) where the last step of each state ends."""
-    last = dense.first[1:] - 1
-    some = np.diff(dense.first) > 0
-    reached = np.full(len(dense.end), start)
-    reached[some] = dense.t[last[some]] + dense.h[last[some]]
-    return reached
+    def states() -> tuple[Array, Array]:
+        for store, x in zip(stores, state(), strict=True):
+            store[..., count, :] = x.reshape(*store.shape[:-2], x.shape[-1])
+        q, v = (store[..., : count + 1, :] for store in stores)
+        return q, v
+
+    return with_later_states(motion, np.append(motion.t, t), states)

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,13 @@ __all__ = [
     "StateFailure",
     "no_further",
     "told",
+    "with_changes",
     "with_failures",
+    "with_later_states",
 ]
+
+LATER = "_later"
+"""What makes q and v, in place of them."""
 
 
 class MotionCheck(NamedTuple):
@@ -119,7 +124,13 @@ class SimulatedMotion:
 
         What follows of it in q and v is NaN.
         """
-        return np.full(self.q.shape[:-2], np.inf) if self.ends is None else self.ends
+        return np.full(self._lead, np.inf) if self.ends is None else self.ends
+
+    @property
+    def _lead(self) -> tuple[int, ...]:
+        """Leading axes of the states, of which none is computed for that."""
+        later: _Later | None = self.__dict__.get(LATER)
+        return self.q.shape[:-2] if later is None else later.lead
 
     @property
     def dense(self) -> Dense | None:
@@ -130,15 +141,27 @@ class SimulatedMotion:
         assert not callable(found)
         return found
 
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """States that are computed when they are first asked for, see `with_later_states`."""
+            later = self.__dict__.get(LATER) if name in ("q", "v") else None
+            if later is not None:
+                self.__dict__.update(zip("qv", later.make(), strict=True))
+                self.__dict__.pop(LATER, None)
+            if name not in self.__dict__:  # where it is if another thread was faster
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self.__dict__[name]
+
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and copies: the dense output by itself, as in files."""
-        dense = self.dense
-        return {**self.__dict__, "kept": None if dense is None else dense.alone()}
+        dense, known = self.dense, {"q": self.q, "v": self.v}
+        return {**self.__dict__, **known, "kept": None if dense is None else dense.alone()}
 
     def __repr__(self) -> str:
         """One line: how long, how many states, which method."""
         span = f"t = {self.t[0]:.6g} ... {self.t[-1]:.6g} s" if len(self.t) else "no times"
-        batch = f", batch {self.q.shape[:-2]}" if self.q.ndim > 2 else ""
+        batch = f", batch {self._lead}" if self._lead else ""
         early = ", interrupted" if self.interrupted else ""
         return f"<SimulatedMotion {span}, {len(self.t)} times{batch}, {self.method}{early}>"
 
@@ -397,6 +420,34 @@ def _known(model: Model, function: Callable[..., Array], q: Array, *rest: Array)
     if ended.any():
         found[ended] = np.nan
     return found
+
+
+class _Later(NamedTuple):
+    """States that are computed when they are first asked for."""
+
+    make: Callable[[], tuple[Array, Array]]
+    lead: tuple[int, ...]
+    """Their leading axes."""
+
+
+def with_changes(motion: SimulatedMotion, **fields: Any) -> SimulatedMotion:
+    """The motion with other fields, of whose states none is computed for that."""
+    changed = object.__new__(SimulatedMotion)
+    changed.__dict__.update(motion.__dict__, **fields)
+    return changed
+
+
+def with_later_states(
+    motion: SimulatedMotion, t: Array, states: Callable[[], tuple[Array, Array]]
+) -> SimulatedMotion:
+    """The motion at other times, whose q and v are computed when they are first asked for.
+
+    After Ctrl-C, that is: of a large batch the last of them take longer than anybody waits.
+    """
+    changed = with_changes(motion, t=t, **{LATER: _Later(states, motion.q.shape[:-2])})
+    for name in "qv":
+        changed.__dict__.pop(name, None)
+    return changed
 
 
 def with_failures(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +27,13 @@ from jounce.simulation.arguments import (
 )
 from jounce.simulation.contacts import Contact, checked_contacts
 from jounce.simulation.control import Control
-from jounce.simulation.dense import SERIES, Dense
+from jounce.simulation.dense import SERIES, Logged
 from jounce.simulation.event_motion import Sought, motion_with_events, motion_with_series
 from jounce.simulation.events import Event, checked_events
 from jounce.simulation.fixed_steps import by_fixed_steps
 from jounce.simulation.interrupted import to_last_step
 from jounce.simulation.methods import Geometric, Method, find_stepper
-from jounce.simulation.motion import SimulatedMotion, told, with_failures
+from jounce.simulation.motion import SimulatedMotion, told, with_changes, with_failures
 from jounce.simulation.progress import Progress, Report, silent
 from jounce.simulation.servo import pulled_by, require_gains
 from jounce.simulation.stepwise import by_adaptive_steps
@@ -167,9 +166,9 @@ def simulate(
     with Progress(float(times[0]), float(times[-1])) as report:
         motion = plan.motion((q0, v0), times, acting, Sought(found, points, held), report)
     if not dense and motion.kept is not None:
-        motion = replace(motion, kept=None)
+        motion = with_changes(motion, kept=None)
     if len(motion.t) != len(times) or motion.t[-1] != times[-1]:
-        motion = replace(motion, control_t=times)
+        motion = with_changes(motion, control_t=times)
     if motion.failures and on_failure == "raise":
         raise _lost(motion)
     return motion
@@ -257,16 +256,6 @@ class _Plan(NamedTuple):
         report: Report | None = None,
     ) -> SimulatedMotion:
         """The motion without events."""
-        return to_last_step(self._run(state, t, control, constraints, report))
-
-    def _run(
-        self,
-        state: tuple[ArrayLike, ArrayLike],
-        t: Array,
-        control: AnyControl,
-        constraints: Constraints | None,
-        report: Report | None,
-    ) -> SimulatedMotion:
         if len(t) > 1 and self._compiles(control, constraints):
             return self._compiled(state, t, control, report or silent)
         task = self._task(state, t, control, constraints, report)
@@ -293,9 +282,9 @@ class _Plan(NamedTuple):
             )
         return by_fixed_steps(task, self.method, positive("dt", self.dt), keep=self.dense)
 
-    def _kept(self, task: Task, found: SeriesMotion) -> Dense | None:
+    def _kept(self, task: Task, found: SeriesMotion) -> Logged:
         end = np.minimum(found.ended, found.t)
-        return found.log.dense(SERIES, end, None, task.onto_manifold())
+        return Logged(found.log, SERIES, end, None, task.onto_manifold())
 
     @property
     def _adapts(self) -> bool:
@@ -336,10 +325,9 @@ class _Plan(NamedTuple):
             kernel, start, allowed, report, keep=self.dense
         )
         early = reached < len(t)
-        if early:
-            q, v = q[..., :reached, :], v[..., :reached, :]
-        motion = SimulatedMotion(self.model, t[:reached], q, v, self.name, early, kept=dense)
-        return with_failures(motion, stuck, told(reasons))
+        known = (q[..., :reached, :], v[..., :reached, :]) if early else (q, v)
+        motion = SimulatedMotion(self.model, t[:reached], *known, self.name, early, kept=dense)
+        return to_last_step(with_failures(motion, stuck, told(reasons)), (q, v))
 
     def _servoed(self, start: compiled.Start, t: Array) -> compiled.Start:
         """The start with a `Control`."""
@@ -422,4 +410,4 @@ class _Plan(NamedTuple):
         task = self._task(state, t, control, constraints, report)
         found = self._series(task, control, events)
         motion = motion_with_series(found, task, TAYLOR, self._kept(task, found))
-        return to_last_step(found.unless_broken(motion))
+        return found.unless_broken(motion)

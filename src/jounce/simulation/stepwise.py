@@ -12,10 +12,11 @@ from jounce.simulation import adaptive
 from jounce.simulation.adaptive import Embedded
 from jounce.simulation.arguments import ControlError
 from jounce.simulation.compiled import too_many_steps, without_end
-from jounce.simulation.dense import NESTED, StepLog
+from jounce.simulation.dense import NESTED, Logged, StepLog
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.interrupted import with_motion
 from jounce.simulation.motion import SimulatedMotion
+from jounce.simulation.store import blank, room
 from jounce.simulation.task import Task, too_far
 
 __all__ = ["by_adaptive_steps"]
@@ -78,17 +79,16 @@ def by_adaptive_steps(
     n, t = len(task.q), task.t
     field = task.field(np.zeros(n, int), np.zeros((n, 1)))
     at = field.start(np.full((n, 1), t[0]), task.q, task.v)
-    log = StepLog(task.model)
+    log = StepLog(task.model, np.full(n, t[0]))
     done = _Progress(
-        np.full((n, len(t), task.model.nq), np.nan),
-        np.full((n, len(t), task.model.nv), np.nan),
+        room(task.q, len(t)),
+        room(task.v, len(t)),
         np.ones(n, int),
         np.full(n, np.inf),
         log if keep else None,
         {},
         [],
     )
-    done.q[:, 0], done.v[:, 0] = task.q, task.v
     slope = field.slope(at)
     h = adaptive.first_step(pair, field, at, slope, allowed)
     pace = adaptive.Pace(h, np.zeros_like(h))
@@ -103,8 +103,9 @@ def by_adaptive_steps(
         early = True
     except Exception as error:  # of the control: what was computed goes with it
         early, broken = True, error
-    dense = log.dense(NESTED, np.minimum(done.failed, t[-1]), None, task.onto_manifold())
+    dense = Logged(log, NESTED, np.minimum(done.failed, t[-1]), None, task.onto_manifold())
     reached = int(done.due[np.isinf(done.failed)].min(initial=len(t))) if early else None
+    blank((done.q, done.v), done.due, len(t) if reached is None else reached)
     ends: dict[str, Any] = {"failed": done.failed, "reasons": done.reasons}
     motion = task.motion(pair.name, done.q, done.v, reached, dense=dense, **ends)
     if broken is not None:

@@ -23,8 +23,9 @@ from jounce.simulation.arguments import (
     force_rows,
     merged_axes,
 )
-from jounce.simulation.dense import Dense, Onto
+from jounce.simulation.dense import Logged, Onto
 from jounce.simulation.field import Field, Forces, Law, Moving
+from jounce.simulation.interrupted import to_last_step
 from jounce.simulation.manifold import Manifold, manifold_of
 from jounce.simulation.motion import SimulatedMotion, no_further, told, with_failures
 from jounce.simulation.progress import Report, silent
@@ -121,12 +122,12 @@ class Task(NamedTuple):
         v: Array | None,
         reached: int | None = None,
         *,
-        dense: Dense | None = None,
+        dense: Logged | None = None,
         failed: Array | None = None,
         why: Callable[[int, float], str] | None = None,
         reasons: dict[int, str] | None = None,
     ) -> SimulatedMotion:
-        """Return the result; fewer times if the motion was interrupted.
+        """Return the result; fewer times if the motion was interrupted, to the last step.
 
         `failed` (n,) is when a state went no further, else infinity, and `why` says the reason,
         unless `reasons` has it.
@@ -134,11 +135,12 @@ class Task(NamedTuple):
         v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else v
         why = told(reasons or {}, why or self._why(q))
         last = len(self.t) if reached is None else reached
-        q, v = (x[:, :last].reshape(*self.lead, last, x.shape[-1]) for x in (q, v))
+        q, v = (x.reshape(*self.lead, *x.shape[1:]) for x in (q, v))
+        known = q[..., :last, :], v[..., :last, :]
         motion = SimulatedMotion(
-            self.model, self.t[:last], q, v, method, reached is not None, kept=dense
+            self.model, self.t[:last], *known, method, reached is not None, kept=dense
         )
-        return with_failures(motion, failed, why)
+        return to_last_step(with_failures(motion, failed, why), (q, v))
 
     def _why(self, q: Array) -> Callable[[int, float], str]:
         """Why adaptive steps of states (n, T, nq) end; where rows lose their rank that is told."""

@@ -201,6 +201,11 @@ class Polynomials(NamedTuple):
         joined = [None if x[0] is None else np.concatenate(x) for x in columns]
         return Polynomials(paths[0].model, *joined)  # type: ignore[arg-type]
 
+    def alone(self, k: int) -> Polynomials:
+        """That of one of the states."""
+        one = (None if x is None else x[k : k + 1] for x in self[1:])
+        return Polynomials(self.model, *one)  # type: ignore[arg-type]
+
     def at(self, x: Array) -> tuple[Array, Array]:
         """Return coordinates and body-fixed rates at times x (n,) after the start."""
         q, s = (_summed(c, x) for c in (self.coordinates, self.rates))

@@ -16,7 +16,7 @@ import numpy as np
 from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError, DivergenceError, SingularError
 from jounce.series import forward_dynamics_series
-from jounce.simulation.compiled import Followed, too_many_steps, without_end
+from jounce.simulation.compiled import Followed, least, too_many_steps, without_end
 from jounce.simulation.dense import StepLog
 from jounce.simulation.event_polynomials import event_polynomial, require_same_value
 from jounce.simulation.events import (
@@ -35,6 +35,7 @@ from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.polynomials import roots_in_unit_interval
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.series_path import Kept, kept, taken
+from jounce.simulation.store import blank, room
 from jounce.simulation.task import Task
 from jounce.simulation.taylor import (
     Control,
@@ -150,15 +151,10 @@ def follow_series(
             "with events that have series, nor with constraints"
         )
     n, T = len(start.q), len(start.t)
-    log = StepLog(start.model)
+    log = StepLog(start.model, np.full(n, start.t[0]))
     degree = order or order_of(*allowed, start.model.n_bodies)
     task = _Task(start, control, allowed, events, degree, manifold, log if keep else None, {})
-    done = Followed(
-        np.full((n, T, start.model.nq), np.nan),
-        np.full((n, T, start.model.nv), np.nan),
-        np.ones(n, int),
-    )
-    done.q[:, 0], done.v[:, 0] = start.q, start.v
+    done = Followed(room(start.q, T), room(start.v, T), np.ones(n, int))
     signs = np.zeros((n, len(events)), int)
     at = kept(start.model, start.q, start.v)
     now, never = np.full(n, start.t[0]), np.full(n, np.inf)
@@ -176,6 +172,8 @@ def follow_series(
         interrupted, broken = True, error if isinstance(error, Exception) else None
         done = done._replace(due=np.searchsorted(start.t, walk.t, side="right"))
         found = [x for x in found if x.t <= walk.t[x.state[0]]]
+        T = min(least(done.due[np.isinf(walk.ended)]), T)
+    blank((done.q, done.v), done.due, T)
     ended = walk.ended, walk.failed, interrupted
     return SeriesMotion(done, found, walk.t, *ended, log, broken, walk.reasons)
 
@@ -297,6 +295,7 @@ def _look(
     """Find the events of state k in its step up to those that end it, which are returned."""
     events, (t, v, tau) = task.events, (x[k] for x in at)
     q, h = path.q[k], float(path.h[k])
+    alone = path.alone(k)
     if path.motion is None:
         motion = np.concatenate([v[None], forward_dynamics_series(path.model, q, v, tau)])
     else:
@@ -317,10 +316,8 @@ def _look(
             ):
                 continue
             when = max(float(t), at_stored_time(float(t + x * h), task.start.t))
-            state = path.at(np.full(len(path.q), x * h))
-            here.append(
-                EventRecord(event.name, which, (k,), when, state[0][k], state[1][k], direction)
-            )
+            (own_q,), (own_v,) = alone.at(np.array([x * h]))
+            here.append(EventRecord(event.name, which, (k,), when, own_q, own_v, direction))
             if direction != 0 and (event.terminal or event.map is not None):
                 ending.append(here[-1])
     if not ending:

@@ -1,0 +1,296 @@
+"""Ctrl-C ends a simulation at once: what is returned is there already, the rest is made later."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import jounce as jc
+from jounce.simulation import compiled, dense, fixed_steps, stepwise, store, taylor_events
+from jounce.simulation.dense import Dense, StepLog, nested, nested_value
+
+ARM = jc.models.chain(3)
+TIMES = np.linspace(0.0, 3.0, 31)
+EPS = np.finfo(float).eps
+BATCHES = [(), (5,), (2, 3)]
+
+# each with the module that asks whether motions ever end, if its steps are adaptive
+WAYS = {
+    "dop853": (None, {}, compiled),
+    "taylor": (None, {"method": "taylor"}, compiled),
+    "function": (lambda t, q, v: -0.1 * v, {}, stepwise),
+    "series": (lambda t, q, v: [-0.1 * v], {"method": "taylor"}, taylor_events),
+    "fixed": (lambda t, q, v: -0.1 * v, {"method": "rkmk4", "dt": 0.03}, None),
+}
+
+
+@pytest.fixture(autouse=True)
+def short_portions(monkeypatch):
+    """So that a motion takes several of them."""
+    monkeypatch.setattr(compiled, "EFFORT", 12)
+
+
+def moving(lead, seed=3):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, (*lead, 3)), rng.standard_normal((*lead, 3))
+
+
+def whole(name, lead, t=TIMES):
+    control, options, _ = WAYS[name]
+    return jc.simulate(ARM, *moving(lead), t, control, **options)
+
+
+def interrupted(name, lead, t=TIMES, rounds=3):
+    """The same until Ctrl-C after some rounds, or 150 calls of the control."""
+    control, options, module = WAYS[name]
+    calls = []
+
+    def stops_control(*at):
+        calls.append(at)
+        if len(calls) == 150:
+            raise KeyboardInterrupt
+        return control(*at)
+
+    def stops(begun, now, end, steps):
+        calls.append(now)
+        if len(calls) == rounds:
+            raise KeyboardInterrupt
+        return np.zeros(np.shape(now), bool)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if module is not None:
+            patch.setattr(module, "without_end", stops)
+        given = stops_control if module is None else control
+        got = jc.simulate(ARM, *moving(lead), t, given, **options)
+    assert got.interrupted
+    return got
+
+
+@pytest.mark.parametrize("lead", BATCHES, ids=str)
+@pytest.mark.parametrize("name", WAYS)
+def test_what_ctrl_c_leaves_is_the_motion_until_there(name, lead):
+    """At the times and between them bit for bit; at the end of the last step, where the whole
+    motion begins another one, to rounding."""
+    got, all_of_it = interrupted(name, lead), whole(name, lead)
+    count = len(got) - (got.t[-1] not in TIMES)
+    assert 1 <= count < len(TIMES)
+    np.testing.assert_array_equal(got.t[:count], TIMES[:count])
+    for x, y in ((got.q, all_of_it.q), (got.v, all_of_it.v)):
+        np.testing.assert_array_equal(x[..., :count, :], y[..., :count, :])
+    between = np.linspace(0.0, got.t[-1], 17)[:-1]
+    for x, y in zip(got.at(between), all_of_it.at(between), strict=True):
+        np.testing.assert_array_equal(x, y)
+    for x, y in zip((got.q, got.v), all_of_it.at(got.t[-1]), strict=True):
+        bound = 64 * EPS * (1 + np.abs(y).max())
+        np.testing.assert_allclose(x[..., -1, :], y, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_after_ctrl_c_nothing_is_put_together_nor_evaluated(name, monkeypatch):
+    """Not before somebody asks; then of each state one step, and not the dense output."""
+    evaluated, joined = [], []
+    at, every = dense.Steps.at, StepLog.dense
+
+    def counted(self, which, time, path):
+        evaluated.append(len(time))
+        return at(self, which, time, path)
+
+    def put_together(self, *given):
+        joined.append(len(self.parts))
+        return every(self, *given)
+
+    monkeypatch.setattr(dense.Steps, "at", counted)
+    monkeypatch.setattr(StepLog, "dense", put_together)
+    got = interrupted(name, (5,), np.array([0.0, 50.0]) if name != "fixed" else TIMES)
+    assert "batch (5,)" in repr(got)
+    assert np.isinf(got.ended).all()
+    assert evaluated == [] == joined
+    assert np.isfinite(got.q).all()
+    assert np.isfinite(got.v).all()
+    assert sum(evaluated) == (0 if name == "fixed" else 5)
+    assert joined == []
+    assert np.isfinite(got.at(got.t[-1]).q).all()
+    assert len(joined) == 1
+
+
+ROOMS = {"dop853": compiled, "function": stepwise, "series": taylor_events, "fixed": fixed_steps}
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_states_are_returned_where_they_were_written(name, monkeypatch):
+    """What was computed is not copied, and its memory is not touched beyond that."""
+    made = []
+
+    def untouched(first, count):
+        made.append(store.room(first, count))
+        made[-1][:, 1:] = 7.0
+        return made[-1]
+
+    monkeypatch.setattr(ROOMS[name], "room", untouched)
+    got = interrupted(name, (5,))
+    for x, room in zip((got.q, got.v), made, strict=True):
+        assert x.base is room
+        assert room.shape[1] == len(TIMES)
+        assert (room[:, -10:] == 7.0).all()
+
+
+@pytest.mark.parametrize("name", ["dop853", "function", "series"])
+def test_the_last_state_goes_with_copies_slices_and_files(name, tmp_path):
+    def fresh():
+        return interrupted(name, (2,), np.array([0.0, 50.0]))
+
+    known = fresh().q
+    assert np.isfinite(known).all()
+    fresh().save(tmp_path / "motion.npz")
+    copies = {
+        "pickle": pickle.loads(pickle.dumps(fresh())),
+        "copy": copy.copy(fresh()),
+        "file": jc.SimulatedMotion.load(tmp_path / "motion.npz", ARM),
+        "slice": fresh()[:],
+        "without steps": fresh()[::-1][::-1],
+    }
+    for what, got in copies.items():
+        np.testing.assert_array_equal(got.q, known, err_msg=what)
+        assert got.interrupted
+
+
+def test_ctrl_c_while_the_last_state_is_computed_loses_nothing(monkeypatch):
+    got, known = (interrupted("function", (2,), np.array([0.0, 50.0])) for _ in range(2))
+
+    def stops(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dense.Steps, "at", stops)
+        with pytest.raises(KeyboardInterrupt):
+            got.q  # noqa: B018
+    np.testing.assert_array_equal(got.q, known.q)
+    with pytest.raises(AttributeError, match="'SimulatedMotion' object has no attribute 'w'"):
+        got.w  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["function", "fixed"])
+def test_states_that_were_lost_before_ctrl_c_are_nan_and_the_others_are_known(name):
+    """The room that was made for them holds nothing else."""
+    _, options, _ = WAYS[name]
+    times, calls = np.linspace(0.0, 30.0, 301), []
+
+    def control(t, q, v):
+        calls.append(t)
+        if len(calls) == 4000:
+            raise KeyboardInterrupt
+        return np.array([0.0, 1e3, 0.0, 0.0])[:, None] * v**3
+
+    got = jc.simulate(ARM, *moving((4,)), times, control, on_failure="mark", **options)
+    assert got.interrupted
+    assert [x.state for x in got.failures] == [(1,)]
+    known = got.t <= got.ended[1]
+    assert 0 < known.sum() < len(known)
+    assert np.isfinite(got.q[1][known]).all()
+    assert np.isnan(got.q[1][~known]).all()
+    assert np.isnan(got.v[1][~known]).all()
+    assert np.isfinite(got.q[[0, 2, 3]]).all()
+
+
+def ragged(counts, seed=0):
+    """A log of steps that states take in turn, and when they began, state by state."""
+    rng = np.random.default_rng(seed)
+    t = [np.cumsum(rng.uniform(0.1, 1.0, count)) for count in counts]
+    log = StepLog(ARM, np.zeros(len(counts)))
+    for k in range(max(counts)):
+        some = np.flatnonzero(np.array(counts) > k)
+        begin = np.array([t[x][k] for x in some])
+        states = np.repeat(begin[:, None], 3, axis=1)
+        log.add(some, begin, np.full(len(some), 0.05), states, states, np.zeros((len(some), 3, 6)))
+    return log, t
+
+
+@pytest.mark.parametrize("group", [1, 7, 10**6])
+def test_the_step_of_each_state_at_a_time_is_its_last_that_has_begun(group, monkeypatch):
+    """By the dense output for many times at once, and by the log for one."""
+    monkeypatch.setattr(dense, "GROUP", group)
+    counts = [4, 0, 1, 9, 2, 16, 0]
+    log, t = ragged(counts)
+    found = log.dense(dense.NESTED, np.full(len(counts), 20.0), None)
+    times = np.sort(np.random.default_rng(1).uniform(0.0, 12.0, 40))
+    places, states = found._places(times)
+    for place, state, time in zip(places, states, np.tile(times, len(counts)), strict=True):
+        if counts[state]:
+            begun = np.searchsorted(t[state], time, side="right") - 1
+            assert found.t[place] == t[state][max(begun, 0)]
+    for time in times:
+        wanted = np.array([len(x) > 0 and x[0] <= time for x in t])
+        steps = log.steps_at(wanted, time)
+        begun = [x[np.searchsorted(x, time, side="right") - 1] for x in t if len(x)]
+        some = np.flatnonzero(wanted)
+        if steps is None:
+            assert not len(some)
+            continue
+        np.testing.assert_array_equal(steps[0], some)
+        known = dict(zip(np.flatnonzero(counts), begun, strict=True))
+        np.testing.assert_array_equal(steps[1], [known[k] for k in some])
+
+
+def test_only_the_last_parts_of_a_log_are_looked_at(monkeypatch):
+    monkeypatch.setattr(dense, "GROUP", 4)
+    log, _ = ragged([50, 50, 50])
+    made, parts = [], list(log.parts)
+
+    def later(k):
+        def make():
+            made.append(k)
+            return parts[k]
+
+        return make
+
+    log.parts = [later(k) for k in range(50)]
+    assert log.steps_at(np.ones(3, bool), float(parts[-1][1].min())) is not None
+    assert made
+    assert min(made) > 40
+
+
+def test_a_polynomial_is_its_first_of_three():
+    terms, x = np.random.default_rng(0).standard_normal((9, 7, 4)), np.linspace(0, 1, 9)[:, None]
+    np.testing.assert_array_equal(nested_value(terms, x), nested(terms, x)[0])
+
+
+def test_room_is_touched_where_something_is_written(monkeypatch):
+    monkeypatch.setattr(store, "PORTION", 10)
+    first = np.arange(15.0).reshape(5, 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.np, "empty", lambda shape: np.full(shape, 7.0))
+        made = store.room(first, 6)
+    np.testing.assert_array_equal(made[:, 0], first)
+    assert (made[:, 1:] == 7.0).all()
+    due = np.array([6, 2, 1, 5, 4])
+    store.blank((made, made), due, 4)
+    behind = (np.arange(6) >= due[:, None]) & (np.arange(6) < 4)
+    np.testing.assert_array_equal(np.isnan(made).all(axis=-1), behind)
+    assert np.isnan(store.nothing(5, 6, 3)).all()
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_how_many_times_a_portion_is_given_changes_nothing(method, monkeypatch):
+    """Where each portion is one step: it is taken again with the times that follow."""
+    monkeypatch.setattr(compiled, "EFFORT", 1)
+    t, state = np.linspace(0.0, 2.0, 201), moving((5,))
+    known = jc.simulate(ARM, *state, t, None, method)
+    monkeypatch.setattr(compiled, "WRITTEN", 1)
+    monkeypatch.setattr(compiled, "LEAST_WINDOW", 3)
+    got = jc.simulate(ARM, *state, t, None, method)
+    np.testing.assert_array_equal(got.q, known.q)
+    np.testing.assert_array_equal(got.v, known.v)
+
+
+def test_no_state_waits_for_those_that_have_no_steps():
+    """Places in a dense output of which some or all states have taken none."""
+    nobody = Dense(
+        ARM, dense.NESTED, np.zeros(4, int), np.ones(3), *(np.zeros(0),) * 2,
+        *(np.zeros((0, 3)),) * 2, (np.zeros((0, 3, 6)),),
+    )  # fmt: skip
+    q, v = nobody.at(np.array([0.0, 0.5]))
+    assert q.shape == v.shape == (3, 2, 3)
+    assert np.isnan(q).all()
