@@ -99,7 +99,7 @@ class Plan(NamedTuple):
             instead = self._instead(method)
             if not instead or repr(method) not in str(error):
                 raise
-            raise type(error)(f"{error}{instead}") from None
+            raise ArgumentError(f"{error}{instead}") from None
 
     def _instead(self, name: Any) -> str:
         """What to use for an argument, or a method, that jvp() does not take; mostly nothing."""
