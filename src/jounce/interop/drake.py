@@ -118,15 +118,14 @@ def model(plant: Any) -> Model:
 
 def _matched(model: Model, joints: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str], int]:
     """Drake's joints by name, those names by ours, and what is left out of scopes in them."""
-    first: ModelError | None = None
+    refused: list[ModelError] = []
     for skipped, named in namings(joints).items():
         kinds = {name: str(joint.type_name()) for name, joint in named.items()}
         try:
             return named, match(model, "Drake", kinds, "quaternion_floating"), skipped
         except ModelError as error:
-            first = first or error
-    assert first is not None
-    raise first
+            refused.append(error)
+    raise refused[0]
 
 
 def _labels(model: Model, plant: Any, skipped: int) -> dict[Any, str]:
