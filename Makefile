@@ -127,6 +127,7 @@ NOT_ASAN = --ignore tests/bridges/test_bridge_casadi.py --ignore tests/bridges/t
   --deselect tests/bridges/test_bridge_steps.py::test_by_casadi \
   --deselect tests/test_threads.py::test_too_few_threads_are_no_error \
   --deselect tests/test_threads.py::test_calls_leave_no_memory_behind \
+  --deselect tests/test_memory.py::test_the_limit_of_the_process_counts \
   --deselect tests/sweeps/test_sweep.py::test_results_beyond_the_memory_go_to_a_file \
   --deselect tests/test_examples_bridges.py::test_exact_derivatives_solve_what_differences_do_not \
   --deselect "tests/test_docs.py::test_snippets_run[docs/bridges.md]" \
