@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -273,8 +276,8 @@ def test_room_is_touched_where_something_is_written(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
-def test_how_many_times_a_portion_is_given_changes_nothing(method, monkeypatch):
-    """Where each portion is one step: it is taken again with the times that follow."""
+def test_how_many_times_a_portion_of_one_step_is_given_changes_nothing(method, monkeypatch):
+    """It is taken again with the times that follow; the steps of longer ones may end elsewhere."""
     monkeypatch.setattr(compiled, "EFFORT", 1)
     t, state = np.linspace(0.0, 2.0, 201), moving((5,))
     known = jc.simulate(ARM, *state, t, None, method)
@@ -283,6 +286,51 @@ def test_how_many_times_a_portion_is_given_changes_nothing(method, monkeypatch):
     got = jc.simulate(ARM, *state, t, None, method)
     np.testing.assert_array_equal(got.q, known.q)
     np.testing.assert_array_equal(got.v, known.v)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_parts_of_a_motion_share_its_dense_output(way):
+    control, options, _ = WAYS[way]
+    motion = jc.simulate(ARM, *moving(()), TIMES, control, **options)
+    early, late = motion[:10], motion[10:]
+    assert early.dense is late.dense is motion.dense is not None
+
+
+def test_parts_of_a_motion_with_events_share_its_dense_output():
+    event = jc.Event(lambda t, q, v: q[..., 0])
+    motion = jc.simulate(ARM, *moving((2,)), TIMES, events=event)
+    assert motion[:10].dense is motion[10:].dense is motion.dense is not None
+
+
+@pytest.mark.parametrize("way", ["function", "fixed"])
+def test_errors_carry_no_dense_output_that_nobody_asked_for(way):
+    def control(t, q, v):
+        if np.max(t) > 1.0:
+            raise RuntimeError
+        return -0.1 * v
+
+    with pytest.raises(RuntimeError) as caught:
+        jc.simulate(ARM, *moving(()), TIMES, control, dense=False, **WAYS[way][1])
+    assert caught.value.motion.kept is None
+
+
+def test_threads_that_ask_for_one_dense_output_at_once_agree():
+    barrier, switch = threading.Barrier(6), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for seed in range(20):
+            start = moving((3,), seed)
+            motion = jc.simulate(ARM, *start, [0.0, 1.0, 2.0], lambda t, q, v: -0.1 * v)
+
+            def ask(_, motion=motion):
+                barrier.wait()
+                return motion.at(0.5)[0]
+
+            with ThreadPoolExecutor(6) as pool:
+                first, *others = pool.map(ask, range(6))
+            assert all(np.array_equal(first, x) for x in others)
+    finally:
+        sys.setswitchinterval(switch)
 
 
 def test_no_state_waits_for_those_that_have_no_steps():

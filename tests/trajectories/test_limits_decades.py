@@ -17,6 +17,7 @@ import jounce as jc
 from jounce import trajectories as tr
 
 EPS = np.finfo(float).eps
+LIMITS = tr.limits.Limits.of(2, 1.0, 2.0, 8.0, 50.0)
 STARTS = [0.0, 1.7e9, -1e6, 0.1]
 REVIEWED = [
     (1.0, (1e-6, 1.0, 100.0, 1e4), 0.0),
@@ -256,3 +257,22 @@ def test_any_limits_are_held_or_refused():
         top = peaks.size
         assert (peaks <= (limits / factorials)[:top] * (1 + 64 * EPS)).all()
     assert made > 30
+
+
+@pytest.mark.parametrize("blend", [False, True])
+def test_as_many_numbers_are_kept_as_a_path_has(blend):
+    """Twice the points are twice the pieces, and the first half stays what it is."""
+    points = np.random.default_rng(3).standard_normal((61, 2))
+    few, many = (
+        tr.through_waypoints(x, 1.0, 2.0, 8.0, 50.0, blend=blend) for x in (points[:31], points)
+    )
+    assert many.coefficients.size <= 2.2 * few.coefficients.size
+    t = np.linspace(0.0, few.interval[1] - 5.0, 200)
+    np.testing.assert_allclose(many(t), few(t), atol=1e-11)
+    laws = tr.limits.leg_laws(np.diff(points, axis=0), LIMITS, blend, 0.0, "hold")
+    assert sum(rows.size for _, rows in laws.parts) <= 30 * 5 * len(points)
+    side_by_side = laws.each()
+    steps = side_by_side(np.linspace(*many.interval, 300)) @ np.diff(points, axis=0)
+    np.testing.assert_allclose(
+        points[0] + steps, many(np.linspace(*many.interval, 300)), atol=1e-12
+    )

@@ -88,15 +88,15 @@ def _by_parameters(
     model: Model, given: Mapping[str, Any], parameters: Parameters, out: Any, threads: int
 ) -> Array:
     """Derivatives by parameters, which are the last axis."""
-    q, wrenches, twist = (given.get(name) for name in ("q", "wrenches", "twist"))
+    q, wrenches = given.get("q"), given.get("wrenches")
     _require_arguments(model, q, wrenches)
     assert wrenches is not None
-    options = {"body": None, "twist": "hybrid" if twist is None else twist}
+    twist = given.get("twist", "hybrid")
 
     def compute(q: Any, *values: Any) -> Array:
         parts = {}
         for name, w in zip(wrenches, values, strict=True):
-            own = {**options, "q": q, "wrench": w, "body": name}
+            own = {"q": q, "wrench": w, "body": name, "twist": twist}
             parts[name] = parameter_derivatives(
                 frame_wrench, model, own, parameters, threads=threads
             )

@@ -421,10 +421,13 @@ class Logged:
     onto: Onto | None = None
     last: Sequence[Array] = ()
     """Coordinates and rates (n, ...) where the last steps lead, if that is known."""
+    _made: list[Dense | None] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self) -> Dense | None:
-        """All steps; None if there are none."""
-        return self.log.dense(self.kind, self.end, self.make, self.onto)
+        """All steps, put together once for all who ask; None if there are none."""
+        if not self._made:
+            self._made.append(self.log.dense(self.kind, self.end, self.make, self.onto))
+        return self._made[0]
 
     def reached(self) -> Array:
         """(n,) where the last step of each state ends, or the state before that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -98,7 +98,7 @@ def motion_with_events(
     count, span = int(np.prod(lead)), t[-1] - t[0]
     require_room(model, lead, len(t))
     batch = _Batch.of(model, t, lead, method)
-    kept = partial(_joined, model, kind, t, done, count)
+    kept = cache(partial(_joined, model, kind, t, done, count))
     for k, place in enumerate(np.ndindex(lead)):
         own = control if rows is None else rows[place]
         state = q0[place], v0[place]
@@ -249,7 +249,9 @@ def motion_with_series(
         motion = batch.ended_by(Passed(states.q[0], states.v[0], records, float(end[0])), dense)
     else:
         lost = [
-            StateFailure(places[k], end[k], found.reasons.get(k) or no_further(k, float(end[k])))
+            StateFailure(
+                places[k], float(end[k]), found.reasons.get(k) or no_further(k, float(end[k]))
+            )
             for k in np.flatnonzero(found.failed).tolist()
         ]
         motion = batch.motion(tuple(records), tuple(lost), end, dense)

@@ -66,7 +66,8 @@ def by_fixed_steps(
         if keep:
             log.add(cut.steps, some, own.begin, own.h)
     blank((q, v), due, len(t) if reached is None else reached)
-    ends: dict[str, Any] = {"dense": log.dense(), "failed": failed, "why": _not_finite}
+    dense = log.dense() if keep else None
+    ends: dict[str, Any] = {"dense": dense, "failed": failed, "why": _not_finite}
     motion = task.motion(method.name, q, v, reached, **ends)
     if broken is not None:
         raise with_motion(broken, motion)

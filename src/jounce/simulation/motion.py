@@ -135,11 +135,11 @@ class SimulatedMotion:
     @property
     def dense(self) -> Dense | None:
         """The steps of the method, by which `at` knows the motion between its times; or None."""
-        if callable(self.kept):
-            object.__setattr__(self, "kept", self.kept())
-        found = self.kept
-        assert not callable(found)
-        return found
+        kept = self.kept
+        if callable(kept):
+            kept = kept()
+            object.__setattr__(self, "kept", kept)
+        return kept
 
     if not TYPE_CHECKING:  # which would take any name for an attribute
 

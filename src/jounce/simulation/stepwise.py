@@ -103,7 +103,8 @@ def by_adaptive_steps(
         early = True
     except Exception as error:  # of the control: what was computed goes with it
         early, broken = True, error
-    dense = Logged(log, NESTED, np.minimum(done.failed, t[-1]), None, task.onto_manifold())
+    end, onto = np.minimum(done.failed, t[-1]), task.onto_manifold()
+    dense = Logged(log, NESTED, end, None, onto) if keep else None
     reached = int(done.due[np.isinf(done.failed)].min(initial=len(t))) if early else None
     blank((done.q, done.v), done.due, len(t) if reached is None else reached)
     ends: dict[str, Any] = {"failed": done.failed, "reasons": done.reasons}

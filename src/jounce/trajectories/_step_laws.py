@@ -32,7 +32,7 @@ import numpy as np
 
 from jounce._types import Array
 
-__all__ = ["DIGITS", "column", "jumps", "shortest", "spacing", "whole"]
+__all__ = ["DIGITS", "jumps", "pieces", "shortest", "spacing", "whole"]
 
 # Of lengths: what they are rounded to is decided by far more digits than doubles have, and no
 # limit that a double holds overflows.
@@ -112,28 +112,26 @@ def jumps(lengths: Sequence[int]) -> dict[int, int]:
     return {time: jump for time, jump in out.items() if jump}
 
 
-def column(
-    times: Sequence[int], departure: int, lengths: Sequence[int], exponent: int, top: int
-) -> Array:
-    """Taylor coefficients (times, top+1) of one law from each time to the next.
+def pieces(
+    times: Sequence[int], departure: int, lengths: Sequence[int], exponent: int
+) -> tuple[int, Array]:
+    """Where a law is neither 0 nor 1.
 
-    The last derivative is constant in between, so that with the product N of the m lengths all
-    coefficients, in steps and times N m!, are integers. Those of the last time are the ones
-    before it, where the law ends.
+    Returns the number of the time when it departs, and its Taylor coefficients (m, order+1) from
+    there on about each time until it has arrived. The last derivative is constant in between, so
+    that with the product N of the lengths all coefficients, in steps and times N order!, are
+    integers.
     """
     order, jump = len(lengths), jumps(lengths)
     unit = math.prod(lengths) * math.factorial(order)
     first, last = (bisect_left(times, departure + after) for after in (0, sum(lengths)))
-    out = np.zeros((len(times), top + 1))
-    out[last:, 0] = 1.0
-    state = [0] * (order + 1)
+    state, rows = [0] * (order + 1), []
     for i in range(first, last):
         state[order] += jump.get(times[i] - departure, 0)
-        out[i, : order + 1] = _in_seconds(state, unit, exponent)
+        rows.append(_in_seconds(state, unit, exponent))
         _advance(state, times[i + 1] - times[i])
-    if last == len(times) - 1:
-        out[last, : order + 1] = _in_seconds(state, unit, exponent)
-    return out
+    rows.append(_in_seconds(state, unit, exponent))
+    return first, np.array(rows)
 
 
 def _advance(state: list[int], by: int) -> None:

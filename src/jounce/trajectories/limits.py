@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core import memory
 from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
 from jounce.errors import ArgumentError
@@ -24,7 +25,6 @@ from jounce.trajectories.curve import Segment
 __all__ = [
     "Limits",
     "PiecewisePolynomial",
-    "along_points",
     "leg_laws",
     "s_curve",
     "through_waypoints",
@@ -245,18 +245,7 @@ def through_waypoints(
     """
     rows = _checks.rows("points", points, 2)
     limits = Limits.of(rows.shape[1], velocity, acceleration, jerk, jounce)
-    return along_points(rows, leg_laws(_changes(rows), limits, blend, start, extend))
-
-
-def along_points(points: Array, laws: PiecewisePolynomial) -> PiecewisePolynomial:
-    """From point to point (m, n) by a law for each leg; where a leg ends, exactly at its point."""
-    changes, about = _changes(points), laws._anchored
-    done = about[:, 0]  # (breaks, legs)
-    passed = np.minimum.accumulate(done == 1.0, axis=1).sum(axis=1)
-    left = np.where(np.arange(len(changes)) < passed[:, None], 0.0, done)
-    coefficients = about @ changes
-    coefficients[:, 0] = points[passed] + left @ changes
-    return _joined(laws.breaks, coefficients, laws.extend)
+    return leg_laws(_changes(rows), limits, blend, start, extend).along(rows)
 
 
 def _changes(points: Array) -> Array:
@@ -264,9 +253,46 @@ def _changes(points: Array) -> Array:
         return np.diff(points, axis=0)
 
 
-def leg_laws(
-    changes: Array, limits: Limits, blend: bool, start: float, extend: str
-) -> PiecewisePolynomial:
+class Laws(NamedTuple):
+    """A law from 0 to 1 for each leg, of which most are 0 or 1 at most times."""
+
+    breaks: Array
+    parts: list[tuple[int, Array]]
+    """Of each leg the break when it departs, and coefficients (m, order+1) from there on about each
+    break until it has arrived."""
+    extend: str
+
+    def along(self, points: Array) -> PiecewisePolynomial:
+        """From point to point (legs+1, n); where a leg ends, exactly at its point."""
+        top = max(rows.shape[1] for _, rows in self.parts)
+        coefficients = np.zeros((len(self.breaks), top, points.shape[1]))
+        arrivals = [first + len(rows) - 1 for first, rows in self.parts]
+        behind = np.maximum.accumulate(arrivals)  # from there on a leg and all before it
+        for k, change in enumerate(_changes(points)):
+            (first, rows), arrival = self.parts[k], arrivals[k]
+            coefficients[first:arrival, : rows.shape[1]] += rows[:-1, :, None] * change
+            coefficients[arrival : behind[k], 0] += change
+            if arrival == len(self.breaks) - 1:
+                coefficients[arrival, 1 : rows.shape[1]] += rows[-1, 1:, None] * change
+        coefficients[:, 0] += points[np.searchsorted(behind, np.arange(len(self.breaks)), "right")]
+        return _joined(self.breaks, coefficients, self.extend)
+
+    def each(self) -> PiecewisePolynomial:
+        """All laws side by side, (legs,)."""
+        top = max(rows.shape[1] for _, rows in self.parts)
+        size = 8 * len(self.breaks) * top * len(self.parts)
+        memory.require("with_limits", size, size, "give it fewer configurations at a time")
+        coefficients = np.zeros((len(self.breaks), top, len(self.parts)))
+        for k, (first, rows) in enumerate(self.parts):
+            arrival = first + len(rows) - 1
+            coefficients[first : arrival + 1, : rows.shape[1], k] = rows
+            if arrival < len(self.breaks) - 1:
+                coefficients[arrival:, :, k] = 0.0
+                coefficients[arrival:, 0, k] = 1.0
+        return _joined(self.breaks, coefficients, self.extend)
+
+
+def leg_laws(changes: Array, limits: Limits, blend: bool, start: float, extend: str) -> Laws:
     """A law from 0 to 1 for each leg, (legs, n) changes, one after the other."""
     changes = np.asarray(changes, float)
     check_flag("blend", blend)
@@ -286,24 +312,23 @@ def leg_laws(
             for after in _step_laws.jumps(lengths)
         }
     )
-    top = max(map(len, legs))
-    columns = [
-        _step_laws.column(times, departure, lengths, exponent, top)
+    parts = [
+        _step_laws.pieces(times, departure, lengths, exponent)
         for departure, lengths in zip(departures, legs, strict=True)
     ]
-    return _from_start(start, times, np.stack(columns, axis=-1), exponent, extend)
+    return _from_start(start, times, parts, exponent, extend)
 
 
 def _from_start(
-    start: float, times: Sequence[int], coefficients: Array, exponent: int, extend: str
-) -> PiecewisePolynomial:
+    start: float, times: Sequence[int], parts: list[tuple[int, Array]], exponent: int, extend: str
+) -> Laws:
     """Laws whose times count steps from the start; if no step begins there, from the next one."""
     origin = _steps_before(start, exponent)
     breaks = [math.ldexp(origin + time, exponent) for time in times]
     if breaks[0] > start:
         breaks = [start, *breaks]
-        coefficients = np.concatenate([np.zeros_like(coefficients[:1]), coefficients])
-    return _joined(np.array(breaks), coefficients, extend)
+        parts = [(first + 1, rows) for first, rows in parts]
+    return Laws(np.array(breaks), parts, extend)
 
 
 def _steps_before(start: float, exponent: int) -> int:

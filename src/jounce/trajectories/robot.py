@@ -30,7 +30,7 @@ from jounce.trajectories._parts import (
 from jounce.trajectories._times import at_times
 from jounce.trajectories.curve import Curve, Immutable, Interval, overlap
 from jounce.trajectories.group import geodesic, interpolate_poses
-from jounce.trajectories.limits import Limits, along_points, leg_laws
+from jounce.trajectories.limits import Limits, leg_laws
 from jounce.trajectories.polynomial import PolynomialSegment
 from jounce.trajectories.pose import PoseCurve, ProductOfExponentials
 from jounce.trajectories.spline import BSpline
@@ -299,10 +299,10 @@ class RobotTrajectory(Immutable):
         joints, index = _vector_joints(model)
         curves: dict[JointKey, Curve | PoseCurve] = {}
         if joints:
-            curves[joints] = along_points(rows[:, index], laws)
+            curves[joints] = laws.along(rows[:, index])
         for name in _group_joints(model):
             screws = changes[:, model.v_slice(name)]
-            curves[name] = ProductOfExponentials(_pose(model, name, rows[0]), screws, laws)
+            curves[name] = ProductOfExponentials(_pose(model, name, rows[0]), screws, laws.each())
         return cls(model, curves)
 
     def evaluate(self, t: ArrayLike, order: int = 0) -> TrajectorySample:
