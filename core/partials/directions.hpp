@@ -223,7 +223,7 @@ JOUNCE_SHARED void outward(const Tree<double>& tree, const StateWork<S>& state, 
       add_rates<K>(node, in_lane(given.w, at.lane), v, d, da, me);
     });
     me.B = gradient_change(in_lane(own.w, at.lane), me.w, me.alpha);
-    work.row[node.depth] = me;
+    if (node.end > i + 1) work.row[node.depth] = me;  // it has children
     work.f[i] = wrench_change(node, d.f_ext, me);
   }
 }
