@@ -19,7 +19,16 @@ from jounce import _core
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.model import Model
 from jounce.simulation.arguments import ANY, merged_axes
-from jounce.simulation.dense import NESTED, SERIES, Coefficients, Dense, Logged, Part, StepLog
+from jounce.simulation.dense import (
+    NESTED,
+    SERIES,
+    Coefficients,
+    Dense,
+    Logged,
+    Once,
+    Part,
+    StepLog,
+)
 from jounce.simulation.progress import Report, silent
 from jounce.simulation.rows import Rows, interval, padded
 from jounce.simulation.servo import reference_between
@@ -175,7 +184,8 @@ class Journey(NamedTuple):
     v: Array
     reached: int
     """How many times were reached before Ctrl-C, by all states that went on."""
-    dense: Logged | None
+    dense: Callable[[], Dense | None] | None
+    """`Logged`, unless all times were reached at once."""
     stuck: Array | None
     """(n,) when a state went no further, else infinity; None if all went on."""
     reasons: dict[int, str]
@@ -266,7 +276,9 @@ class _Way:
         """Whether all times were reached in the first portion."""
         self.stuck: Array | None = None
         self.reasons: dict[int, str] = {}
-        self.log = StepLog(start.model, np.full(self.count, t[0]))
+        begun = np.empty(self.count if keep else 0)
+        begun.fill(t[0])
+        self.log = StepLog(start.model, begun)
         wide = self.count * (start.model.nq + start.model.nv)
         self.window = min(max(WRITTEN // max(1, wide), LEAST_WINDOW), WINDOW)
         """Times that a portion is given."""
@@ -338,10 +350,11 @@ class _Way:
 
     def journey(self) -> Journey:
         """How far the states got."""
-        t, stuck = self.start.t, self.stuck
-        dense = _dense(self.kernel, self.start, self.log, stuck) if self.keep else None
+        t, stuck, known = self.start.t, self.stuck, (self.kernel, self.start, self.log)
         if self.at_once and self.done is not None:
-            return Journey(self.done.q, self.done.v, len(t), dense, None, {})
+            later = Once(lambda: _dense(*known, None)()) if self.keep else None
+            return Journey(self.done.q, self.done.v, len(t), later, None, {})
+        dense = _dense(*known, stuck) if self.keep else None
         q, v, due = self.done or _nothing(*self.start.first(), min(2, len(t)))
         going_on = due if stuck is None else due[np.isinf(stuck).reshape(due.shape)]
         reached = min(least(going_on), len(t))
@@ -365,7 +378,7 @@ def _steps_taken(counts: Array, *kept: Array) -> Part:
 def _dense(kernel: Kernel, start: Start, log: StepLog, stuck: Array | None) -> Logged:
     """The dense output of steps that were kept; their polynomials are computed when asked for."""
     model, last = start.model, start.t[-1]
-    end = np.full(math.prod(start.lead), last) if stuck is None else np.minimum(stuck, last)
+    end = np.full(len(log.ends), last) if stuck is None else np.minimum(stuck, last)
     options: dict[str, Any] = {"passive": int(start.passive), "threads": start.threads}
 
     def make(steps: Dense) -> Callable[[Integers], Coefficients]:

@@ -31,6 +31,7 @@ __all__ = [
     "Coefficients",
     "Dense",
     "Logged",
+    "Once",
     "Onto",
     "Part",
     "StepLog",
@@ -406,6 +407,21 @@ def _state_by_state(
     first = np.searchsorted(states, np.arange(len(end) + 1))
     found = Dense(model, kind, first, end, t, h, q, v, tuple(made), onto)
     return found if make is None else replace(found, made=make(found))
+
+
+class Once:
+    """A dense output that is put together once, for all who call it."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Dense | None]) -> None:
+        self._make, self._made = make, list[Dense | None]()
+
+    def __call__(self) -> Dense | None:
+        """What is made."""
+        if not self._made:
+            self._made.append(self._make())
+        return self._made[0]
 
 
 @dataclass(frozen=True, eq=False)
