@@ -135,11 +135,9 @@ def test_a_cluster_without_workers_is_not_waited_for(patience, dask_crew, monkey
         submit=lambda *args, **kwargs: asked.append(args) or asked,
     )
     monkeypatch.setattr(_dask, patience, 3 * _dask._LOOK)
-    monkeypatch.setattr(dask_crew, "_places", {})
-    monkeypatch.setattr(dask_crew, "_client", client)
-    monkeypatch.setattr(dask_crew, "_ours", patience == "_ABANDONED")
+    nobodys = _dask.Direct(client, 2, ours=patience == "_ABANDONED")
     with pytest.raises(jc.SweepError, match="all workers of Dask have died"):
-        jc.sweep(jc.gravity_forces, ROBOT, Q, dask_crew)
+        jc.sweep(jc.gravity_forces, ROBOT, Q, nobodys)
     assert asked == ([(str,)] if patience == "_ABANDONED" else [])
 
 
