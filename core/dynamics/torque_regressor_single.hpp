@@ -29,7 +29,6 @@ struct SingleWork {
   NodeMotion<S>* motion;
   BodyRows<S, kRows> bodies;  // in the order of nodes
   BodyOrder order;
-  S size;           // the sum of squares of what is multiplied
   bool is_bounded;  // that the results are finite is certain
 
   template <class P>
@@ -43,11 +42,10 @@ struct SingleWork {
 // Motion of a joint along the axes of its root, for rates x.
 template <Kind K, class S, class P>
 JOUNCE_INLINE Motion<S> joint_motion_in_root(const Node<P>& node, const Mat3<S>& R, const S* x) {
-  const Vec3<S> zero = Vec3<S>::zero();
-  if constexpr (K == Kind::revolute) return {R.z * x[0], zero};
-  if constexpr (K == Kind::prismatic) return {zero, R.z * x[0]};
+  if constexpr (K == Kind::revolute) return {R.z * x[0], Vec3<S>::zero()};
+  if constexpr (K == Kind::prismatic) return {Vec3<S>::zero(), R.z * x[0]};
   if constexpr (K == Kind::helical) return {R.z * x[0], R.z * (x[0] * node.pitch)};
-  if constexpr (K == Kind::spherical) return {R * vector_from(x), zero};
+  if constexpr (K == Kind::spherical) return {R * vector_from(x), Vec3<S>::zero()};
   if constexpr (K == Kind::free) return {R * vector_from(x), R * vector_from(x + 3)};
 }
 
@@ -84,12 +82,13 @@ JOUNCE_INLINE void move_node(const Tree<P>& tree, int i, const S* q, const S* v,
   }
 }
 
-// Motion of the body k, seen along the axes of the root; those of the body may differ from the node's.
+// Motion of the body k, seen along the axes of the root; those of the body may differ from the node's. Returns the
+// sum of squares of what is multiplied.
 template <class S, class P>
-JOUNCE_INLINE void set_body(const Node<P>& node, const Pose<S>& pose, const NodeMotion<S>& own, int k,
-                            SingleWork<S>& work) {
-  const auto& to = work.bodies;
+JOUNCE_INLINE S set_body(const Node<P>& node, const Pose<S>& pose, const NodeMotion<S>& own, int k,
+                         const BodyRows<S, kRows>& to) {
   const Columns<S, S> c{k};
+  S size(0.0);
   Vec3<S> a = own.a, origin = pose.p;
   if (node.aligned()) {
     to.set(kAxes, c, pose.R);
@@ -99,14 +98,14 @@ JOUNCE_INLINE void set_body(const Node<P>& node, const Pose<S>& pose, const Node
     a = own.of_point(from_node);
     origin += from_node;
     to.set(kAxes, c, R);
-    work.size += dot(pose.p, pose.p);
+    size = dot(pose.p, pose.p);
   }
   to.set(kOrigin, c, origin);
   to.set(kA, c, a);
   to.set(kAlpha, c, own.alpha);
   to.set(kProducts, c, own.w);
   const S turn = dot(own.w, own.w);
-  work.size += dot(a, a) + dot(origin, origin) + (dot(own.alpha, own.alpha) + turn * turn) * 2.0;
+  return size + dot(a, a) + dot(origin, origin) + (dot(own.alpha, own.alpha) + turn * turn) * 2.0;
 }
 
 // What is kept of the bodies c.
@@ -138,24 +137,25 @@ template <class S, class P>
 JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a, SingleWork<S>& work) {
   work.order.find(tree);
   base_poses(tree, q, work.base, [](int, const Triad<S>&) JOUNCE_INLINED {});
-  work.size = S(0.0);
+  const BodyRows<S, kRows> bodies = work.bodies;
+  bodies.clear_end();
+  S size(0.0);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     const Pose<S>& pose = work.base.in_root[i];
     move_node(tree, i, q, v, a, work);
-    if (node.kind == Kind::helical) work.size += S(node.pitch * node.pitch);
+    if (node.kind == Kind::helical) size += S(node.pitch * node.pitch);
     if (node.body >= 0) {
       const int k = work.order.before[i];
-      set_body(node, pose, work.motion[i], k, work);
-      if (work.bodies.kTogether) resolve_bodies(k, k + 1, work.bodies);
+      size += set_body(node, pose, work.motion[i], k, bodies);
+      if (bodies.kTogether) resolve_bodies(k, k + 1, bodies);
     } else {
-      work.size += dot(pose.p, pose.p);
+      size += dot(pose.p, pose.p);
     }
   }
-  if (!work.bodies.kTogether) resolve_bodies(0, work.order.before[tree.n], work.bodies);
-  work.bodies.clear_end();
+  if (!bodies.kTogether) resolve_bodies(0, work.order.before[tree.n], bodies);
   // so that sums of products of two of them are finite
-  work.is_bounded = all(value(work.size) < value(S(0x1p1016)));
+  work.is_bounded = all(value(size) < value(S(0x1p1016)));
 }
 
 // A screw along the axes of the root, about a point.

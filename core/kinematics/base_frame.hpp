@@ -85,12 +85,12 @@ JOUNCE_INLINE void base_frame(const Tree<P>& tree, const S* q, BaseFrameWork<S>&
 // Screw k of a node along the axes of its root, about the node's origin.
 template <Kind K, class S, class P>
 JOUNCE_INLINE Motion<S> base_frame_screw(const Node<P>& node, int k, const Mat3<S>& R) {
-  const Vec3<S> zero = Vec3<S>::zero();
-  if constexpr (K == Kind::revolute) return {R.z, zero};
-  if constexpr (K == Kind::prismatic) return {zero, R.z};
+  if constexpr (K == Kind::revolute) return {R.z, Vec3<S>::zero()};
+  if constexpr (K == Kind::prismatic) return {Vec3<S>::zero(), R.z};
   if constexpr (K == Kind::helical) return {R.z, R.z * node.pitch};
   const Vec3<S>& axis = k % 3 == 0 ? R.x : k % 3 == 1 ? R.y : R.z;
-  return k < 3 ? Motion<S>{axis, zero} : Motion<S>{zero, axis};
+  if (k < 3) return {axis, Vec3<S>::zero()};
+  return {Vec3<S>::zero(), axis};
 }
 
 // Twists of all nodes along the axes of their roots, each about its own origin.
