@@ -101,6 +101,7 @@ struct ModelTangent {
     t.armature = {armature, nv}, t.stiffness = {stiffness, nv};
     t.damping = {damping, nv}, t.friction = {friction, nv}, t.springref = {springref, nq};
     t.angle_q = tree.angle_q, t.quaternions = tree.quaternions, t.body_node = tree.body_node;
+    t.bodies = tree.bodies, t.bodies_before = tree.bodies_before, t.bodies_in_order = tree.bodies_in_order;
     t.related = tree.related, t.mean_related = tree.mean_related, t.sparse = tree.sparse;
     t.gravity = gravity;
     return t;
@@ -141,17 +142,23 @@ class StillModel {
   // With arrays of its own, since the tree may go elsewhere.
   struct Made : Kept {
     Workspace block;
-    std::vector<int> angle_q, quaternions, body_node;
+    std::vector<int> angle_q, quaternions, body_node, bodies, bodies_before;
     std::vector<std::uint64_t> related;
     Tree<Dual<Wide>> tree;
 
     explicit Made(const Tree<double>& from)
-        : angle_q(from.angle_q), quaternions(from.quaternions), body_node(from.body_node), related(from.related) {
+        : angle_q(from.angle_q),
+          quaternions(from.quaternions),
+          body_node(from.body_node),
+          bodies(from.bodies),
+          bodies_before(from.bodies_before),
+          related(from.related) {
       Arena size;
       ModelTangent<Wide>(from, size);
       Arena arena(block.reserve(size.used()));
       tree = ModelTangent<Wide>(from, arena).seed(from, nullptr);
-      tree.angle_q = angle_q, tree.quaternions = quaternions, tree.body_node = body_node, tree.related = related;
+      tree.angle_q = angle_q, tree.quaternions = quaternions, tree.body_node = body_node;
+      tree.bodies = bodies, tree.bodies_before = bodies_before, tree.related = related;
     }
   };
 

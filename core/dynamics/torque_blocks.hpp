@@ -68,31 +68,6 @@ JOUNCE_INLINE void block_about_z(const BodyMotion<S>& body, S* x) {
   x[7] = -body.B.z.y, x[8] = body.B.z.x, x[9] = body.alpha.z;
 }
 
-// How many bodies, in the order of nodes, are before each node, and whether they are numbered in that order.
-struct BodyOrder {
-  int *number, *before;
-  bool in_order;
-
-  template <class P>
-  BodyOrder(const Tree<P>& tree, Arena& arena)
-      : number(arena.take<int>(tree.n_bodies + lanes<Wide>)),  // as many are read as a register holds
-        before(arena.take<int>(tree.n + 1)) {}
-
-  template <class P>
-  JOUNCE_INLINE void find(const Tree<P>& tree) {
-    int k = 0;
-    in_order = true;
-    for (int i = 0; i < tree.n; ++i) {
-      const int body = tree.nodes[i].body;
-      before[i] = k;
-      if (body < 0) continue;
-      in_order = in_order && body == k;
-      number[k++] = body;
-    }
-    before[tree.n] = k;
-  }
-};
-
 }  // namespace regressor
 
 // Where the numbers of one state go: (nv, 10 n_bodies).

@@ -21,7 +21,6 @@ struct PacksWork {
   Row* row;             // of each node, along its axes
   BodyMotion<S>* body;  // along those of its body, if they are no quarter turn away
   Motion<S>* screw;     // where a row branches
-  BodyOrder order;
   bool is_bounded;  // that the results are finite is certain
 
   template <class P>
@@ -29,8 +28,7 @@ struct PacksWork {
       : angles(tree, arena),
         row(arena.take<Row>(tree.n)),
         body(arena.take<BodyMotion<S>>(tree.n)),
-        screw(arena.take<Motion<S>>(tree.n)),
-        order(tree, arena) {}
+        screw(arena.take<Motion<S>>(tree.n)) {}
 };
 
 // The motion of a node as its body has it, whose origin may be another one.
@@ -46,7 +44,6 @@ JOUNCE_SHARED void turn_to_body(const Node<P>& node, const typename PacksWork<S>
 // long as all placements together: with squares below 2^900 these are finite, however many nodes there are.
 template <class S, class P>
 JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a, PacksWork<S>& work) {
-  work.order.find(tree);
   work.angles.compute(tree, q);
   S size(0.0);
   for (int i = 0; i < tree.n; ++i) {

@@ -28,15 +28,13 @@ struct SingleWork {
   BasePoses<S> base;
   NodeMotion<S>* motion;
   BodyRows<S, kRows> bodies;  // in the order of nodes
-  BodyOrder order;
   bool is_bounded;  // that the results are finite is certain
 
   template <class P>
   SingleWork(const Tree<P>& tree, Arena& arena)
       : base(tree, arena),
         motion(arena.take<NodeMotion<S>>(tree.n)),
-        bodies(tree.n_bodies, arena),
-        order(tree, arena) {}
+        bodies(tree.n_bodies, arena) {}
 };
 
 // Motion of a joint along the axes of its root, for rates x.
@@ -135,7 +133,6 @@ JOUNCE_INLINE void resolve_bodies(int first, int end, const BodyRows<S, kRows>& 
 // The same for all bodies. The squares of B sum up to 2 (alpha.alpha + (w.w)^2).
 template <class S, class P>
 JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, const S* a, SingleWork<S>& work) {
-  work.order.find(tree);
   base_poses(tree, q, work.base, [](int, const Triad<S>&) JOUNCE_INLINED {});
   const BodyRows<S, kRows> bodies = work.bodies;
   bodies.clear_end();
@@ -146,62 +143,74 @@ JOUNCE_INLINE void move_bodies(const Tree<P>& tree, const S* q, const S* v, cons
     move_node(tree, i, q, v, a, work);
     if (node.kind == Kind::helical) size += S(node.pitch * node.pitch);
     if (node.body >= 0) {
-      const int k = work.order.before[i];
+      const int k = tree.bodies_before[i];
       size += set_body(node, pose, work.motion[i], k, bodies);
       if (bodies.kTogether) resolve_bodies(k, k + 1, bodies);
     } else {
       size += dot(pose.p, pose.p);
     }
   }
-  if (!bodies.kTogether) resolve_bodies(0, work.order.before[tree.n], bodies);
+  if (!bodies.kTogether) resolve_bodies(0, tree.bodies_before[tree.n], bodies);
   // so that sums of products of two of them are finite
   work.is_bounded = all(value(size) < value(S(0x1p1016)));
 }
 
-// A screw along the axes of the root, about a point.
+// A screw along the axes of the root, about a point, and the bodies [first, end) behind it, in the order of nodes.
 template <class S>
 struct Screw : Motion<S> {
   Vec3<S> point;
+  int axis;  // of the root, if it is along or about one, or -1
+  int first, end;
+  const int* body;
 };
 
-// Equation (2) of torque_blocks.hpp for the bodies c.
+// A screw about the origins of the bodies c, along their axes. Those of the root, seen from a body, are at hand.
 template <bool kTurns, class S, class C>
-JOUNCE_INLINE void torques(const Screw<S>& screw, const BodyRows<S, kRows>& rows, const C& c, typename C::Value* x) {
+JOUNCE_INLINE Motion<typename C::Value> seen_from(const BodyRows<S, kRows>& rows, const C& c, const Screw<S>& screw) {
   using V = typename C::Value;
-  const Mat3<V> R = rows.matrix(kAxes, c);
-  if constexpr (kTurns) {
-    const Vec3<V> u = transposed(R, screw.v + cross(screw.w, rows.vector(kOrigin, c) - screw.point));
-    block<true>(transposed(R, screw.w), u, motion_at(rows, c), x);
-  } else {
-    block<false>(Vec3<V>::zero(), transposed(R, screw.v), motion_at(rows, c), x);
+  if (screw.axis >= 0) {
+    const auto axis = [&](int k) JOUNCE_INLINED -> Vec3<V> {
+      return {rows.get(kAxes + k, c), rows.get(kAxes + 3 + k, c), rows.get(kAxes + 6 + k, c)};
+    };
+    const Vec3<V> own = axis(screw.axis);
+    if constexpr (!kTurns) return {Vec3<V>::zero(), own};
+    const int y = screw.axis == 2 ? 0 : screw.axis + 1, z = y == 2 ? 0 : y + 1;
+    const S* const point = &screw.point.x;
+    return {own, axis(z) * (rows.get(kOrigin + y, c) - point[y]) - axis(y) * (rows.get(kOrigin + z, c) - point[z])};
   }
+  const Mat3<V> R = rows.matrix(kAxes, c);
+  if constexpr (!kTurns) return {Vec3<V>::zero(), transposed(R, screw.v)};
+  const Vec3<V> v = screw.v + cross(screw.w, rows.vector(kOrigin, c) - screw.point);
+  return {transposed(R, screw.w), transposed(R, v)};
 }
 
-// The numbers of a screw and the bodies [first, end), V at a time.
+// Equation (2) of torque_blocks.hpp for a row, V at a time.
 template <class V, bool kTurns, class S, class Out>
-JOUNCE_INLINE void put_torques(const Screw<S>& screw, const SingleWork<S>& work, int first, int end,
+JOUNCE_INLINE void put_torques(const Screw<S>& screw, const BodyRows<S, kRows>& rows, int first, int end,
                                std::size_t row, Out& out) {
   constexpr int W = lanes<V> / lanes<S>;
   for (int k = first; k < end; k += W) {
+    const Columns<V, S> c{k};
+    const Motion<V> s = seen_from<kTurns>(rows, c, screw);
     V x[kParameters];
-    torques<kTurns>(screw, work.bodies, Columns<V, S>{k}, x);
-    out.put(x, row, work.order.number + k, end - k < W ? end - k : W);
+    block<kTurns>(s.w, s.v, motion_at(rows, c), x);
+    out.put(x, row, screw.body + k, end - k < W ? end - k : W);
   }
 }
 
-// The same for a whole row: of one state, as many bodies at once as fill a register, or half of one.
+// The same; of one state, as many bodies at once as fill a register, or half of one.
 template <bool kTurns, class S, class Out>
-JOUNCE_SHARED void put_screw(const Screw<S>& screw, const SingleWork<S>& work, int first, int end,
-                           std::size_t row, Out& out) {
+JOUNCE_SHARED void put_screw(const Screw<S>& screw, const BodyRows<S, kRows>& rows, std::size_t row, Out& out) {
+  const int first = screw.first, end = screw.end;
   if constexpr (!std::is_same_v<S, double>) {
-    put_torques<S, kTurns>(screw, work, first, end, row, out);
+    put_torques<S, kTurns>(screw, rows, first, end, row, out);
   } else if constexpr (lanes<Wide> > 2) {
     constexpr int W = lanes<Wide>;
     const int few = (end - first) % W, whole = few <= W / 2 ? end - few : end;
-    put_torques<Wide, kTurns>(screw, work, first, whole, row, out);
-    put_torques<Pack<W / 2>, kTurns>(screw, work, whole, end, row, out);
+    put_torques<Wide, kTurns>(screw, rows, first, whole, row, out);
+    put_torques<Pack<W / 2>, kTurns>(screw, rows, whole, end, row, out);
   } else {
-    put_torques<Wide, kTurns>(screw, work, first, end, row, out);
+    put_torques<Wide, kTurns>(screw, rows, first, end, row, out);
   }
 }
 
@@ -210,16 +219,17 @@ template <class S, class P, class Out, class Before>
 JOUNCE_INLINE void put_rows(const Tree<P>& tree, int i, SingleWork<S>& work, Out& out, Before&& before) {
   const Node<P>& node = tree.nodes[i];
   const Pose<S>& pose = work.base.in_root[i];
-  const int first = work.order.before[i], end = work.order.before[node.end];
+  const int first = tree.bodies_before[i], end = tree.bodies_before[node.end];
   with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
     constexpr Kind K = decltype(kind)::value;
     for (int k = 0; k < rates(K); ++k) {
-      const Screw<S> screw{base_frame_screw<K>(node, k, pose.R), pose.p};
+      const int axis = is_group(K) && node.parent < 0 ? k % 3 : -1;
+      const Screw<S> screw{base_frame_screw<K>(node, k, pose.R), pose.p, axis, first, end, tree.bodies.data()};
       before(k);
       if (slides(K, k)) {
-        put_screw<false>(screw, work, first, end, node.v + k, out);
+        put_screw<false>(screw, work.bodies, node.v + k, out);
       } else {
-        put_screw<true>(screw, work, first, end, node.v + k, out);
+        put_screw<true>(screw, work.bodies, node.v + k, out);
       }
     }
   });

@@ -90,6 +90,9 @@ struct Tree {
   Row<P, int> angle_q;      // coordinates that are angles
   Row<P, int> quaternions;  // first coordinate of each quaternion
   Row<P, int> body_node;    // (n_bodies)
+  Row<P, int> bodies;       // in the order of their nodes, then zeros to fill a register
+  Row<P, int> bodies_before;  // (n + 1) how many of these are before each node
+  bool bodies_in_order = true;  // they are numbered in that order
   // (nv, then zeros to fill a register) of each rate: its node, and how much it turns and slides along which axis
   Row<P, int> rate_node, rate_axis;
   Row<P, P> turning, sliding;
@@ -248,6 +251,17 @@ inline void find_screws(Tree<double>& t) {
   }
 }
 
+inline void find_bodies(Tree<double>& t) {
+  for (const Node<double>& node : t.nodes) {
+    t.bodies_before.push_back(int(t.bodies.size()));
+    if (node.body < 0) continue;
+    t.bodies_in_order = t.bodies_in_order && node.body == int(t.bodies.size());
+    t.bodies.push_back(node.body);
+  }
+  t.bodies_before.push_back(int(t.bodies.size()));
+  t.bodies.resize(t.bodies.size() + kMostLanes, 0);
+}
+
 inline std::vector<double> numbers_or_zeros(const double* numbers, int count) {
   return numbers ? std::vector<double>(numbers, numbers + count) : std::vector<double>(count, 0.0);
 }
@@ -304,6 +318,7 @@ inline Tree<double> make_tree(const TreeData& data) {
     if (i < 0 || i >= data.n) throw std::invalid_argument("a body has no node");
     t.nodes[i].body = b;
   }
+  detail::find_bodies(t);
   t.armature.assign(data.armature, data.armature + t.nv);
   t.stiffness = detail::numbers_or_zeros(data.stiffness, t.nv);
   t.damping = detail::numbers_or_zeros(data.damping, t.nv);
