@@ -115,6 +115,31 @@ def test_packs_of_states_are_as_single_ones_about_all_axes(kind, anchor):
     agree(together, np.array(one_by_one), terms)
 
 
+@pytest.mark.parametrize("mass", [1.0, 0.0], ids=["heavy", "massless"])
+@pytest.mark.parametrize("kind", ["free", "spherical"])
+def test_packs_of_states_are_as_single_ones_on_bases(kind, mass):
+    """The screws of a base are along its axes; those of such a joint elsewhere are not."""
+    rng = np.random.default_rng(6)
+    builder = jc.ModelBuilder()
+    for k, joint in enumerate((kind, "revolute", kind, "revolute", "prismatic")):
+        own = (
+            {"mass": 1.0, "inertia": np.eye(3)}
+            if k
+            else {"mass": mass, "inertia": mass * np.eye(3)}
+        )
+        pose, parent = jc.lie.exp(rng.standard_normal(6)), f"b{k - 1}" if k else None
+        builder.add_body(f"b{k}", parent, jc.Joint(joint, f"j{k}"), placement=pose, **own)
+    model = builder.build()
+    q = jc.random_configuration(model, rng, 13)
+    v, a = rng.standard_normal((2, 13, model.nv))
+    together = jc.torque_regressor(model, q, v, a)
+    one_by_one = [jc.torque_regressor(model, *x) for x in zip(q, v, a, strict=True)]
+    terms = np.abs(together).max((-1, -2), keepdims=True)
+    agree(together, np.array(one_by_one), terms)
+    tau = jc.inverse_dynamics(model, q[0], v[0], a[0])
+    agree(one_by_one[0] @ model.inertias.ravel(), tau, np.abs(tau).max())
+
+
 def test_each_column_is_the_torque_of_one_parameter(all_joints, state):
     """Changing one parameter changes the torques by its column: no two are exchanged."""
     s = state(all_joints)
