@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,6 @@ from jounce.simulation.dense import (
     Coefficients,
     Dense,
     Logged,
-    Once,
     Part,
     StepLog,
 )
@@ -352,7 +351,7 @@ class _Way:
         """How far the states got."""
         t, stuck, known = self.start.t, self.stuck, (self.kernel, self.start, self.log)
         if self.at_once and self.done is not None:
-            later = Once(lambda: _dense(*known, None)()) if self.keep else None
+            later = cache(lambda: _dense(*known, None)()) if self.keep else None
             return Journey(self.done.q, self.done.v, len(t), later, None, {})
         dense = _dense(*known, stuck) if self.keep else None
         q, v, due = self.done or _nothing(*self.start.first(), min(2, len(t)))

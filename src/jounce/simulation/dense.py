@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ __all__ = [
     "Coefficients",
     "Dense",
     "Logged",
-    "Once",
     "Onto",
     "Part",
     "StepLog",
@@ -409,21 +409,6 @@ def _state_by_state(
     return found if make is None else replace(found, made=make(found))
 
 
-class Once:
-    """A dense output that is put together once, for all who call it."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], Dense | None]) -> None:
-        self._make, self._made = make, list[Dense | None]()
-
-    def __call__(self) -> Dense | None:
-        """What is made."""
-        if not self._made:
-            self._made.append(self._make())
-        return self._made[0]
-
-
 @dataclass(frozen=True, eq=False)
 class Logged:
     """The dense output of steps in a log, which is put together when it is called."""
@@ -437,13 +422,14 @@ class Logged:
     onto: Onto | None = None
     last: Sequence[Array] = ()
     """Coordinates and rates (n, ...) where the last steps lead, if that is known."""
-    _made: list[Dense | None] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self) -> Dense | None:
         """All steps, put together once for all who ask; None if there are none."""
-        if not self._made:
-            self._made.append(self.log.dense(self.kind, self.end, self.make, self.onto))
-        return self._made[0]
+        return self._made
+
+    @cached_property
+    def _made(self) -> Dense | None:
+        return self.log.dense(self.kind, self.end, self.make, self.onto)
 
     def reached(self) -> Array:
         """(n,) where the last step of each state ends, or the state before that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from jounce.model import Model
 from jounce.simulation.arguments import accelerations, force_rows
 from jounce.simulation.compiled import least
 from jounce.simulation.contacts import Contact, Modes
-from jounce.simulation.dense import NESTED, SERIES, Dense, Logged, Once, StepLog
+from jounce.simulation.dense import NESTED, SERIES, Dense, Logged, StepLog
 from jounce.simulation.event_passage import Follow, Passed, through_events
 from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
@@ -98,7 +98,7 @@ def motion_with_events(
     count, span = int(np.prod(lead)), t[-1] - t[0]
     require_room(model, lead, len(t))
     batch = _Batch.of(model, t, lead, method)
-    kept = Once(partial(_joined, model, kind, t, done, count))
+    kept = cache(partial(_joined, model, kind, t, done, count))
     for k, place in enumerate(np.ndindex(lead)):
         own = control if rows is None else rows[place]
         state = q0[place], v0[place]
