@@ -257,12 +257,16 @@ MUNTHE_KAAS = {
 }
 
 
-def step(model, q, v, tau, dt, method, f_ext=None):
-    """One explicit step on the group, by its definition: in (q, s), with s of `turned`."""
+def step(model, q, v, tau, dt, method, f_ext=None, passive=None):
+    """One explicit step on the group, by its definition: in (q, s), with s of `turned`.
+
+    Forces `passive(model, {"q": q, "v": v})` act beside tau.
+    """
 
     def slope(q, s):
         v = turned(model, q, s, back=True)
-        a = forward_dynamics(model, q, v, tau, f_ext) + 0 * v
+        forces = tau if passive is None else tau + passive(model, {"q": q, "v": v})[0]
+        a = forward_dynamics(model, q, v, forces, f_ext) + 0 * v
         for _, w in free_joints(model):
             a[..., w + 3 : w + 6] += np.cross(v[..., w : w + 3], v[..., w + 3 : w + 6])
         return s, turned(model, q, a)

@@ -27,7 +27,7 @@ from jounce.simulation.manifold import held_alike
 from jounce.simulation.methods import Method, advance, find_method
 from jounce.simulation.projected_step import projected_steps
 from jounce.simulation.rollout_call import checked_options, time_step
-from jounce.simulation.second_order import check_springs, step_hessian
+from jounce.simulation.second_order import step_hessian
 from jounce.simulation.step_manifold import (
     ConstrainedSecondOrderStep,
     ConstrainedStep,
@@ -256,10 +256,9 @@ def linearize_step(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; a state that violates the constraints; weights with a spring in a spherical or
-            free joint; out with constraints; weights or passive forces with "taylor"; weights
-            under constraints with a projection, which has no second derivatives here; a step that
-            leads to numbers that are not finite.
+            method; a state that violates the constraints; out with constraints; weights or
+            passive forces with "taylor"; weights under constraints with a projection, which has no
+            second derivatives here; a step that leads to numbers that are not finite.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero;
@@ -293,8 +292,6 @@ def linearize_step(
     if weights is not None:
         arrays["weights"] = _weights(model, weights)
         shapes.append((n + inputs.number, n + inputs.number))
-        if passive:
-            check_springs(model)
 
     def compute(
         q: ArrayLike,
@@ -341,8 +338,6 @@ def _constrained(
         )
     lead, states, weights = _flat_states(c.model, state, step, weights, passive, threads, c)
     require_state(c, state[0], state[1], threads=threads)
-    if weights is not None and passive:
-        check_springs(c.model)
     Z = tangent_basis(c, states.q, states.v, threads)
     groups = []
     for some, held in held_alike(c, states.q, states.dt[:, 0]):

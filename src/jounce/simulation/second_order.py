@@ -24,10 +24,10 @@ from jounce.constraints.linearization import acceleration_derivatives
 from jounce.derivatives import (
     forward_dynamics_derivatives,
     forward_dynamics_hessian,
+    jvp,
     passive_forces_derivatives,
 )
 from jounce.derivatives.linearization import plus_passive_forces
-from jounce.errors import ArgumentError
 from jounce.lie._trig import cotangent
 from jounce.model import Model
 from jounce.model.rates import group_blocks
@@ -36,23 +36,9 @@ from jounce.simulation.free_joints import FreeJoint
 from jounce.simulation.methods import Method, advance
 from jounce.simulation.tangents import Carried, Slope, TangentFlow
 
-__all__ = ["check_springs", "step_hessian"]
+__all__ = ["step_hessian"]
 
 _integrate_blocks = _core.raw("integrate_blocks", "linearize_step", inputs="dv")
-
-
-def check_springs(model: Model) -> None:
-    """Refuse springs whose forces have second derivatives that are not known here.
-
-    Raises:
-        ArgumentError: a spherical or free joint has a spring.
-    """
-    for block in group_blocks(model):
-        if model.stiffness[block.at].any():
-            raise ArgumentError(
-                "weights with passive=True needs joints whose springs are linear, but a spherical "
-                "or free joint of this model has stiffness"
-            )
 
 
 def step_hessian(
@@ -340,7 +326,8 @@ class _Acceleration(NamedTuple):
             p = passive_forces_derivatives(model, self.at.q, self.v, threads=flow.threads)
             dtau = dtau + p.dq @ self.dq + p.dv @ self.dv
         by_q = by_v = np.zeros_like(g)
-        if flow.free:
+        turning = _turning_springs(model) if flow.passive else []
+        if flow.free or turning:
             if held is None:
                 d = forward_dynamics_derivatives(*state, f_ext, threads=flow.threads)
             else:
@@ -352,7 +339,25 @@ class _Acceleration(NamedTuple):
                 by_v = by_v + _times(np.swapaxes(p.dv, -1, -2), by_tau)
         T = np.swapaxes(self.dq, -1, -2)
         H = T @ (h.dqdq @ self.dq) + symmetric(T @ (h.dqdv @ self.dv + h.dqdtau @ dtau))
+        if turning:
+            H += T @ (self._spring_form(by_tau, turning) @ self.dq)
         return H + np.swapaxes(self.dv, -1, -2) @ (h.dvdv @ self.dv), by_q, by_v
+
+    def _spring_form(self, by_tau: Array, rates: list[int]) -> Array:
+        """Hessian by q of by_tau times the forces of springs; those of other rates are linear."""
+        model, nv, threads = self.flow.model, self.flow.model.nv, self.flow.threads
+        along = np.eye(nv)[rates], None
+        at = self.at.q[:, None], self.v[:, None]
+        by_q = jvp(passive_forces_derivatives, model, at, along, threads=threads).derivative[0]
+        form = np.zeros((len(by_tau), nv, nv))
+        form[:, rates] = np.einsum("ni,nkij->nkj", by_tau, by_q)
+        return symmetric(form) / 2
+
+
+def _turning_springs(model: Model) -> list[int]:
+    """All rates of spherical and free joints that have springs, whose forces are not linear."""
+    blocks = [block.at for block in group_blocks(model) if model.stiffness[block.at].any()]
+    return [rate for at in blocks for rate in range(at.start, at.stop)]
 
 
 def _times(matrix: Array, vector: Array) -> Array:
