@@ -150,7 +150,8 @@ void turn(const S* q, const S* low, const S* x, S* to, S* to_low) {
   S excess(-1.0), more(0.0);  // of the squared length
   for (int k = 3; k >= 0; --k) excess += to[k] * to[k];
   for (int k = 0; k < 4; ++k) more += to[k] * to_low[k];
-  const S scale = excess * -0.5 - more;
+  const S length = sqrt(excess + S(1.0));
+  const S scale = S(0.0) - excess / (length * (length + S(1.0))) - more;  // 1 / length - 1
   for (int k = 0; k < 4; ++k) {
     const S low = to_low[k] + to[k] * scale;
     add_exactly(to[k], low, to_low[k]);

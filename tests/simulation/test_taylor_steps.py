@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 import jounce as jc
+from jounce.simulation import taylor, taylor_hessian
 
 ROBOTS = {
     "mixed": lambda: jc.models.mixed_tree(0),
@@ -117,7 +120,72 @@ def test_bad_arguments_are_named(mistake):
         jc.rollout(jc.models.chain(3), np.zeros(3), np.zeros(3), dt=0.1, method="taylor", **given)
 
 
-def test_linearized_taylor_steps_take_no_passive_forces():
+def test_linearized_taylor_steps_refuse_what_their_series_lacks():
     model, zero = jc.models.chain(3), np.zeros(3)
-    with pytest.raises(jc.ArgumentError, match="neither passive"):
-        jc.linearize_step(model, zero, zero, zero, 0.1, method="taylor", passive=True)
+    step = functools.partial(jc.linearize_step, model, zero, zero, zero, 0.1, method="taylor")
+    with pytest.raises(jc.ArgumentError, match="does not take passive=True"):
+        step(passive=True)
+    held = jc.Constraints(model, [jc.Coupling({"joint0": 1.0, "joint1": -1.0})])
+    with pytest.raises(jc.ArgumentError, match="no weights under constraints"):
+        step(constraints=held, weights=np.ones(6), projection=False)
+
+
+SLOPE = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+FAR = 5e-3
+
+
+@pytest.mark.parametrize("order", [2, 3, 7])
+def test_their_second_derivatives_are_slopes_of_the_first(robot, order):
+    """The symmetric part of those of A and B, whose differences are of eighth order."""
+    model, q, v, tau, rng = robot
+    nv, f_ext = model.nv, rng.standard_normal((model.n_bodies, 6))
+    weights, actuation = rng.standard_normal(2 * nv), rng.standard_normal((nv, 2))
+    options = {"method": "taylor", "order": order, "actuation": actuation}
+    m = 2 * nv + 2
+    steps = np.array([*SLOPE, *(-s for s in SLOPE)]) * FAR
+    d = steps[:, None, None] * np.eye(m)
+    moved = (
+        jc.integrate(model, q, d[..., :nv]),
+        v + d[..., nv : 2 * nv],
+        tau + d[..., 2 * nv :] @ actuation.T,
+    )
+    near = jc.linearize_step(model, *moved, 0.1, f_ext, **options)
+    gradient = weights @ np.concatenate([near.A, near.B], -1)  # (8, m, m)
+    slopes = (
+        np.einsum("s,sij->ij", [*SLOPE.values(), *(-x for x in SLOPE.values())], gradient) / FAR
+    )
+    got = jc.linearize_step(model, q, v, tau, 0.1, f_ext, weights=weights, **options)
+    expected = (slopes + slopes.T) / 2
+    np.testing.assert_allclose(got.H, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    first = jc.linearize_step(model, q, v, tau, 0.1, f_ext, **options)
+    for x, y in zip(got, first, strict=False):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_second_derivatives_of_high_order_are_those_of_every_exact_method(robot, monkeypatch):
+    """Against the way back through those of Runge and Kutta; in batches, by pieces, on threads."""
+    model, q, v, tau, rng = robot
+    weights = rng.standard_normal((3, 2 * model.nv))
+    got = jc.linearize_step(model, q, v, tau, 2e-3, method="taylor", order=12, weights=weights)
+    other = jc.linearize_step(model, q, v, tau, 2e-3, method="dop853", weights=weights)
+    np.testing.assert_allclose(got.H, other.H, rtol=0, atol=1e-11 * np.abs(other.H).max())
+    np.testing.assert_array_equal(got.H, np.swapaxes(got.H, -1, -2))
+    monkeypatch.setattr(taylor_hessian, "MEMORY", 1)
+    out = tuple(np.empty_like(x) for x in got)
+    options = {"method": "taylor", "order": 12, "weights": weights, "threads": 2, "out": out}
+    jc.linearize_step(model, q, v, tau, 2e-3, **options)
+    np.testing.assert_allclose(out[-1], got.H, rtol=0, atol=1e-13 * np.abs(got.H).max())
+    none = jc.linearize_step(model, q, v, tau, 0.1, method="taylor", weights=weights[:0])
+    assert none.H.shape == (0, *got.H.shape[1:])
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_quaternions_of_long_steps_have_length_one(robot, order):
+    """Where the polynomial errs, too; else derivatives and lengths were off by 1e-8."""
+    model, q, v, tau, _ = robot
+    after = jc.step(model, q, 2 * v, tau, 0.1, method="taylor", order=order).q
+    rows = np.tile(tau, (2, 1))
+    rolled = jc.rollout(model, q, 2 * v, rows, 0.1, method="taylor", order=order).q[1]
+    for at in taylor.quaternions(model):
+        for end in (after, rolled):
+            assert abs(np.linalg.norm(end[at : at + 4]) - 1) < 1e-15

@@ -256,9 +256,9 @@ def linearize_step(
 
     Raises:
         ArgumentError: a wrong shape, a number that is not finite, a bad quaternion or an unknown
-            method; a state that violates the constraints; out with constraints; weights or
-            passive forces with "taylor"; weights under constraints with a projection, which has no
-            second derivatives here; a step that leads to numbers that are not finite.
+            method; a state that violates the constraints; out with constraints; passive forces
+            with "taylor"; weights under constraints with "taylor" or with a projection, which have
+            no second derivatives here; a step that leads to numbers that are not finite.
         SingularError: a joint moves no inertia; it is named.
 
     Identity: ``(A - 1) / dt`` and ``B / dt`` tend to those of `linearize` as dt tends to zero;
@@ -275,8 +275,10 @@ def linearize_step(
     check_flag("passive", passive)
     order = checked_options(order, projection)
     taylor = isinstance(method, str) and method == TAYLOR
-    if taylor and (passive or weights is not None):
-        raise ArgumentError("method 'taylor' takes neither passive=True nor weights here")
+    if taylor and passive:
+        raise ArgumentError("method 'taylor' does not take passive=True here")
+    if taylor and weights is not None and constraints is not None:
+        raise ArgumentError("method 'taylor' takes no weights under constraints")
     chosen = order if taylor else find_method(method, taylor=True)
     step = time_step(dt)
     arrays: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext, "dt": step}
@@ -385,9 +387,12 @@ def _step_all(
     def take(some: slice) -> None:
         part = states.portion(some)
         if isinstance(method, int):
-            parts = linearized_taylor(model, part, inputs, method, threads, constraints)
+            own = None if weights is None else weights[some]
+            parts = linearized_taylor(model, part, inputs, method, threads, constraints, own)
             next_q[some], next_v[some] = parts[:2]
-            _fill(A[some], B[some], *parts[2:])
+            _fill(A[some], B[some], *parts[2:4])
+            if H:
+                H[0][some] = parts[4]
             return
         flow = TangentFlow.of(model, part, inputs, passive, threads, constraints)
         if weights is None:

@@ -36,7 +36,7 @@ from jounce.simulation.free_joints import FreeJoint
 from jounce.simulation.methods import Method, advance
 from jounce.simulation.tangents import Carried, Slope, TangentFlow
 
-__all__ = ["step_hessian"]
+__all__ = ["from_body", "step_hessian"]
 
 _integrate_blocks = _core.raw("integrate_blocks", "linearize_step", inputs="dv")
 
@@ -62,6 +62,17 @@ def step_hessian(
     adjoint = back.through_end(end, weights)
     adjoint = back.through_step(tape, start, end, adjoint)
     return q, v, dq, dv, back.from_start(start, adjoint)
+
+
+def from_body(flow: TangentFlow, end: Carried, weights: Array) -> tuple[Array, Array, Array]:
+    """Weights of body-fixed changes of (q, v) as those of changes in the charts of the flow.
+
+    Returns:
+        The Hessian (n, m, m) of what is not linear in these, and the weights of changes of q and s.
+    """
+    back = _Back(flow, np.zeros((len(weights), end.dq.shape[-1], end.dq.shape[-1])))
+    adjoint = back.through_end(end, weights)
+    return back.H, adjoint.q, adjoint.s
 
 
 class _Move(NamedTuple):

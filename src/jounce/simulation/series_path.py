@@ -174,4 +174,5 @@ def _turned(q: Array, low: Array, x: Array) -> tuple[Array, Array]:
     turned, rest = _added(q, step)
     excess = -1.0 + (turned * turned).sum(-1, keepdims=True)
     more = (turned * rest).sum(-1, keepdims=True)
-    return _added(turned, rest - turned * (0.5 * excess + more))
+    length = np.sqrt(1.0 + excess)
+    return _added(turned, rest - turned * (excess / (length * (length + 1.0)) + more))

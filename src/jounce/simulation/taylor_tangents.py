@@ -29,8 +29,9 @@ from jounce.model.rates import Inputs
 from jounce.series import forward_dynamics_series
 from jounce.simulation.free_joints import free_joints
 from jounce.simulation.series_path import Kept, kept, path_of, taken
-from jounce.simulation.tangents import States
+from jounce.simulation.tangents import IDENTITY, Carried, States, TangentFlow
 from jounce.simulation.taylor import quaternions, series_rows
+from jounce.simulation.taylor_hessian import taylor_hessian
 
 __all__ = ["linearized_taylor"]
 
@@ -46,12 +47,13 @@ def linearized_taylor(
     order: int,
     threads: int,
     constraints: Constraints | None = None,
-) -> tuple[Array, Array, Array, Array]:
+    weights: Array | None = None,
+) -> tuple[Array, ...]:
     """Steps of n states under constant forces, and their derivatives.
 
     Returns:
         q (n, nq) and v (n, nv) after the step; (n, nv, 2 nv + inputs) derivatives of both, by (dq,
-        dv, du).
+        dv, du); with weights (n, 2 nv) of changes of both, the Hessian by these.
     """
     motion, tangent = _motion(model, states, inputs, order, threads, constraints)
     n, m = len(states.q), tangent.shape[-1]
@@ -65,7 +67,23 @@ def linearized_taylor(
     dq = _body_tangent(model, np.repeat(end.q, m, 0), after)
     dv = after.rates(model).imag / TINY
     by = [np.moveaxis(x.reshape(n, m, model.nv), 1, 2) for x in (dq, dv)]
-    return end.q, end.rates(model), by[0], by[1]
+    result = end.q, end.rates(model), by[0], by[1]
+    if weights is None:
+        return result
+    flow = TangentFlow.of(model, states, inputs, False, threads)
+    return *result, taylor_hessian(flow, motion, tangent, _carried(flow, *result), weights)
+
+
+def _carried(flow: TangentFlow, q: Array, v: Array, dq: Array, dv: Array) -> Carried:
+    """The end of a step in the charts of a flow, from body-fixed changes."""
+    s, dq, ds = v.copy(), dq.copy(), dv.copy()
+    for joint in flow.free:
+        R = joint.rotation(q)
+        joint.to_parent(q, s)
+        turned = lie.ad(v[:, joint.linear]) @ dq[:, joint.angular]
+        ds[:, joint.linear] = R @ (ds[:, joint.linear] - turned)
+        dq[:, joint.linear] = R @ dq[:, joint.linear]
+    return Carried(q, s, dq, ds, IDENTITY, IDENTITY)
 
 
 def _motion(
