@@ -150,8 +150,12 @@ void turn(const S* q, const S* low, const S* x, S* to, S* to_low) {
   S excess(-1.0), more(0.0);  // of the squared length
   for (int k = 3; k >= 0; --k) excess += to[k] * to[k];
   for (int k = 0; k < 4; ++k) more += to[k] * to_low[k];
-  const S length = sqrt(excess + S(1.0));
-  const S scale = S(0.0) - excess / (length * (length + S(1.0))) - more;  // 1 / length - 1
+  S scale = excess * (excess * 0.375 - S(0.5));  // 1 / length - 1, if the step is not too long for its order
+  if (any(excess * excess > S(1e-11))) {
+    const S length = sqrt(excess + S(1.0));
+    scale = S(0.0) - excess / (length * (length + S(1.0)));
+  }
+  scale -= more;
   for (int k = 0; k < 4; ++k) {
     const S low = to_low[k] + to[k] * scale;
     add_exactly(to[k], low, to_low[k]);
