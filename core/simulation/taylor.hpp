@@ -147,15 +147,19 @@ void turn(const S* q, const S* low, const S* x, S* to, S* to_low) {
     to[k] = q[k];
     add_exactly(to[k], step[k] + (rest[k] + low[k]), to_low[k]);
   }
-  S excess(-1.0), more(0.0);  // of the squared length
-  for (int k = 3; k >= 0; --k) excess += to[k] * to[k];
-  for (int k = 0; k < 4; ++k) more += to[k] * to_low[k];
-  S scale = excess * (excess * 0.375 - S(0.5));  // 1 / length - 1, if the step is not too long for its order
-  if (any(excess * excess > S(1e-11))) {
-    const S length = sqrt(excess + S(1.0));
-    scale = S(0.0) - excess / (length * (length + S(1.0)));
+  const auto excess = [&] {  // of the squared length
+    S sum(-1.0);
+    for (int k = 3; k >= 0; --k) sum += to[k] * to[k];
+    return sum;
+  };
+  S more(0.0), by = excess();
+  if (const auto is_long = by * by > S(1e-11); any(is_long)) {  // the step is too long for its order
+    const S square = by + S(1.0), scale = select(is_long, sqrt(square) / square, S(1.0));
+    for (int k = 0; k < 4; ++k) to[k] *= scale, to_low[k] *= scale;
+    by = excess();
   }
-  scale -= more;
+  for (int k = 0; k < 4; ++k) more += to[k] * to_low[k];
+  const S scale = by * (by * 0.375 - S(0.5)) - more;  // 1 / length - 1
   for (int k = 0; k < 4; ++k) {
     const S low = to_low[k] + to[k] * scale;
     add_exactly(to[k], low, to_low[k]);

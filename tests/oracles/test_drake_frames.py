@@ -152,6 +152,23 @@ def test_nested_models_with_equal_names_inside(depth, name):
     check_scoped_poses(same, plant, without_outermost)
 
 
+@pytest.mark.parametrize("outside", [True, False], ids=["outside", "inside"])
+def test_a_joint_between_models_is_one_wherever_it_is_declared(outside):
+    """An arm with a gripper, which the arm's model joins to it, or one around both."""
+    rng = np.random.default_rng(0)
+    gripper = link("a", rng) + link("b", rng) + joint("J", "revolute", ("a", "b"), rng)
+    between = joint("L", "ball", ("tip", "N::a") if outside else ("M::tip", "M::N::a"), rng)
+    arm = link("tip", rng) + joint("K", "prismatic", ("world", "tip"), rng)
+    inside = f"{arm}<model name='N'>{gripper}</model>{between if outside else ''}"
+    text = f"<model name='M'>{inside}</model>{'' if outside else between}"
+    text = text if outside else f"<model name='O'>{text}</model>"
+    text = f'<sdf version="1.9">{text}</sdf>'
+    model, plant = jc.load_sdf(text), plant_of(text)
+    assert set(model.joint_names) == ({"L", "K", "N::J"} if outside else {"L", "M::K", "M::N::J"})
+    check_dynamics(model, plant)
+    check_scoped_poses(model, plant, without_outermost)
+
+
 def test_worlds_of_several_models():
     inner = [nested_file(1, name, seed)[len('<sdf version="1.9">') : -len("</sdf>")]
              for seed, name in enumerate(["M", "N0"])]  # fmt: skip

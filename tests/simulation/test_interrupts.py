@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 import jounce as jc
-from jounce.simulation import compiled, dense, fixed_steps, stepwise, store, taylor_events
+from jounce.simulation import (
+    compiled,
+    dense,
+    event_motion,
+    event_passage,
+    fixed_steps,
+    stepwise,
+    store,
+    taylor_events,
+)
 from jounce.simulation.dense import Dense, StepLog, nested, nested_value
 
 ARM = jc.models.chain(3)
@@ -342,3 +351,79 @@ def test_no_state_waits_for_those_that_have_no_steps():
     q, v = nobody.at(np.array([0.0, 0.5]))
     assert q.shape == v.shape == (3, 2, 3)
     assert np.isnan(q).all()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("lead", [(), (3,)], ids=str)
+@pytest.mark.parametrize("method", ["taylor", "dop853", "dopri5"])
+def test_times_in_a_step_that_is_done_again_are_left_out(method, lead, rounds, monkeypatch):
+    """They were stored by the step beyond the last one that is kept, and have no dense output."""
+    receive, count = compiled._Way.receive, []
+
+    def stops(self, *given):
+        receive(self, *given)
+        count.append(given)
+        if len(count) == rounds:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiled._Way, "receive", stops)
+    monkeypatch.setattr(compiled, "EFFORT", 10**6)
+    got = jc.simulate(ARM, *moving(lead), np.linspace(0.0, 60.0, 20_000), method=method)
+    assert got.interrupted
+    there = got.at(got.t)
+    np.testing.assert_allclose(there.q, got.q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(there.v, got.v, rtol=0, atol=1e-9)
+
+
+ROWS = {
+    "constant": lambda rng: rng.standard_normal((6, 3, 3)),
+    "linear": lambda rng: rng.standard_normal((6, 4, 3)),
+    "servo": lambda rng: jc.Control(q_ref=rng.standard_normal((6, 4, 3)), kp=3.0, kd=0.2),
+    "lost": lambda rng: np.where(np.arange(6) % 2, 1e200, 0.0)[:, None, None] * np.ones((6, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["dense", "times"])
+@pytest.mark.parametrize("portion", [1, 100, 300])
+@pytest.mark.parametrize("name", ROWS)
+def test_portions_of_fixed_steps_change_nothing(name, portion, keep, monkeypatch):
+    """Rows of forces of many states and steps are made a portion at a time, for Ctrl-C."""
+    control, t = ROWS[name](np.random.default_rng(2)), np.array([0.0, 0.3, 0.5, 1.0])
+    given = (ARM, *moving((6,)), t, control, "rkmk4")
+    options = {"dt": 0.01, "dense": keep, "on_failure": "mark"}
+    one = jc.simulate(*given, **options)
+    monkeypatch.setattr(fixed_steps, "PORTION", portion)
+    parts = jc.simulate(*given, **options)
+    assert (name == "lost") == bool(one.failures)
+    assert parts.failures == one.failures
+    np.testing.assert_allclose(parts.q, one.q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(parts.v, one.v, rtol=0, atol=1e-10)
+    if keep:
+        between = np.linspace(0.0, 1.0, 57)
+        np.testing.assert_allclose(parts.at(between).q, one.at(between).q, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("control", [None, np.eye(3)], ids=["none", "rows"])
+@pytest.mark.parametrize("few", [1, 7, 30])
+def test_events_are_looked_for_on_few_fixed_steps_at_once(few, control, monkeypatch):
+    """However few times are asked for: between them nobody would hear Ctrl-C."""
+    asked, passed = [], event_passage.sampled
+
+    def sampled(events, stretch, *given):
+        asked.append(len(stretch.dense.t))
+        return passed(events, stretch, *given)
+
+    monkeypatch.setattr(event_passage, "sampled", sampled)
+    t, event = np.array([0.0, 0.113, 1.0]), jc.Event(lambda t, q, v: q[1], terminal=False)
+    given = (ARM, *moving(()), t, control, "rkmk4")
+    one = jc.simulate(*given, dt=0.004, events=event)
+    assert max(asked) > 30
+    asked.clear()
+    monkeypatch.setattr(event_motion, "STEPS", few)
+    parts = jc.simulate(*given, dt=0.004, events=event)
+    assert max(asked) <= few
+    assert len(parts.events) == len(one.events) > 0
+    for got, expected in zip(parts.events, one.events, strict=True):
+        np.testing.assert_allclose(got.t, expected.t, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(parts.q, one.q, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(parts.v, one.v, rtol=0, atol=1e-11)

@@ -189,3 +189,24 @@ def test_quaternions_of_long_steps_have_length_one(robot, order):
     for at in taylor.quaternions(model):
         for end in (after, rolled):
             assert abs(np.linalg.norm(end[at : at + 4]) - 1) < 1e-15
+
+
+@pytest.mark.parametrize("dt", [1.0, 4.0, 30.0])
+def test_quaternions_have_length_one_where_the_series_diverges(dt):
+    """The polynomial of a quaternion is as large as 1e38 there."""
+    ball = jc.ModelBuilder().add_body("ball", joint="free", mass=1.3, inertia=(1, 2, 3)).build()
+    given = ball, jc.neutral(ball), [3.0, 8, 2, 1, 0, 0], np.zeros(6), dt
+    q = jc.step(*given, method="taylor", order=30).q
+    linear = jc.linearize_step(*given, method="taylor", order=30, weights=np.ones(12)).q
+    for x in (q, linear):
+        assert abs(np.linalg.norm(x[:4]) - 1) < 4e-16
+    many = (np.tile(x, (9, 1)) for x in given[1:4])
+    packed = jc.step(ball, *many, np.linspace(1e-3, dt, 9), method="taylor", order=30).q
+    np.testing.assert_allclose(np.linalg.norm(packed[:, :4], axis=1), 1, rtol=0, atol=4e-16)
+
+
+def test_second_derivatives_of_steps_of_no_rates_are_empty():
+    still = jc.ModelBuilder().add_body("x", joint="fixed", mass=1.0).build()
+    none = np.zeros((2, 0))
+    got = jc.linearize_step(still, none, none, none, 0.1, method="taylor", order=5, weights=none)
+    assert got.H.shape == (2, 0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from jounce.model import Model, inertia
 from jounce.model.builder import ModelBuilder
 from jounce.model.joints import Joint, frames_along
 
-__all__ = ["all_bodies", "from_drake", "moving_joints", "namings", "scoped_name"]
+__all__ = ["all_bodies", "as_declared", "from_drake", "moving_joints", "namings", "scoped_name"]
 
 _OUTSIDE = ("WorldModelInstance", "DefaultModelInstance")
 _SKIPPED = (1, 0, sys.maxsize)
@@ -36,9 +36,28 @@ def moving_joints(plant: Any) -> list[Any]:
 
 def scoped_name(thing: Any, skipped: int) -> str:
     """The name of a body, joint or frame, after those of the models around it but for some."""
+    return "::".join([*_around(thing)[skipped:], str(thing.name())])
+
+
+def _around(thing: Any) -> list[str]:
+    """The names of the models around a thing, the outermost first."""
     instance = str(thing.GetParentPlant().GetModelInstanceName(thing.model_instance()))
-    around = [] if instance in _OUTSIDE else instance.split("::")
-    return "::".join([*around[skipped:], str(thing.name())])
+    return [] if instance in _OUTSIDE else instance.split("::")
+
+
+def as_declared(named: Mapping[str, Any], skipped: int, ours: Collection[str]) -> dict[str, Any]:
+    """Joints of one of the `namings`, those between models by the name that they have here.
+
+    Drake puts a joint into the model of its child and does not say which model around that one
+    declares it, as `jounce.load_sdf` does.
+    """
+    out: dict[str, Any] = {}
+    for name, joint in named.items():
+        around = _around(joint)[skipped:]
+        ways = ["::".join([*around[:k], str(joint.name())]) for k in reversed(range(len(around)))]
+        known = [x for x in ways if x in ours and x not in named and x not in out]
+        out[known[0] if known and name not in ours else name] = joint
+    return out
 
 
 def namings(things: Sequence[Any]) -> dict[int, dict[str, Any]]:

@@ -30,7 +30,14 @@ from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError
 from jounce.interop._common import Block, Chart, Group, Peer, Plain, match, require_models
-from jounce.interop._drake_model import all_bodies, from_drake, moving_joints, namings, scoped_name
+from jounce.interop._drake_model import (
+    all_bodies,
+    as_declared,
+    from_drake,
+    moving_joints,
+    namings,
+    scoped_name,
+)
 from jounce.kinematics import body_pose, integrate, neutral
 from jounce.model import Model
 from jounce.model.joints import frames_along
@@ -49,7 +56,8 @@ class Converter(Peer):
         model: the model of jounce.
         plant: the finalized `pydrake.multibody.plant.MultibodyPlant` of the same robot, with
             nothing else in it; joints are matched by name, those of nested models by the names
-            of the models, too.
+            of the models, too. A joint that moves a model inside of another may have been declared
+            in either, or around both.
 
     Raises:
         ArgumentTypeError: one of the models is something else.
@@ -85,10 +93,11 @@ def model(plant: Any) -> Model:
     """Make a model of a plant of Drake, with the same bodies, joints and frames.
 
     Joints keep their names, limits and damping; actuators give armature (the reflected inertia of
-    the rotor) and effort limits. Where a planar, ball or floating joint is given in a frame of the
-    child that is turned in a way that no such joint here is, the joint moves a body named after
-    child and joint, and the child is a frame of it. States are laid out otherwise: `Converter`
-    translates.
+    the rotor) and effort limits. A joint that moves a model inside of another has that model's name
+    before its own, since Drake does not say which of the two declares it. Where a planar, ball or
+    floating joint is given in a frame of the child that is turned in a way that no such joint here
+    is, the joint moves a body named after child and joint, and the child is a frame of it. States
+    are laid out otherwise: `Converter` translates.
 
     Args:
         plant: the finalized `pydrake.multibody.plant.MultibodyPlant`, with one robot in it or
@@ -119,7 +128,8 @@ def model(plant: Any) -> Model:
 def _matched(model: Model, joints: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str], int]:
     """Drake's joints by name, those names by ours, and what is left out of scopes in them."""
     refused: list[ModelError] = []
-    for skipped, named in namings(joints).items():
+    for skipped, scoped in namings(joints).items():
+        named = as_declared(scoped, skipped, model.joint_names)
         kinds = {name: str(joint.type_name()) for name, joint in named.items()}
         try:
             return named, match(model, "Drake", kinds, "quaternion_floating"), skipped

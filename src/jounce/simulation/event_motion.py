@@ -21,6 +21,7 @@ from jounce.simulation.dense import NESTED, SERIES, Dense, Logged, StepLog
 from jounce.simulation.event_passage import Follow, Passed, through_events
 from jounce.simulation.event_search import Stretch
 from jounce.simulation.events import Event, EventRecord
+from jounce.simulation.fixed_steps import step_counts
 from jounce.simulation.interrupted import to_last_step, with_motion, with_state
 from jounce.simulation.manifold import held_at, later
 from jounce.simulation.motion import SimulatedMotion, StateFailure, no_further
@@ -33,6 +34,9 @@ from jounce.simulation.taylor_events import SeriesMotion
 
 __all__ = ["Run", "Sought", "motion_with_events", "motion_with_series"]
 
+
+STEPS = 500
+"""Fixed steps that are taken before events are looked for on them: some 0.05 s of Python."""
 
 Keeps = Callable[[], Dense | None]
 """What makes the dense output when it is asked for."""
@@ -70,6 +74,7 @@ def motion_with_events(
     method: str,
     passive: bool,
     report: Report,
+    dt: float | None,
 ) -> SimulatedMotion:
     """Return the motion, with the events on its way, of which values between times are known.
 
@@ -83,6 +88,7 @@ def motion_with_events(
         method: as in `simulate`.
         passive: whether passive forces act.
         report: is told how far the motion is.
+        dt: longest step, of a method with fixed steps.
     """
     lead = accelerations(model, start).shape[:-1]
     rows = None if control is None or callable(control) else force_rows(model, control, len(t))
@@ -107,7 +113,7 @@ def motion_with_events(
         def told(now: float, before: int = len(done)) -> None:
             report(float(t[0] + (before * span + (now - t[0])) / max(count, 1)))
 
-        follow = _follower(run, t, own, modes, sought.constraints, q0[place], told)
+        follow = _follower(run, t, own, modes, sought.constraints, q0[place], told, dt)
         stores, log = (batch.q[k], batch.v[k]), StepLog(model, np.array([t[0]]))
         if modes is None:
             done.append(through_events(follow, t, *state, events, place, stores, log))
@@ -195,11 +201,12 @@ def _follower(
     constraints: Constraints | None,
     q0: Array,
     report: Report,
+    dt: float | None,
 ) -> Follow:
     held = None if constraints is None else held_at(constraints, q0)
 
     def follow(grid: Array, q: Array, v: Array) -> Stretch:
-        own = control
+        own, grid = control, grid if dt is None else _few_steps(grid, dt)
         if control is not None and not callable(control):
             own = _refined(t, control, grid)
         if modes is not None:
@@ -228,6 +235,17 @@ def _follower(
         return Stretch(motion.t, motion.q, motion.v, dense, failure, early, broken)
 
     return follow
+
+
+def _few_steps(grid: Array, dt: float) -> Array:
+    """The first of these times, not many steps of at most dt apart; an interval of more is cut."""
+    counts = step_counts(grid, dt)
+    whole = int(np.searchsorted(np.cumsum(counts), STEPS, side="right"))
+    if whole:
+        return grid[: whole + 1]
+    count = int(counts[0])
+    part = math.ceil(count / math.ceil(count / STEPS)) / count
+    return np.array([grid[0], grid[0] + part * (grid[1] - grid[0])])
 
 
 def _refined(t: Array, given: Array, grid: Array) -> Array:

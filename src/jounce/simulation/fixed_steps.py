@@ -9,6 +9,7 @@ import numpy as np
 
 from jounce._types import Array, Integers, Mask
 from jounce.errors import ArgumentError
+from jounce.simulation.answer import Known
 from jounce.simulation.dense import NESTED, Coefficients, Dense, Logged, StepLog, fitting
 from jounce.simulation.field import Field, Moving
 from jounce.simulation.interrupted import with_motion
@@ -16,10 +17,10 @@ from jounce.simulation.methods import Geometric, Method, advance
 from jounce.simulation.motion import SimulatedMotion
 from jounce.simulation.rollout_call import RolloutCall, require_simple, time_step
 from jounce.simulation.rows import interval
-from jounce.simulation.store import blank, room
+from jounce.simulation.store import PORTION, blank, room
 from jounce.simulation.task import ENORMOUS, Task, too_far
 
-__all__ = ["by_fixed_steps"]
+__all__ = ["by_fixed_steps", "step_counts"]
 
 Result = TypeVar("Result")
 
@@ -40,7 +41,7 @@ def by_fixed_steps(
             "jounce.Control of a model with coupled joints"
         )
     n, t = len(task.q), task.t
-    counts, failed = _steps(t, dt), np.full(n, np.inf)
+    counts, failed = step_counts(t, dt), np.full(n, np.inf)
     q, v, due = room(task.q, len(t)), room(task.v, len(t)), np.ones(n, int)
     log, reached, broken = _Log(task), None, None
     k = 0
@@ -163,7 +164,7 @@ class _Log:
         return made
 
 
-def _steps(t: Array, dt: float) -> Integers:
+def step_counts(t: Array, dt: float) -> Integers:
     """How many steps of at most dt each interval takes."""
     with np.errstate(over="ignore"):
         counts = np.maximum(1, np.ceil(np.diff(t) / dt * (1 - 1e-12)))
@@ -199,9 +200,33 @@ class _Interval(NamedTuple):
 
     def compiled(self, some: Integers, q: Array, v: Array) -> _Stepped:
         """Take the steps of some states, under what is known beforehand."""
-        task, count, known = self.task, self.steps, self.task.known
+        known, count, n = self.task.known, self.steps, len(some)
         assert known is not None
-        when = self.begin + self.h * np.arange(count + known.linear, dtype=float)
+        acting = 0 if known.rows is None and known.q_ref is None else n * self.task.model.nv
+        portion = max(1, PORTION // max(1, acting))
+        if portion >= count:
+            return self._compiled(known, some, q, v, range(count))
+        stored = count + 1 if self.keep else 2
+        out = _Stepped(room(q, stored), room(v, stored), None, np.full(n, -1))
+        due, going = np.full(n, stored), np.arange(n)
+        for first in range(0, count, portion):
+            steps = range(first, min(first + portion, count))
+            own = self._compiled(known, some[going], q, v, steps)
+            rows = slice(first + 1, steps.stop + 1) if self.keep else slice(1, 2)
+            out.q[going, rows], out.v[going, rows] = own.q[:, 1:], own.v[:, 1:]
+            good = own.failed < 0
+            lost, at = going[~good], first + own.failed[~good]
+            out.failed[lost], due[lost] = at, at + 1 if self.keep else 1
+            q, v, going = own.q[good, -1], own.v[good, -1], going[good]
+            if not len(going):
+                break
+        blank((out.q, out.v), due, stored)
+        return out
+
+    def _compiled(self, known: Known, some: Integers, q: Array, v: Array, steps: range) -> _Stepped:
+        """Some of the steps."""
+        task, count = self.task, len(steps)
+        when = self.begin + self.h * (steps.start + np.arange(count + known.linear, dtype=float))
         inputs = known.at(task.model, when, np.full(len(when), self.k), some[:, None])
         if isinstance(self.method, Geometric):
             require_simple(self.method, inputs)

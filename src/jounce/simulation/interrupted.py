@@ -36,7 +36,8 @@ def with_motion(error: Failed, motion: SimulatedMotion) -> Failed:
 def to_last_step(motion: SimulatedMotion, stores: tuple[Array, Array]) -> SimulatedMotion:
     """A motion that was interrupted, with the last time that all states on their way reached.
 
-    Its steps are known as far as that, which may be long after the last of the times asked for.
+    Its steps are known as far as that, which may be long after the last of the times asked for, or
+    before some of them.
     The dense output is not put together for that.
 
     Args:
@@ -49,6 +50,10 @@ def to_last_step(motion: SimulatedMotion, stores: tuple[Array, Array]) -> Simula
     reached = kept.reached()
     going = np.isinf(motion.ended.ravel())
     last = float(reached[going].min(initial=np.inf))
+    if going.any() and motion.t[-1] - last > ROUNDING * np.spacing(abs(last)):
+        # The step that led to its last times was left to be done again.
+        before = motion[: max(1, int(np.searchsorted(motion.t, last, side="right")))]
+        motion = replace(before, events=motion.events, control_t=motion.control_t)
     motion = replace(motion, kept=replace(kept, end=reached))
     if not going.any() or last - motion.t[-1] <= ROUNDING * np.spacing(abs(last)):
         return motion

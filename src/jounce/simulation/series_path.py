@@ -172,7 +172,9 @@ def _turned(q: Array, low: Array, x: Array) -> tuple[Array, Array]:
     """A quaternion times 1 + x, with what it lacks; its length is kept one."""
     step = lie.quat_multiply(q, x) + (lie.quat_multiply(low, x) + low)
     turned, rest = _added(q, step)
+    length = np.linalg.norm(turned, axis=-1, keepdims=True)
+    scale = np.where(np.abs(length - 1.0) > 1e-6, 1.0 / length, 1.0)  # too long for its order
+    turned, rest = turned * scale, rest * scale
     excess = -1.0 + (turned * turned).sum(-1, keepdims=True)
     more = (turned * rest).sum(-1, keepdims=True)
-    length = np.sqrt(1.0 + excess)
-    return _added(turned, rest - turned * (excess / (length * (length + 1.0)) + more))
+    return _added(turned, rest + turned * (excess * (0.375 * excess - 0.5) - more))

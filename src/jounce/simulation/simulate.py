@@ -241,7 +241,7 @@ class _Plan(NamedTuple):
                 return self.run(state, t, control, held, report)
             if self.method is None and not points and all(x.series is not None for x in found):
                 return self.through_series(state, t, control, held, found, report)
-            options = self.name, self.passive, report
+            options = self.name, self.passive, report, None if self._adapts else self._longest
             return motion_with_events(self.run, self.model, state, t, control, sought, *options)
         except ControlError as failed:
             error = failed.error
@@ -276,11 +276,16 @@ class _Plan(NamedTuple):
         if self._adapts:
             pair = EMBEDDED[self.name]
             return by_adaptive_steps(task, pair, self.allowed, keep=self.dense)
+        return by_fixed_steps(task, self.method, self._longest, keep=self.dense)
+
+    @property
+    def _longest(self) -> float:
+        """Length of fixed steps."""
         if self.dt is None:
             raise ArgumentError(
                 f"method {self.name!r} has fixed steps: it needs dt, their longest length"
             )
-        return by_fixed_steps(task, self.method, positive("dt", self.dt), keep=self.dense)
+        return positive("dt", self.dt)
 
     def _kept(self, task: Task, found: SeriesMotion) -> Logged:
         end = np.minimum(found.ended, found.t)

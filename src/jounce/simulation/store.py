@@ -12,7 +12,7 @@ import numpy as np
 
 from jounce._types import Array, Integers
 
-__all__ = ["blank", "nothing", "room"]
+__all__ = ["PORTION", "blank", "nothing", "room"]
 
 PORTION = 2**20
 """Numbers that are touched at once: some milliseconds."""

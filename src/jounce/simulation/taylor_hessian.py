@@ -205,7 +205,7 @@ def _of_series(flow: TangentFlow, mu: Array) -> Array:
     forces = np.zeros((m, order, nv))
     forces[2 * nv :, 0] = inputs.columns(np.eye(nv)).T
     out = np.empty((n, m, m))
-    each = max(1, MEMORY // (8 * max(n, 1) * order * nv * (2 + order) * nv))
+    each = max(1, MEMORY // max(1, 8 * n * order * nv * (2 + order) * nv))
     for first in range(0, m, each):
         some = slice(first, first + each)
         along = directions[some, :nv], directions[some, nv : 2 * nv], forces[some], None
