@@ -6,6 +6,7 @@
 #include "conversions.hpp"
 #include "copies.hpp"
 #include "jounce/batch/pool.hpp"
+#include "jounce/batch/schedule.hpp"
 #include "jounce/series/factorial.hpp"
 
 namespace jounce {
@@ -52,6 +53,9 @@ bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
         series ? " with r = 0 ... 100, the same for all series" : "", got.c_str());
   return false;
 }
+
+// Results of so many numbers may come from a large workspace.
+constexpr double kLargeNumbers = 1 << 17;
 
 bool has_memory(const char* function, double results, double bytes) {
   PyObject* memory = PyImport_ImportModule("jounce._core.memory");
@@ -116,14 +120,17 @@ bool repeats_one(PyArrayObject* array, int trailing) {
   return true;
 }
 
-// Whether there is room for the results, and for inputs that have to be copied or repeated over the
-// batch; false with an exception set if not. Large ones alone are looked at.
-bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call& call, const Batch& batch) {
-  double states = 1.0, numbers = 0.0;
+// Whether there is room for the results, for inputs that have to be copied or repeated over the batch, and for
+// the workspace; false with an exception set if not. Large ones alone are looked at.
+bool fits_memory(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
+                 const Call& call, const Batch& batch) {
+  const Signature& s = *kernel.signature;
+  double states = 1.0, written = 0.0;
   for (int i = 0; i < batch.axes; ++i) states *= double(batch.dims[i]);
-  for (int k = 0; k < s.outputs.count && !arguments.at[kOut]; ++k) {
-    numbers += states * double(entries(s.outputs[k].shape, call.sizes()));
+  for (int k = 0; k < s.outputs.count; ++k) {
+    written += states * double(entries(s.outputs[k].shape, call.sizes()));
   }
+  double numbers = arguments.at[kOut] ? 0.0 : written;
   const double results = sizeof(double) * numbers;
   for (int k = 0; batch.axes > 0 && k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
@@ -135,8 +142,10 @@ bool fits_memory(const Signature& s, const GivenArguments& arguments, const Call
       numbers += double(PyArray_SIZE(array));
     }
   }
-  if (sizeof(double) * numbers < kLargeBytes) return true;
-  return has_memory(arguments.function, results, sizeof(double) * numbers);
+  double bytes = sizeof(double) * numbers;
+  // Small results need little, or are many.
+  if (written >= kLargeNumbers) bytes += workspace_bytes(kernel, model, call.extent(), states, threads);
+  return bytes < kLargeBytes || has_memory(arguments.function, results, bytes);
 }
 
 bool read_mask(const char* name, PyObject* object, Call& call, Keep& keep) {
@@ -338,7 +347,9 @@ bool read_options(const Signature& s, const GivenArguments& arguments, const Pyt
   return true;
 }
 
-bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call, Batch& batch, Keep& keep) {
+bool read_inputs(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
+                 Call& call, Batch& batch, Keep& keep) {
+  const Signature& s = *kernel.signature;
   Sizes sizes = call.sizes();
   for (int k = 0; k < s.inputs.count; ++k) {
     auto* array = reinterpret_cast<PyArrayObject*>(arguments.at[kInputs + k]);
@@ -355,7 +366,7 @@ bool read_inputs(const Signature& s, const GivenArguments& arguments, Call& call
     if (!fits) return wrong_shape(s.inputs[k], call, array);
     if (axes > 0 && !merge_axes(s.inputs[k].name, array, axes, batch)) return false;
   }
-  if (!fits_memory(s, arguments, call, batch)) return false;
+  if (!fits_memory(kernel, model, arguments, threads, call, batch)) return false;
   call.states = 1;
   call.is_batch = batch.axes > 0;
   for (int i = 0; i < batch.axes; ++i) call.states *= batch.dims[i];

@@ -82,8 +82,8 @@ bool read_options(const Signature& signature, const GivenArguments& arguments, c
                   Call& call, FrameList& several, Keep& keep);
 // Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where
 // needed.
-bool read_inputs(const Signature& signature, const GivenArguments& arguments, Call& call, Batch& batch,
-                 Keep& keep);
+bool read_inputs(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
+                 Call& call, Batch& batch, Keep& keep);
 // 0 and an exception if the argument is not a number of threads.
 int read_threads(PyObject* threads);
 

@@ -49,7 +49,7 @@ def test_one_state_that_is_repeated_is_not_copied(q):
 
 def test_copies_count_before_they_are_made(q, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 90 * 10**6)
-    with pytest.raises(jc.TooLargeError, match="with its arguments"):
+    with pytest.raises(jc.TooLargeError, match="with its arguments and workspace"):
         jc.kinetic_energy(ARM, np.asfortranarray(q), q)
     jc.kinetic_energy(ARM, np.broadcast_to(q[0], q.shape), q)  # which needs no copy
 

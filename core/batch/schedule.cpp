@@ -9,6 +9,7 @@
 
 #include "jounce/batch/pool.hpp"
 #include "jounce/batch/transfer.hpp"
+#include "jounce/scalar/pause.hpp"
 
 namespace jounce {
 namespace {
@@ -45,16 +46,39 @@ bool is_one_pack(const Kernel& kernel, const Call& call) {
   return call.states > 1 && call.states <= kernel.lanes && (packs == Packs::always || packs == Packs::only);
 }
 
-// Groups are packs, or single states; threads take several at a time.
+// States of a batch that a thread computes at once, a pack or a single one, and in what workspace.
+struct Group {
+  std::ptrdiff_t states = 1;
+  std::size_t bytes;
+
+  Group(const Kernel& kernel, const Model& model, Extent extent, bool is_batch)
+      : bytes(model.workspace(kernel, extent, false)) {
+    if (!is_batch || kernel.signature->packs == Packs::never) return;
+    const std::size_t wide = model.workspace(kernel, extent, true);
+    if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) states = kernel.lanes;
+    if (states > 1 && wide > bytes) bytes = wide;
+  }
+};
+
+// While it lives, `pause` asks on this thread.
+class Pausing {
+ public:
+  explicit Pausing(Pause by) : before_(pause_here) { pause_here = by; }
+  ~Pausing() { pause_here = before_; }
+  Pausing(const Pausing&) = delete;
+  Pausing& operator=(const Pausing&) = delete;
+
+ private:
+  Pause before_;
+};
+
+// Threads take several groups at a time.
 class BatchRun {
  public:
   BatchRun(const Kernel& kernel, const Model& model, const Call& call) : kernel_(kernel), call_(call) {
-    bytes_ = model.workspace(kernel, call.extent(), false);
-    if (call.states > 1 && kernel.signature->packs != Packs::never) {
-      const std::size_t wide = model.workspace(kernel, call.extent(), true);
-      if (kernel.signature->packs != Packs::while_small || wide <= kPackBytes) group_ = kernel.lanes;
-      if (group_ > 1 && wide > bytes_) bytes_ = wide;
-    }
+    const Group group(kernel, model, call.extent(), call.states > 1);
+    group_ = group.states;
+    bytes_ = group.bytes;
     groups_ = (call.states + group_ - 1) / group_;
     at_once_ = std::max<std::ptrdiff_t>(1, kPiece / (work_per_state(*kernel.signature, call) * group_));
     lowest_failure_ = groups_;
@@ -77,12 +101,12 @@ class BatchRun {
  private:
   // Whether to stop, asked between pieces of work and by kernels that work on one state for long. Who
   // is asked may run a kernel on this thread, so the workspace in use is put aside.
-  struct Pause {
+  struct Asking {
     BatchRun& run;
     const Watch& watch;
     Clock::time_point asked;
 
-    static bool stopped(void* self) { return static_cast<Pause*>(self)->asks(); }
+    static bool stopped(void* self) { return static_cast<Asking*>(self)->asks(); }
     bool asks() {
       if (run.stop_.load(std::memory_order_relaxed)) return true;
       if (!watch.stop || Clock::now() - asked < kWatchPeriod) return false;
@@ -98,18 +122,21 @@ class BatchRun {
 
   // What one thread does.
   void work(bool caller, const Watch& watch) {
-    Pause pause{*this, watch, Clock::now()};
+    Asking asking{*this, watch, Clock::now()};
     Call call = call_;
-    call.stopped = Pause::stopped;
-    call.stop_data = &pause;
+    call.stopped = Asking::stopped;
+    call.stop_data = &asking;
+    const bool is_long = at_once_ == 1;  // a millisecond for each group
+    const Pausing while_here(is_long ? Pause{Asking::stopped, &asking} : Pause{});
     try {
       char* block = thread_workspace().reserve(bytes_);
       while (take(caller, call, block)) {
-        if (pause.asks() || is_orphan()) return;
+        if (asking.asks() || is_orphan()) return;
       }
       thread_workspace().trim(kKeptBytes);
     } catch (const std::bad_alloc&) {
       halt(Outcome::no_memory);
+    } catch (const Abandoned&) {  // why is known
     }
   }
 
@@ -234,6 +261,12 @@ bool runs_alone(const Kernel& kernel, const Model& model, const Call& call) {
   } catch (const std::bad_alloc&) {
     return false;
   }
+}
+
+double workspace_bytes(const Kernel& kernel, const Model& model, Extent extent, double states, int threads) {
+  const Group group(kernel, model, extent, states > 1.0);
+  const double groups = std::ceil(states / double(group.states));
+  return double(group.bytes) * std::min(groups, double(threads));
 }
 
 Outcome run_short(const Kernel& kernel, const Model& model, const Call& call) {

@@ -20,6 +20,10 @@ struct Outcome {
 // Whether the call takes so short that it is done before anybody could ask it to stop.
 JOUNCE_EXPORT bool is_short(const Kernel& kernel, const Call& call);
 
+// Bytes of the workspaces of a call on so many threads.
+JOUNCE_EXPORT double workspace_bytes(const Kernel& kernel, const Model& model, Extent extent, double states,
+                                     int threads);
+
 // A short call, of one state or of one pack of them, on this thread.
 JOUNCE_EXPORT Outcome run_short(const Kernel& kernel, const Model& model, const Call& call);
 

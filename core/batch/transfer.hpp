@@ -8,6 +8,7 @@
 
 #include "jounce/batch/call.hpp"
 #include "jounce/lie/quaternion.hpp"
+#include "jounce/scalar/pause.hpp"
 #include "jounce/tree/workspace.hpp"
 #include "jounce/vec/columns.hpp"
 
@@ -23,8 +24,15 @@ inline bool is_read(Reads reads, const Call& call, std::ptrdiff_t k) {
 
 namespace batch {
 
+// Numbers that are read or written between two pauses: some milliseconds.
+constexpr std::ptrdiff_t kBetweenPauses = std::ptrdiff_t(1) << 20;
+
 JOUNCE_SHARED inline bool all_finite(const double* x, std::ptrdiff_t n) {
   constexpr std::uint64_t infinity = 0x7ff0000000000000;
+  for (; n > kBetweenPauses; n -= kBetweenPauses, x += kBetweenPauses) {
+    if (!all_finite(x, kBetweenPauses)) return false;
+    pause();
+  }
   std::uint64_t bad = 0;
   for (std::ptrdiff_t k = 0; k < n; ++k) {
     std::uint64_t bits;
@@ -99,6 +107,11 @@ JOUNCE_SHARED bool load(const double* from, std::ptrdiff_t step, int count, std:
 
 template <int W>
 JOUNCE_SHARED void store(const Pack<W>* from, int count, std::ptrdiff_t n, double* to, std::ptrdiff_t step) {
+  constexpr std::ptrdiff_t kMost = kBetweenPauses / W;
+  for (; n > kMost; n -= kMost, from += kMost, to += kMost) {
+    store(from, count, kMost, to, step);
+    pause();
+  }
   std::ptrdiff_t k = 0;
   for (; k + W <= n; k += W) {
     Pack<W> x[W];

@@ -68,6 +68,7 @@ JOUNCE_INLINE void known_part(int k, std::size_t nv, const ForwardSeriesPartials
       const S* before = work.a + (l - 1) * nv * work.width;
       add_row_product(int(nv), P + l * nv, before, work.width, int((l + 2) * nv), row);
     }
+    pause();
   }
 }
 
@@ -123,6 +124,7 @@ JOUNCE_INLINE void deliver(std::size_t nv, const S* from, S* dq, S* dv, const Fo
     std::copy_n(from, nv, dq + row * nv);
     std::copy_n(from + nv, nv, dv + row * nv);
     for (std::size_t c = 0; c < work.rows * nv; ++c) by_input(row * work.rows * nv + c, c % nv, from[2 * nv + c]);
+    if (row % nv == 0) pause();
   }
 }
 

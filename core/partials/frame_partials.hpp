@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "jounce/kinematics/jacobian.hpp"
+#include "jounce/scalar/pause.hpp"
 
 namespace jounce {
 
@@ -174,7 +175,10 @@ void jacobian_second_partials(const Tree<P>& tree, const FrameAt<P>& frame, Repr
                               const S* q, S* ddJ, FramePartialsWork<S>& work) {
   using namespace partials;
   const std::size_t nv = tree.nv;
-  std::fill_n(ddJ, 6 * nv * nv * nv, S(0.0));
+  for (std::size_t i = 0; i < 6 * nv; ++i) {
+    std::fill_n(ddJ + i * nv * nv, nv * nv, S(0.0));
+    pause();
+  }
   frame_columns(tree, frame, q, work);
   const auto turn = [&](const Motion<S>& x, const Motion<S>& y) { return turning(representation, x, y); };
   for (int j = 0; j < work.count; ++j) {
@@ -182,6 +186,7 @@ void jacobian_second_partials(const Tree<P>& tree, const FrameAt<P>& frame, Repr
     for (int k = 0; k < work.count; ++k) {
       const auto& by = work.column[k];
       const Motion<S> first = sum(work.derivative(j, k), turn(by.J, own.J));
+      pause();
       for (int l = 0; l < work.count; ++l) {
         const auto& then = work.column[l];
         const Motion<S> own_by = work.derivative(j, l), by_by = work.derivative(k, l);

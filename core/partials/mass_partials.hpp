@@ -19,6 +19,7 @@
 
 #include "jounce/dynamics/mass_matrix.hpp"
 #include "jounce/partials/forward_partials.hpp"
+#include "jounce/scalar/pause.hpp"
 
 namespace jounce {
 
@@ -73,6 +74,14 @@ struct Cube {
     }
   }
 };
+
+template <class S>
+JOUNCE_INLINE void clear(const Cube<S>& cube) {
+  for (int i = 0; i < int(cube.nv); ++i) {
+    std::fill_n(cube.row(i, 0), cube.nv * cube.nv, S(0.0));
+    pause();
+  }
+}
 
 // Where P and Q of equations (1) and (2) go in the derivatives of M ...
 template <class S>
@@ -201,12 +210,13 @@ JOUNCE_INLINE void rate_triples(const Tree<P>& tree, int node_of_b, int b, const
 
 template <class S, class P, class Sink>
 JOUNCE_INLINE void all_triples(const Tree<P>& tree, const S* q, const Sink& sink, MassPartialsWork<S>& work) {
-  std::fill_n(sink.entries, sink.nv * sink.nv * sink.nv, S(0.0));
+  clear(sink);
   mass_matrix(tree, q, work.M, work.mass);
   composite_rates(tree, work);
   for (int i = 0; i < tree.n; ++i) {
     const Node<P>& node = tree.nodes[i];
     for (int b = node.v; b < node.v + node.nv; ++b) rate_triples(tree, i, b, sink, work);
+    pause();
   }
 }
 
@@ -310,6 +320,7 @@ int inverse_mass_matrix_partials(const Tree<P>& tree, const S* q, S* dN, Inverse
     for (std::size_t i = 0; i < nv; ++i) {
       S* rows = dN + i * nv * nv;
       partials::negative_apply(tree, products, work.N, {rows}, work.inverse, work.gathered, work.block);
+      pause();
     }
     if (!second) partials::negative_swap(partials::Cube<S>{dN, nv});
   }

@@ -316,11 +316,13 @@ void inverse_dynamics_second_partials(const Tree<P>& tree, const S* q, const S* 
   const std::size_t nv = tree.nv;
   inverse_dynamics_partials(tree, q, v, a, f_ext, work.dq, work.dv, work.M, work.first);
   second_rates(tree, work);
-  for (const Cube<S>& cube : {out.qq, out.qv, out.vv, out.qa}) {
-    std::fill_n(cube.entries, nv * nv * nv, S(0.0));
+  for (const Cube<S>& cube : {out.qq, out.qv, out.vv, out.qa}) clear(cube);
+  for (int i = 0; i < tree.n; ++i) {
+    middle_triples(tree, i, out, work);
+    pause();
   }
-  for (int i = 0; i < tree.n; ++i) middle_triples(tree, i, out, work);
   for (int i = 0; i < tree.nv; ++i) {
+    pause();
     for (const Cube<S>& cube : {out.qq, out.vv}) mirror_related(tree, cube.row(i, 0));
   }
   for (const Node<P>& node : tree.nodes) {

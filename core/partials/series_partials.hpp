@@ -342,6 +342,7 @@ JOUNCE_INLINE void matrices(const Tree<P>& tree, const S* q, const S* motion, co
     }
     with_kind(node.kind, [&](auto kind) { add_joint<decltype(kind)::value, S>(node, me, work); });
     own_terms(tree, node, f_ext, me, work);
+    pause();
   }
   for (int i = tree.n - 1; i >= 0; --i) {
     const Node<P>& node = tree.nodes[i];
@@ -351,6 +352,7 @@ JOUNCE_INLINE void matrices(const Tree<P>& tree, const S* q, const S* motion, co
     for (int j = node.v; j < own_end; ++j) {
       for (int c = node.v; c < own_end; ++c) pair<true>(j, Columns<S, S>{c}, work);
       for_columns<S>(own_end, node.v_end, [&](auto c) { pair<false>(j, c, work); });
+      pause();
       work.M[j * (work.nv + 1)] += tree.armature[j];
     }
     for (int k = 0; node.parent >= 0 && k < rows; ++k) {
@@ -446,6 +448,7 @@ void inverse_dynamics_series_partials(const Tree<P>& tree, const S* q, const S* 
   const auto at = [&](int k, int i, int l) { return dmotion + ((k * nv + i) * levels + l) * nv; };
   for (int k = 0; k <= r; ++k) {
     for (std::size_t i = 0; i < nv; ++i) assemble(k, i, dq + k * size + i * nv, at(k, i, 0), work);
+    pause();
   }
   for (const Node<P>& node : tree.nodes) {
     const int n = node.nv, v = node.v;
@@ -458,6 +461,7 @@ void inverse_dynamics_series_partials(const Tree<P>& tree, const S* q, const S* 
           S* out = l < 0 ? dq + k * size + i * nv : at(k, i, l);
           add_responses(n, v, i, k, l + 1, scale, work.response, work, out);
         }
+        pause();
       }
     }
   }

@@ -50,10 +50,17 @@ NOT_XML = {
 }
 
 
+# What is meant is clear, see test_mended.py.
+MENDED = ("bare ampersand", "invalid UTF-8")
+
+
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("data", NOT_XML.values(), ids=NOT_XML.keys())
-def test_what_is_no_urdf_at_all_is_refused_with_file_and_line(data, strict, write, refusal):
-    path = write(data)
+@pytest.mark.parametrize("name", NOT_XML)
+def test_what_is_no_urdf_at_all_is_refused_with_file_and_line(name, strict, write, refusal):
+    path = write(NOT_XML[name])
+    if name in MENDED and not strict:
+        assert load_urdf(path).n_bodies
+        return
     assert re.match(re.escape(str(path)) + r":\d+: ", refusal(path, strict))
 
 

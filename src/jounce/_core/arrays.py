@@ -72,6 +72,7 @@ def numbers(name: str, value: object, kinds: str = "fiub") -> AnyArray:
 
     Raises:
         ArgumentError: it is none; the message names it.
+        TooLargeError: as many doubles do not fit into the memory.
     """
     refuse_masked(name, value)
     try:
@@ -79,6 +80,8 @@ def numbers(name: str, value: object, kinds: str = "fiub") -> AnyArray:
     except (TypeError, ValueError, OverflowError):  # such as lists of several lengths
         raise ArgumentError(f"{name} must be numbers, got {shown(value)}") from None
     if array.dtype is _DOUBLE:
+        if array.nbytes >= memory.LARGE and 0 in array.strides:  # it may be larger than the memory
+            memory.require_argument(name, array.nbytes)
         return array
     kind = array.dtype.kind
     if kind in kinds:

@@ -54,7 +54,7 @@ def require(
     Args:
         function: name of the function.
         results: bytes of its results.
-        needed: bytes of what has to be allocated, results included.
+        needed: bytes of what has to be allocated, with copies of arguments and the workspace.
         advice: what to do instead.
 
     Raises:
@@ -62,7 +62,7 @@ def require(
     """
     have = _missing(needed)
     if have is not None:
-        part = "" if needed == results else f", {_text(needed)} with its arguments,"
+        part = "" if needed == results else f", {_text(needed)} with its arguments and workspace,"
         raise TooLargeError(
             f"the result of {function}() would take {_text(results)}{part} and "
             f"{_text(have)} of memory are available; {advice}"

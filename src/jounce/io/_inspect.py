@@ -73,6 +73,6 @@ def _read(
         return sdf.from_source(source, base, findings=findings)
     if suffix != ".xacro":
         check_format(source, root, suffix)
-    doc = parse(source)
-    doc.collects, doc.findings = True, findings
+    doc = parse(source, forgiving=True)
+    doc.collect(findings)
     return urdf.read_model(doc, root_joint(base))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,7 @@ def read_robot(doc: Document, top: Scope) -> Robot:
         record.name: record.thing.doc.attempt(_motion, record, links[record.child])
         for record in joints
     }
+    _free_lost(joints, motions)
     above, frames = _above(joints), list(_frames(top, np.eye(4), links))
     shapes = [shape for x in links.values() for shape in visuals(x.scope, x.thing, x.name)]
     return Robot(links, joints, above, parameters, motions, frames, shapes)
@@ -323,6 +325,16 @@ def _mimic(record: _Joint) -> Mimic | None:
     ]  # fmt: skip
     leader = record.scope.prefix + doc.text(element, "joint")
     return Mimic(leader, values[0], values[1] - values[0] * values[2])
+
+
+def _free_lost(joints: Sequence[_Joint], motions: dict[str, Joint | None]) -> None:
+    """Joints that mimic one which does not exist are left free, and told."""
+    for record in joints:
+        own, doc = motions[record.name], record.thing.doc
+        if own is not None and own.mimic is not None and own.mimic.joint not in motions:
+            message = f"there is no joint {own.mimic.joint!r}; this one is left free"
+            doc.doubt("physics", record.thing.element.find("axis/mimic"), message)
+            motions[record.name] = replace(own, mimic=None)
 
 
 def _rotor(doc: Document, element: Element) -> float:

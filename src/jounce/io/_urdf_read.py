@@ -186,18 +186,27 @@ def _unused(doc: Document, element: Element) -> None:
 def _axis(doc: Document, element: Element | None, kind: str) -> Triple:
     if element is None:
         return 1.0, 0.0, 0.0
-    checked_children(doc, element)
-    axis = read_triple(doc, element, "xyz")
-    if axis == ZERO:
-        if kind not in ("fixed", "free", "spherical"):
-            raise doc.error(element, "the axis of a joint must not be zero")
+    if kind in ("fixed", "free", "spherical"):
+        doc.attempt(_direction, doc, element, needed=False, kind="style")
         return 1.0, 0.0, 0.0
+    axis = _direction(doc, element)
+    if axis == ZERO:
+        raise doc.error(element, "the axis of a joint must not be zero")
     return axis
+
+
+def _direction(doc: Document, element: Element) -> Triple:
+    checked_children(doc, element)
+    return read_triple(doc, element, "xyz")
 
 
 def _limits(doc: Document, joint: Element, kind: str, children: dict[str, list[Element]]) -> Limits:
     limit, dynamics = _first(children, "limit"), _first(children, "dynamics")
     bounded = kind in ("revolute", "prismatic")
+    if kind == "fixed":
+        for element in (limit, dynamics):
+            doc.attempt(_numbers, doc, element, needed=False, kind="style")
+        return Limits()
     values = {**_numbers(doc, limit), **_numbers(doc, dynamics)}
     if bounded:
         _check_range(doc, joint, limit, values)

@@ -15,6 +15,7 @@ from xml.parsers import expat
 
 from jounce.errors import MissingExtraError, ModelError
 from jounce.io._findings import CollectedError, Finding
+from jounce.io._mended import mended
 from jounce.io._source import Source, after_prolog
 
 __all__ = [
@@ -43,12 +44,13 @@ UNLIMITED = sys.float_info.max
 """For numbers that are never multiplied, such as limits."""
 
 
-def parse(source: Source, strict: bool = False) -> Document:
+def parse(source: Source, strict: bool = False, *, forgiving: bool = False) -> Document:
     """Parse a file without entities, declarations or network access.
 
     Args:
         source: what was read.
         strict: refuse any document type, and make `Document.doubt` an error.
+        forgiving: mend slips of XML, unless strict, see `mended`.
 
     Raises:
         ModelError: it is not well-formed XML, or it declares entities.
@@ -72,14 +74,25 @@ def parse(source: Source, strict: bool = False) -> Document:
     if any(_kind(fault) in _LIMITS for fault in faults):
         refuse_deep(source)
         root, faults = _tree(etree, source, huge_tree=True)
+    slips: list[str] = []
     if faults and all(_kind(fault) in _HARMLESS for fault in faults):
         root, faults = _tree(etree, source, huge_tree=True, recover=True)
-    elif root is None:
+    elif root is None and forgiving and not strict:
+        better, slips = mended(source.data, source.encoding)
+        source = source._replace(data=better)
+        refuse_deep(source)
+        root, left = _tree(etree, source, huge_tree=True)
+        if left and all(_kind(fault) in _HARMLESS for fault in left):
+            root, left = _tree(etree, source, huge_tree=True, recover=True)
+    if root is None:
         raise malformed(source.name, data, faults)
     internal = root.getroottree().docinfo.internalDTD
     if internal is not None and not doctype:
         raise ModelError(f"{source.name}:1: <!DOCTYPE>: not allowed in model files")
-    return Document(_without_namespace(root), source, strict)
+    doc = Document(_without_namespace(root), source, strict)
+    for slip in slips:
+        doc.doubt("style", doc.root, slip)
+    return doc
 
 
 # Undeclared prefixes (<drake:joint> without xmlns) and comments with "--" are common.
@@ -218,6 +231,11 @@ class Document:
     def error(self, element: Element, message: str) -> ModelError:
         """Build the exception: file, line, element with its ancestors, message."""
         return ModelError(f"{self.name}:{self.line(element)}: {self._path(element)}: {message}")
+
+    def collect(self, findings: list[Finding]) -> None:
+        """Add all that is found to a list, errors of single elements too."""
+        findings.extend(self.findings)
+        self.findings, self.collects = findings, True
 
     def doubt(self, kind: str, element: Element, message: str) -> None:
         """Note what is no error: `strict` refuses it, others may ask for it."""

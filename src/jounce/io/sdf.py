@@ -102,7 +102,7 @@ def from_source(
     root = root_joint(base)
     doc = parse(source, strict)
     if findings is not None:
-        doc.findings, doc.collects = findings, True
+        doc.collect(findings)
     if doc.root.tag != "sdf":
         raise doc.error(doc.root, "expected <sdf> as the root element of an SDF file")
     top = _top(doc, Includes(Folder(source.directory, folder, max_bytes), max_bytes))

@@ -103,7 +103,7 @@ def from_source(
     root = root_joint(base)
     check_choice("mimic", mimic, MIMIC_CHOICES)
     with collector_paused():
-        doc = parse(source, strict)
+        doc = parse(source, strict, forgiving=True)
         model = read_model(doc, root, mimic == "locked", gravity)
     warn_of_findings(source.name, doc.findings)
     return model.coupled() if mimic == "coupled" else model

@@ -1,0 +1,23 @@
+// Recursions that take long for one state ask now and then whether to go on.
+#pragma once
+
+#include "jounce/scalar/platform.hpp"
+
+namespace jounce {
+
+// Thrown where nobody waits for the result any more; batch/schedule.cpp catches it.
+struct Abandoned {};
+
+// Whom to ask on this thread; nobody, where states take short.
+struct Pause {
+  bool (*stops)(void* self) = nullptr;
+  void* self = nullptr;
+};
+inline thread_local Pause pause_here;
+
+// Called in outer loops: costs nanoseconds where nobody is to be asked.
+inline void pause() {
+  if (pause_here.stops && pause_here.stops(pause_here.self)) throw Abandoned{};
+}
+
+}  // namespace jounce
