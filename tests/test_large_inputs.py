@@ -54,6 +54,19 @@ def test_copies_count_before_they_are_made(q, monkeypatch):
     jc.kinetic_energy(ARM, np.broadcast_to(q[0], q.shape), q)  # which needs no copy
 
 
+def test_workspaces_count_before_they_are_made(monkeypatch):
+    """Directions of large results fill all lanes of a pack of dual numbers, for one state, too."""
+    arm = jc.models.chain(60)
+    state = tuple(np.ones((3, 60)))
+    monkeypatch.setattr(memory, "available", lambda: memory.LARGE)
+    jc.inverse_dynamics_second_derivatives(arm, *state)  # 7 MB
+    with pytest.raises(jc.TooLargeError, match=r"with its arguments and workspace,"):
+        jc.jvp(jc.inverse_dynamics_second_derivatives, arm, state, (np.ones(60),))
+    many = np.ones((3, 40, 30))
+    arm = jc.models.chain(30)
+    jc.forward_dynamics_derivatives(arm, *many, threads=2)
+
+
 def test_nothing_is_allocated_where_it_cannot_fit(python):
     code = """
 import resource, numpy as np, jounce as jc

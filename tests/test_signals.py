@@ -205,6 +205,48 @@ def stopped(call, portions=interrupted):
 )
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "jc.forward_dynamics_series_derivatives(chain(60), *v(60, 2), rows(30, 60), {})",
+        "jc.inverse_dynamics_second_derivatives(chain(150), *v(150, 3), {})",
+        "jc.inverse_mass_matrix_derivatives(chain(250), *v(250, 1), {})",
+        "jc.jvp(jc.inverse_dynamics_second_derivatives, chain(80), v(80, 3), v(80, 1), {})",
+        "jc.jvp(jc.christoffel_symbols, chain(150), v(150, 1), v(150, 1), {})",
+    ],
+    ids=lambda call: call.split("(")[1 if "jvp" in call else 0].split(",")[0],
+)
+def test_ctrl_c_is_heard_within_one_state(call, python):
+    """The handler sees results that are not all there yet."""
+    python(
+        f"""
+import signal, numpy as np, jounce as jc
+chain = jc.models.chain
+def v(n, count): return tuple(np.ones((count, n)))
+def rows(count, n): return np.full((count, n), 0.1)
+
+def handler(*_):
+    done.append(all(map(np.array_equal, ends, expected)))
+    raise KeyboardInterrupt
+
+def flat(x): return [x] if isinstance(x, np.ndarray) else [z for y in x for z in flat(y)]
+
+signal.signal(signal.SIGALRM, handler)
+got = {call.format("")}
+done, ends = [], flat(got)
+expected = [x.copy() for x in ends]
+for x in ends: x.fill(7.0)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+try:
+    {call.format("out=got")}
+except KeyboardInterrupt:
+    pass
+assert done == [False]
+assert all(np.isnan(x).all() for x in ends)
+"""
+    )
+
+
 def test_ctrl_c_while_out_is_filled_leaves_nothing_of_the_result(python):
     """In what was written there is NaN; the rest is not touched, since new memory takes long."""
     python(

@@ -6,6 +6,7 @@
 #include "jounce/batch/signature.hpp"
 #include "jounce/kinematics/jacobian.hpp"
 #include "jounce/kinematics/representation.hpp"
+#include "jounce/scalar/pause.hpp"
 #include "jounce/simulation/embedded.hpp"
 #include "jounce/simulation/tableau.hpp"
 #include "jounce/tree/tree.hpp"
@@ -73,6 +74,7 @@ struct Kernel {
   Failure (*run)(const Call&, std::ptrdiff_t first, int count, char* block);
   int lanes;
   int slot = -1;
+  Pause& (*pause_place)() = jounce::pause_place;  // of the library that the kernel is in
 };
 
 }  // namespace jounce

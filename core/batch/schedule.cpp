@@ -60,15 +60,16 @@ struct Group {
   }
 };
 
-// While it lives, `pause` asks on this thread.
+// While it lives, recursions ask on this thread.
 class Pausing {
  public:
-  explicit Pausing(Pause by) : before_(pause_here) { pause_here = by; }
-  ~Pausing() { pause_here = before_; }
+  Pausing(Pause& place, Pause by) : place_(place), before_(place) { place = by; }
+  ~Pausing() { place_ = before_; }
   Pausing(const Pausing&) = delete;
   Pausing& operator=(const Pausing&) = delete;
 
  private:
+  Pause& place_;
   Pause before_;
 };
 
@@ -127,7 +128,7 @@ class BatchRun {
     call.stopped = Asking::stopped;
     call.stop_data = &asking;
     const bool is_long = at_once_ == 1;  // a millisecond for each group
-    const Pausing while_here(is_long ? Pause{Asking::stopped, &asking} : Pause{});
+    const Pausing while_here(kernel_.pause_place(), is_long ? Pause{Asking::stopped, &asking} : Pause{});
     try {
       char* block = thread_workspace().reserve(bytes_);
       while (take(caller, call, block)) {

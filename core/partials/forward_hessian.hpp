@@ -48,12 +48,17 @@ JOUNCE_INLINE void sparse_product(const Tree<P>& tree, const S* H_transposed, co
     S* const one[] = {out};
     return negative_product(tree, X, one, columns);
   }
-  for (std::size_t i = 0; i < nv; ++i) {
-    for (std::size_t j = 0; j < nv; ++j) {
-      S sum(0.0);
-      for (std::size_t k = 0; k < nv; ++k) sum -= H_transposed[k * nv + j] * X[k * nv + i];
-      out[i * nv + j] = sum;
+  constexpr std::size_t kRows = 4;  // for each of which H is read once
+  for (std::size_t first = 0; first < nv; first += kRows) {
+    const std::size_t end = std::min(nv, first + kRows);
+    std::fill_n(out + first * nv, (end - first) * nv, S(0.0));
+    for (std::size_t k = 0; k < nv; ++k) {
+      for_columns<S>(0, tree.nv, [&](auto c) {
+        const auto h = c.load(H_transposed + k * nv);
+        for (std::size_t i = first; i < end; ++i) c.store(out + i * nv, c.load(out + i * nv) - h * X[k * nv + i]);
+      });
     }
+    pause();
   }
 }
 

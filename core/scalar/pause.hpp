@@ -6,14 +6,17 @@
 namespace jounce {
 
 // Thrown where nobody waits for the result any more; batch/schedule.cpp catches it.
-struct Abandoned {};
+struct JOUNCE_EXPORT Abandoned {};
 
-// Whom to ask on this thread; nobody, where states take short.
+// Whom to ask; nobody, where states take short.
 struct Pause {
   bool (*stops)(void* self) = nullptr;
   void* self = nullptr;
 };
+
+// Whom recursions ask on this thread. Each library of an instruction set has a place of its own.
 inline thread_local Pause pause_here;
+inline Pause& pause_place() { return pause_here; }
 
 // Called in outer loops: costs nanoseconds where nobody is to be asked.
 inline void pause() {

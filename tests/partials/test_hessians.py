@@ -119,6 +119,20 @@ def test_long_chains_and_sparse_trees(branching):
     assert not inverse.dqdq[~related].any()
 
 
+def test_trees_of_more_rates_than_relations_are_kept_of():
+    """H by q and tau along a direction is what that does to M^-1 w, an acceleration."""
+    model = jc.models.tree(1030, 3).replace(gravity=(0.0, 0.0, 0.0))
+    rng = np.random.default_rng(0)
+    q, d, w = rng.uniform(-1, 1, (3, model.nv))
+    still = np.zeros(model.nv)
+    got = jc.forward_dynamics_hessian(model, q, still, still, w)
+    expected = jc.jvp(jc.forward_dynamics, model, (q, still, w), (d,)).derivative
+    np.testing.assert_allclose(d @ got.dqdtau, expected, rtol=0, atol=1e-10 * abs(expected).max())
+    by_v = jc.jvp(jc.forward_dynamics_derivatives, model, (q, still, still), (None, d)).derivative
+    expected = w @ by_v.dv
+    np.testing.assert_allclose(got.dvdv @ d, expected, rtol=0, atol=1e-10 * abs(expected).max())
+
+
 def test_weights_of_a_wrong_shape_are_refused():
     model = jc.models.chain(3)
     x = np.zeros(3)

@@ -58,7 +58,7 @@ def _along(
     threads: int = 1,
 ) -> Jvp:
     """Value and derivative along tangents and a direction of parameters."""
-    _require_arguments(model, q, wrenches)
+    _require_arguments(model, q, wrenches, twist)
     _require_tangents(wrenches, d_wrenches)
     p, direction = parameters or (None, None)
 
@@ -89,9 +89,9 @@ def _by_parameters(
 ) -> Array:
     """Derivatives by parameters, which are the last axis."""
     q, wrenches = given.get("q"), given.get("wrenches")
-    _require_arguments(model, q, wrenches)
-    assert wrenches is not None
     twist = given.get("twist", "hybrid")
+    _require_arguments(model, q, wrenches, twist)
+    assert wrenches is not None
 
     def compute(q: Any, *values: Any) -> Array:
         parts = {}
@@ -113,11 +113,11 @@ def _named(kind: str, wrenches: Mapping[Any, Any], values: Mapping[Any, Any]) ->
     return {f"{kind} {name!r}": values.get(name) for name in wrenches}
 
 
-def _require_arguments(model: Model, q: Any, wrenches: Any) -> None:
+def _require_arguments(model: Model, q: Any, wrenches: Any, twist: Any) -> None:
     for name, value in (("q", q), ("wrenches", wrenches)):
         if value is None:
             raise ArgumentTypeError(f"external_wrenches() needs the argument {name!r}")
-    require_wrenches(model, wrenches)
+    require_wrenches(model, wrenches, twist)
 
 
 def _require_tangents(wrenches: Mapping[Any, Any], tangents: Any) -> None:

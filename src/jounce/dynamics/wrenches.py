@@ -13,7 +13,12 @@ from jounce._core import kernel, memory
 from jounce._core.arrays import shown
 from jounce._core.out import Given, Shape, deliver
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError, ArgumentTypeError
+from jounce.errors import (
+    REPRESENTATIONS,
+    ArgumentError,
+    ArgumentTypeError,
+    unknown_representation,
+)
 from jounce.kinematics import center_of_mass
 from jounce.model.model import Model, require_model
 
@@ -125,7 +130,7 @@ def external_wrenches(
         >>> f_ext[model.body_index("B4"), 3:]
         array([5., 0., 0.])
     """
-    require_wrenches(model, wrenches)
+    require_wrenches(model, wrenches, twist)
 
     def compute(q: ArrayLike, *values: ArrayLike) -> Array:
         parts = {
@@ -142,9 +147,11 @@ def external_wrenches(
     return deliver(compute, out, (model.n_bodies, 6), given)
 
 
-def require_wrenches(model: Model, wrenches: object) -> None:
-    """Refuse what is no dict of wrenches by bodies or frames that move."""
+def require_wrenches(model: Model, wrenches: object, twist: object) -> None:
+    """Refuse what is no dict of wrenches by bodies or frames that move, in a representation."""
     require_model(model)
+    if not isinstance(twist, str) or twist not in REPRESENTATIONS:
+        raise unknown_representation("twist", twist)
     if not isinstance(wrenches, Mapping):
         raise ArgumentTypeError(
             f"wrenches must be a dict of wrenches by frame, got {shown(wrenches)}"

@@ -314,6 +314,7 @@ class _Way:
         if lost.any():
             self.stuck = np.full(self.count, np.inf) if self.stuck is None else self.stuck
             self.stuck[lost.ravel()] = self.progress[..., 0][lost]
+            self.progress[lost] = np.nan_to_num(self.progress[lost])  # of steps that overflowed
         self.low = window.start + least(due[~lost])
         written = due.astype(int) + window.start
         self.done = self.done or _nothing(q, v, count)
