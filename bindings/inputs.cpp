@@ -54,8 +54,8 @@ bool wrong_shape(const Input& input, Call call, PyArrayObject* array) {
   return false;
 }
 
-// Results of so many numbers may come from a large workspace.
-constexpr double kLargeNumbers = 1 << 17;
+// A megabyte: results of fewer numbers take short, and workspaces of fewer do not count.
+constexpr double kManyNumbers = 1 << 17;
 
 bool has_memory(const char* function, double results, double bytes) {
   PyObject* memory = PyImport_ImportModule("jounce._core.memory");
@@ -143,8 +143,10 @@ bool fits_memory(const Kernel& kernel, const Model& model, const GivenArguments&
     }
   }
   double bytes = sizeof(double) * numbers;
-  // Small results need little, or are many.
-  if (written >= kLargeNumbers) bytes += workspace_bytes(kernel, model, call.extent(), states, threads);
+  if (written >= kManyNumbers) {  // fewer need little
+    const double own = workspace_bytes(kernel, model, call.extent(), states, threads);
+    if (own >= sizeof(double) * kManyNumbers) bytes += own;
+  }
   return bytes < kLargeBytes || has_memory(arguments.function, results, bytes);
 }
 
