@@ -77,8 +77,10 @@ struct Cube {
 
 template <class S>
 JOUNCE_INLINE void clear(const Cube<S>& cube) {
-  for (int i = 0; i < int(cube.nv); ++i) {
-    std::fill_n(cube.row(i, 0), cube.nv * cube.nv, S(0.0));
+  constexpr std::size_t kBetweenPauses = std::size_t(1) << 20;
+  const std::size_t size = cube.nv * cube.nv * cube.nv;
+  for (std::size_t at = 0; at < size; at += kBetweenPauses) {
+    std::fill_n(cube.entries + at, std::min(kBetweenPauses, size - at), S(0.0));
     pause();
   }
 }
