@@ -247,6 +247,45 @@ assert all(np.isnan(x).all() for x in ends)
     )
 
 
+def test_a_handler_within_one_state_may_run_such_kernels_and_be_interrupted(python):
+    """Kernels that a handler runs do not ask for those around them."""
+    python(
+        """
+import os, signal, threading, time, numpy as np, jounce as jc
+small, large = jc.models.chain(6), jc.models.chain(60)
+x, y = np.ones((3, 6)), np.ones((2, 60))
+rows = np.full((20, 60), 0.1)
+expected = jc.inverse_dynamics_second_derivatives(small, *x).dqdq
+whole = jc.forward_dynamics_series_derivatives(large, *y, rows)
+
+def handler(*_):
+    for k in range(300):
+        got = jc.inverse_dynamics_second_derivatives(small, *x).dqdq
+        assert np.array_equal(got, expected)
+    seen.append(k)
+
+def interrupts(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+signal.signal(signal.SIGUSR1, interrupts)
+seen, stopped = [], 0
+for trial in range(20):
+    later = threading.Timer(0.015 + 0.001 * trial, os.kill, (os.getpid(), signal.SIGUSR1))
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    if trial % 2: later.start()
+    try:
+        got = jc.forward_dynamics_series_derivatives(large, *y, rows)
+        assert all(map(np.array_equal, got, whole))
+        time.sleep(0.05)
+        if trial % 2: later.join()
+    except KeyboardInterrupt:
+        stopped += 1
+assert len(seen) >= 10 and stopped == 10, (seen, stopped)
+"""
+    )
+
+
 def test_ctrl_c_while_out_is_filled_leaves_nothing_of_the_result(python):
     """In what was written there is NaN; the rest is not touched, since new memory takes long."""
     python(

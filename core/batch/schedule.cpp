@@ -101,7 +101,7 @@ class BatchRun {
 
  private:
   // Whether to stop, asked between pieces of work and by kernels that work on one state for long. Who
-  // is asked may run a kernel on this thread, so the workspace in use is put aside.
+  // is asked may run a kernel on this thread, so the workspace in use is put aside, and nobody is asked by that.
   struct Asking {
     BatchRun& run;
     const Watch& watch;
@@ -111,6 +111,7 @@ class BatchRun {
     bool asks() {
       if (run.stop_.load(std::memory_order_relaxed)) return true;
       if (!watch.stop || Clock::now() - asked < kWatchPeriod) return false;
+      const Pausing nobody(run.kernel_.pause_place(), Pause{});
       Workspace aside;
       aside.swap(thread_workspace());
       const bool stops = watch.stop(watch.data);
