@@ -405,3 +405,23 @@ def test_without_pandas_or_xarray_the_extra_is_named(monkeypatch):
         motion.to_pandas()
     with pytest.raises(jc.MissingExtraError, match="pip install xarray"):
         motion.to_xarray()
+
+
+def test_events_of_a_robot_without_rates_are_refused():
+    still = jc.ModelBuilder().add_body("x", joint="fixed", mass=1.0).build()
+    event = jc.Event(lambda t, q, v: t - 0.5)
+    with pytest.raises(jc.ArgumentError, match="need a robot that moves"):
+        jc.simulate(still, [], [], [0.0, 1.0], events=event)
+
+
+@pytest.mark.parametrize("method", ["dop853", "taylor"])
+def test_rates_that_overflow_at_once_leave_the_others_of_a_batch_alone(method):
+    arm, rng = jc.models.chain(2), np.random.default_rng(0)
+    q, v = rng.standard_normal((2, 5, 2))
+    v *= np.array([1.0, 1.0, 1e4, 1.0, 1e170])[:, None]  # the third one takes many steps
+    t = np.linspace(0.0, 1.0, 11)
+    motion = jc.simulate(arm, q, v, t, method=method, on_failure="mark")
+    assert [x.state for x in motion.failures] == [(4,)]
+    alone = jc.simulate(arm, q[:2], v[:2], t, method=method)
+    np.testing.assert_allclose(motion.q[:2], alone.q, rtol=0, atol=1e-7)
+    assert np.isfinite(motion.q[:4]).all()

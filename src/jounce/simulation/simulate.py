@@ -158,6 +158,8 @@ def simulate(
     found = [] if events is None else checked_events(events)
     points = [] if contacts is None else checked_contacts(model, contacts)
     seeks = bool(found or points)
+    if seeks and not model.nv:
+        raise ArgumentError("events and contacts need a robot that moves: this one has no rates")
     if seeks and law is not None:
         law.require_one(model)
     plan = _Plan(
