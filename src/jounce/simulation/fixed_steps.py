@@ -200,12 +200,20 @@ class _Interval(NamedTuple):
 
     def compiled(self, some: Integers, q: Array, v: Array) -> _Stepped:
         """Take the steps of some states, under what is known beforehand."""
-        known, count, n = self.task.known, self.steps, len(some)
+        known, count = self.task.known, self.steps
         assert known is not None
-        acting = 0 if known.rows is None and known.q_ref is None else n * self.task.model.nv
+        fixed = known.rows is None and known.q_ref is None
+        acting = 0 if fixed else len(some) * self.task.model.nv
         portion = max(1, PORTION // max(1, acting))
         if portion >= count:
             return self._compiled(known, some, q, v, range(count))
+        return self._in_portions(known, some, q, v, portion)
+
+    def _in_portions(
+        self, known: Known, some: Integers, q: Array, v: Array, portion: int
+    ) -> _Stepped:
+        """The same, so many steps at once: their forces are made one portion after the other."""
+        count, n = self.steps, len(some)
         stored = count + 1 if self.keep else 2
         out = _Stepped(room(q, stored), room(v, stored), None, np.full(n, -1))
         due, going = np.full(n, stored), np.arange(n)

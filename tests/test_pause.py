@@ -1,0 +1,86 @@
+"""Kernels that work on one state for long hear signals within it."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "jc.forward_dynamics_series_derivatives(chain(60), *v(60, 2), rows(30, 60), {})",
+        "jc.inverse_dynamics_second_derivatives(chain(150), *v(150, 3), {})",
+        "jc.inverse_mass_matrix_derivatives(chain(250), *v(250, 1), {})",
+        "jc.jvp(jc.inverse_dynamics_second_derivatives, chain(80), v(80, 3), v(80, 1), {})",
+        "jc.jvp(jc.christoffel_symbols, chain(150), v(150, 1), v(150, 1), {})",
+    ],
+    ids=lambda call: call.split("(")[1 if "jvp" in call else 0].split(",")[0],
+)
+def test_ctrl_c_is_heard_within_one_state(call, python):
+    """The handler sees results that are not all there yet."""
+    python(
+        f"""
+import signal, numpy as np, jounce as jc
+chain = jc.models.chain
+def v(n, count): return tuple(np.ones((count, n)))
+def rows(count, n): return np.full((count, n), 0.1)
+
+def handler(*_):
+    done.append(all(map(np.array_equal, ends, expected)))
+    raise KeyboardInterrupt
+
+def flat(x): return [x] if isinstance(x, np.ndarray) else [z for y in x for z in flat(y)]
+
+signal.signal(signal.SIGALRM, handler)
+got = {call.format("")}
+done, ends = [], flat(got)
+expected = [x.copy() for x in ends]
+for x in ends: x.fill(7.0)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+try:
+    {call.format("out=got")}
+except KeyboardInterrupt:
+    pass
+assert done == [False]
+assert all(np.isnan(x).all() for x in ends)
+"""
+    )
+
+
+def test_a_handler_within_one_state_may_run_such_kernels_and_be_interrupted(python):
+    """Kernels that a handler runs do not ask for those around them."""
+    python(
+        """
+import os, signal, threading, time, numpy as np, jounce as jc
+small, large = jc.models.chain(6), jc.models.chain(60)
+x, y = np.ones((3, 6)), np.ones((2, 60))
+rows = np.full((20, 60), 0.1)
+expected = jc.inverse_dynamics_second_derivatives(small, *x).dqdq
+whole = jc.forward_dynamics_series_derivatives(large, *y, rows)
+
+def handler(*_):
+    for k in range(300):
+        got = jc.inverse_dynamics_second_derivatives(small, *x).dqdq
+        assert np.array_equal(got, expected)
+    seen.append(k)
+
+def interrupts(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+signal.signal(signal.SIGUSR1, interrupts)
+seen, stopped = [], 0
+for trial in range(20):
+    later = threading.Timer(0.015 + 0.001 * trial, os.kill, (os.getpid(), signal.SIGUSR1))
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    if trial % 2: later.start()
+    try:
+        got = jc.forward_dynamics_series_derivatives(large, *y, rows)
+        assert all(map(np.array_equal, got, whole))
+        time.sleep(0.05)
+        if trial % 2: later.join()
+    except KeyboardInterrupt:
+        stopped += 1
+assert len(seen) >= 10 and stopped == 10, (seen, stopped)
+"""
+    )
