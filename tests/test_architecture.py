@@ -144,7 +144,7 @@ def words_in_code(pattern, paths, but):
 
 
 def test_recursions_neither_allocate_nor_throw():
-    """Memory is laid out before kernels run; building a tree may fail, and Ctrl-C ends a recursion."""
+    """Memory is laid out before kernels run; building a tree may fail, Ctrl-C ends a recursion."""
     words = r"\bthrow\b|\bnew\b|\bmalloc\b|std::vector|std::string|std::function"
     allowed = ("tree.hpp", "branched_tree.hpp", "workspace.hpp", "platform.hpp", "pause.hpp")
     assert words_in_code(words, RECURSIONS, allowed) == []
