@@ -313,7 +313,6 @@ void inverse_dynamics_second_partials(const Tree<P>& tree, const S* q, const S* 
                                       const S* f_ext, const SecondPartials<S>& out,
                                       SecondPartialsWork<S>& work) {
   using namespace partials;
-  const std::size_t nv = tree.nv;
   inverse_dynamics_partials(tree, q, v, a, f_ext, work.dq, work.dv, work.M, work.first);
   second_rates(tree, work);
   for (const Cube<S>& cube : {out.qq, out.qv, out.vv, out.qa}) clear(cube);
