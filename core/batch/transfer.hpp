@@ -24,9 +24,6 @@ inline bool is_read(Reads reads, const Call& call, std::ptrdiff_t k) {
 
 namespace batch {
 
-// Numbers that are read or written between two pauses: some milliseconds.
-constexpr std::ptrdiff_t kBetweenPauses = std::ptrdiff_t(1) << 20;
-
 JOUNCE_SHARED inline bool all_finite(const double* x, std::ptrdiff_t n) {
   constexpr std::uint64_t infinity = 0x7ff0000000000000;
   for (; n > kBetweenPauses; n -= kBetweenPauses, x += kBetweenPauses) {

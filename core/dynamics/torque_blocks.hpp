@@ -46,12 +46,13 @@ JOUNCE_INLINE void block(const Vec3<S>& z, const Vec3<S>& u, const BodyMotion<S>
   x[0] = dot(u, a);
   if constexpr (kTurns) {
     by_h += cross(a, z);
-    x[4] = z.x * alpha.x + z.y * off.y - z.z * off.x;
+    const S at_x = z.x * off.z, at_y = z.y * off.y, at_z = z.z * off.x;
+    x[4] = z.x * alpha.x + (at_y - at_z);
     x[5] = z.y * B.y.z - z.x * B.x.z + z.z * less.x;
-    x[6] = z.y * alpha.y - z.x * off.z + z.z * off.x;
+    x[6] = z.y * alpha.y + (at_z - at_x);
     x[7] = z.x * B.x.y + z.y * less.y - z.z * B.z.y;
     x[8] = z.x * less.z - z.y * B.y.x + z.z * B.z.x;
-    x[9] = z.x * off.z - z.y * off.y + z.z * alpha.z;
+    x[9] = z.z * alpha.z + (at_x - at_y);
   } else {
     for (int k = 4; k < kParameters; ++k) x[k] = S(0.0);
   }
@@ -99,11 +100,12 @@ struct RegressorsOut {
   int states;
 
   JOUNCE_INLINE void clear(std::size_t begin, std::size_t end) const {
-    for (int i = 0; i < states; ++i) clear_numbers(Y + i * state_step + begin, Y + i * state_step + end);
+    clear_rows(Y + begin, end - begin, kWhole ? W : states, state_step, std::make_integer_sequence<int, 8>{});
   }
   JOUNCE_INLINE void put(const Pack<W> (&x)[kParameters], std::size_t row, const int* body, int) const {
-    double* first = Y + row * step + kParameters * std::size_t(body[0]);
-    store_lanes(x, kWhole ? W : states, [&](int i) JOUNCE_INLINED { return first + i * state_step; });
+    double* const first = Y + row * step + kParameters * std::size_t(body[0]);
+    const std::ptrdiff_t apart = state_step;  // what is stored might be it, to a compiler
+    store_lanes(x, kWhole ? W : states, [=](int i) JOUNCE_INLINED { return first + i * apart; });
   }
 };
 

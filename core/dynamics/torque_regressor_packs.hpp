@@ -105,13 +105,23 @@ JOUNCE_INLINE void put_block(const Node<double>& node, const Motion<S>& s, const
   });
 }
 
+// Equation (1) for a turn about the z-axis: z = e_z, u = 0.
+template <class S>
+JOUNCE_INLINE Motion<S> z_axis_to_child(const Pose<S>& at) {
+  const Mat3<S>& R = at.R;
+  const Vec3<S>& p = at.p;
+  return {{R.x.z, R.y.z, R.z.z}, {R.x.y * p.x - R.x.x * p.y, R.y.y * p.x - R.y.x * p.y, R.z.y * p.x - R.z.x * p.y}};
+}
+
 // A row: the screw k of node i at all bodies behind it.
 template <bool kTurns, class S, class Out>
-JOUNCE_SHARED void put_screw(const Tree<double>& tree, int i, Motion<S> s, PacksWork<S>& work, std::size_t row,
-                             Out& out) {
+JOUNCE_SHARED void put_screw(const Tree<double>& tree, int i, const Motion<S>& first, PacksWork<S>& work,
+                             std::size_t row, Out& out) {
+  Motion<S> s = first;
   const Node<double>* const nodes = tree.nodes.data();
   const int end = nodes[i].end;
-  if (kTurns && nodes[i].kind == Kind::revolute) {
+  const bool about_z = kTurns && nodes[i].kind == Kind::revolute;
+  if (about_z) {
     put_block<kTurns, true>(nodes[i], s, work, i, row, out);
   } else {
     put_block<kTurns, false>(nodes[i], s, work, i, row, out);
@@ -122,7 +132,7 @@ JOUNCE_SHARED void put_screw(const Tree<double>& tree, int i, Motion<S> s, Packs
     if (nodes[j].parent != j - 1) s = work.screw[nodes[j].parent];
     const Pose<S>& at = work.row[j].in_parent;
     if constexpr (kTurns) {
-      s = to_child(at, s);  // (1)
+      s = about_z && j == i + 1 ? z_axis_to_child(at) : to_child(at, s);  // (1)
     } else {
       s.v = transposed(at.R, s.v);
     }

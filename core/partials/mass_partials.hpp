@@ -77,10 +77,10 @@ struct Cube {
 
 template <class S>
 JOUNCE_INLINE void clear(const Cube<S>& cube) {
-  constexpr std::size_t kBetweenPauses = std::size_t(1) << 20;
+  constexpr std::size_t most = kBetweenPauses;
   const std::size_t size = cube.nv * cube.nv * cube.nv;
-  for (std::size_t at = 0; at < size; at += kBetweenPauses) {
-    std::fill_n(cube.entries + at, std::min(kBetweenPauses, size - at), S(0.0));
+  for (std::size_t at = 0; at < size; at += most) {
+    std::fill_n(cube.entries + at, std::min(most, size - at), S(0.0));
     pause();
   }
 }

@@ -133,26 +133,26 @@ template <int W>
 using AllRows = std::make_integer_sequence<int, W>;
 
 // One stage of the transpose below: exchanges elements whose indices differ in the bit `Step`.
-template <int Step, int At, int W, int... I>
-JOUNCE_ALWAYS_INLINE void exchange_rows(Pack<W> (&x)[W], std::integer_sequence<int, I...>) {
+template <int Step, int At, int W, int N, int... I>
+JOUNCE_ALWAYS_INLINE void exchange_rows(Pack<W> (&x)[N], std::integer_sequence<int, I...>) {
   if constexpr (!(At & Step)) {
     const auto a = x[At].v, b = x[At | Step].v;
     x[At].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? (I ^ Step) + W : I)...);
     x[At | Step].v = JOUNCE_SHUFFLE(a, b, ((I & Step) ? I + W : I ^ Step)...);
   }
 }
-template <int Step, int W, int... I>
-JOUNCE_ALWAYS_INLINE void exchange(Pack<W> (&x)[W], std::integer_sequence<int, I...> all) {
-  (exchange_rows<Step, I>(x, all), ...);
+template <int Step, int W, int N, int... At>
+JOUNCE_ALWAYS_INLINE void exchange(Pack<W> (&x)[N], std::integer_sequence<int, At...>) {
+  (exchange_rows<Step, At>(x, AllRows<W>{}), ...);
 }
 
-// In-place transpose of W packs.
-template <int W>
-JOUNCE_ALWAYS_INLINE void transpose(Pack<W> (&x)[W]) {
-  constexpr AllRows<W> all{};
+// In-place transpose of W packs; of fewer, N, of each N lanes.
+template <int W, int N>
+JOUNCE_ALWAYS_INLINE void transpose(Pack<W> (&x)[N]) {
+  constexpr AllRows<N> all{};
   exchange<1>(x, all);
-  if constexpr (W > 2) exchange<2>(x, all);
-  if constexpr (W > 4) exchange<4>(x, all);
+  if constexpr (N > 2) exchange<2>(x, all);
+  if constexpr (N > 4) exchange<4>(x, all);
 }
 
 // Writes a tile, whose rows are `from_step` apart, transposed to rows that are `to_step` apart.
