@@ -174,11 +174,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=jc.core_info()["cores"])
     parser.add_argument("--only", choices=["calls", "files"])
-    for name, default in (("first", 0), ("count", 10**9), ("step", 1)):
+    for name, default in (("first", 0), ("count", None), ("step", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--note", default=os.devnull)
     options = parser.parse_args()
     if options.only:
+        if options.count is None:
+            options.count = getattr(options, options.only)
         with tempfile.TemporaryDirectory() as place:
             os.chdir(place)  # calls may write files
             return worker(options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import threading
 
@@ -158,9 +159,11 @@ def test_pipes_and_devices_are_never_opened(save, tmp_path):
         path = save("m.xml", mjcf(GEOM, asset))
         with pytest.raises(ModelError, match=r"m\.xml:3: <mesh name='m'>"):
             jc.load(path, folder="/")
-    path = save("m.xml", '<mujoco>\n<include file="pipe.xml"/></mujoco>')
-    with pytest.raises(ModelError, match=r"m\.xml:2: <include>: 'pipe\.xml' is not a regular"):
-        jc.load(path)
+    for file in ("pipe.xml", "."):
+        path = save("m.xml", f'<mujoco>\n<include file="{file}"/></mujoco>')
+        message = rf"m\.xml:2: <include>: '{re.escape(file)}' is not a regular"
+        with pytest.raises(ModelError, match=message):
+            jc.load(path)
     for name in (tmp_path / "pipe.xml", "/dev/zero"):
         for read in (jc.load, jc.load_mjcf, jc.load_urdf):
             with pytest.raises(ModelError, match="not a regular file"):

@@ -250,6 +250,8 @@ MISTAKES = [
     ('type="revolute"', 'type="hinge"', "joint", "unknown joint type 'hinge'"),
     ('type="revolute"', "", "joint", "'type' is missing"),
     ('name="shoulder"', 'name="weld"', "joint", "taken"),
+    ('link name="upper"', 'link name="__upper__"', "link", "reserved"),
+    ("model name=\"arm\"", "model name=\"__arm__\"", "model", "reserved"),
     ('link name="upper"', "link", "link", "'name' is missing"),
     (axis("1 2 3", more=LIMIT + DYNAMICS), "", "joint", "<axis> is missing"),
     ("<xyz>1 2 3</xyz>", "<xyz>0 0 0</xyz>", "xyz", "must not be zero"),

@@ -43,6 +43,16 @@ def test_a_control_raises_what_it_raises(method, batch, kind):
         assert 0.2 < error.motion.t[-1] < TIMES[-1]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_one_that_raises_at_once_leaves_the_start(method):
+    control = failing(method, ValueError("mine"))
+    with pytest.raises(ValueError, match="mine") as caught:
+        jc.simulate(ARM, [0.3, 0.3], [0, 0], 1 + TIMES, control, method, **METHODS[method])
+    motion = caught.value.motion
+    np.testing.assert_array_equal(motion.t, [1.0])
+    np.testing.assert_array_equal(motion.q, [[0.3, 0.3]])
+
+
 @pytest.mark.parametrize("kind", RAISED)
 @pytest.mark.parametrize("series", [True, False])
 @pytest.mark.parametrize("method", METHODS)

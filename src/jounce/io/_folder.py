@@ -88,12 +88,13 @@ class Folder:
 
     def allows(self, path: Path) -> bool:
         """Whether a file of this absolute path may be named."""
-        if any(folder in path.parents for folder in (self._allowed, *self._packages)):
+        around = (path, *path.parents)  # a folder itself is allowed, but no regular file
+        if any(folder in around for folder in (self._allowed, *self._packages)):
             return True
         if not self._given:
             self._given = True
             self._allowed = _project(self.base)
-        return self._allowed in path.parents
+        return self._allowed in around
 
 
 def _project(folder: Path) -> Path:

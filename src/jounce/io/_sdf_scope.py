@@ -31,6 +31,7 @@ __all__ = [
     "Includes",
     "Scope",
     "Thing",
+    "is_reserved",
     "numbers",
     "read_pose",
     "read_scope",
@@ -222,6 +223,11 @@ def read_pose(doc: Document, element: Element) -> tuple[Array, str]:
     return out, relative
 
 
+def is_reserved(name: str) -> bool:
+    """Whether nothing may have this name."""
+    return name == "world" or "::" in name or (name.startswith("__") and name.endswith("__"))
+
+
 class Includes:
     """Reads the files that a model includes, each once, and counts what they bring."""
 
@@ -293,7 +299,7 @@ def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) ->
         inner_doc, inner = includes.model(doc, child)
         name = word(doc, child, "name", inner.get("name"))
     name = name or doc.text(child, "name")
-    if name in scope.things or name in ("world", "__model__") or "::" in name:
+    if name in scope.things or is_reserved(name):
         raise doc.error(child, f"the name {name!r} is taken or reserved")
     frame = "__model__"
     if child.tag == "joint":

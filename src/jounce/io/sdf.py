@@ -14,7 +14,7 @@ from jounce.io._findings import Finding, stop_if_refused
 from jounce.io._folder import Folder
 from jounce.io._sdf_read import Robot, read_robot
 from jounce.io._sdf_rules import check_children, check_version, older
-from jounce.io._sdf_scope import Includes, Scope, Thing, numbers, read_scope
+from jounce.io._sdf_scope import Includes, Scope, Thing, is_reserved, numbers, read_scope
 from jounce.io._source import MAX_BYTES, Source, read_source
 from jounce.io._xml import Document, parse
 from jounce.model import Model
@@ -140,6 +140,8 @@ def _top(doc: Document, includes: Includes) -> Scope:
         read_scope(top, includes)
     else:
         name = doc.text(models[0], "name")
+        if is_reserved(name):
+            raise doc.error(models[0], f"the name {name!r} is reserved")
         top.things[name] = Thing(doc, models[0], "__model__")
         top.models[name] = Scope(doc, models[0])
         read_scope(top.models[name], includes)

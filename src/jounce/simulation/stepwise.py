@@ -89,11 +89,11 @@ def by_adaptive_steps(
         {},
         [],
     )
-    slope = field.slope(at)
-    h = adaptive.first_step(pair, field, at, slope, allowed)
-    pace = adaptive.Pace(h, np.zeros_like(h))
     rounds, early, broken = 0, False, None
     try:
+        slope = field.slope(at)
+        h = adaptive.first_step(pair, field, at, slope, allowed)
+        pace = adaptive.Pace(h, np.zeros_like(h))
         while done.moving.any():
             at, slope, pace = _one_round(task, pair, allowed, done, at, slope, pace)
             rounds, now = rounds + 1, float(at.t[done.moving].min(initial=t[-1]))
