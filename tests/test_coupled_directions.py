@@ -360,3 +360,14 @@ def test_what_is_not_there_says_so(robot, at):
         )
     with pytest.raises(jc.ArgumentError, match=r"d_q must have shape \(\.\.\., 20\)"):
         jc.jvp(jc.mass_matrix, robot, (at.q,), (np.ones(3),))
+
+
+def test_hessians_of_taylor_steps_are_those_of_other_exact_methods(robot, at):
+    q, v, tau, weights = at.q[0], at.v[0], at.tau[0], np.r_[at.dv[0], at.dv[1]]
+    close_to_it = {
+        method: jc.linearize_step(robot, q, v, tau, 2e-3, method=method, weights=weights)
+        for method in ("taylor", "dop853")
+    }
+    got, other = close_to_it.values()
+    np.testing.assert_allclose(got.A, other.A, rtol=0, atol=1e-11 * np.abs(other.A).max())
+    np.testing.assert_allclose(got.H, other.H, rtol=0, atol=1e-10 * np.abs(other.H).max())

@@ -104,7 +104,7 @@ struct RegressorsOut {
   }
   JOUNCE_INLINE void put(const Pack<W> (&x)[kParameters], std::size_t row, const int* body, int) const {
     double* const first = Y + row * step + kParameters * std::size_t(body[0]);
-    const std::ptrdiff_t apart = state_step;  // what is stored might be it, to a compiler
+    const std::ptrdiff_t apart = state_step;  // a copy: what is stored cannot change it
     store_lanes(x, kWhole ? W : states, [=](int i) JOUNCE_INLINED { return first + i * apart; });
   }
 };

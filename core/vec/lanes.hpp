@@ -22,7 +22,7 @@ JOUNCE_ALWAYS_INLINE void store_tile_lanes(Pack<W> (&x)[T], int count, To&& to, 
   }
 }
 
-// Writes N numbers, an even number, of each of the first `count` lanes, those of lane i to to(i), T at a time.
+// Writes N numbers, an even number, of each of the first `count` lanes, T at a time, those of lane i to to(i).
 template <int T, int W, int N, class To>
 JOUNCE_ALWAYS_INLINE void store_tiles(const Pack<W> (&x)[N], int count, To&& to) {
   constexpr int whole = N / T * T;
@@ -37,8 +37,9 @@ JOUNCE_ALWAYS_INLINE void store_tiles(const Pack<W> (&x)[N], int count, To&& to)
   }
 }
 
-// The same. Of all lanes, four at a time need fewer shuffles than eight, and fewer of them lie on two lines of the
-// cache; but each store has to be decided on where lanes are left out.
+// Writes N numbers, an even number, of each of the first `count` lanes. Of all lanes, four at a time need fewer shuffles
+// than eight, and fewer of them lie on two lines of the cache; but each store has to be decided on where lanes are left
+// out.
 template <int W, int N, class To>
 JOUNCE_ALWAYS_INLINE void store_lanes(const Pack<W> (&x)[N], int count, To&& to) {
   if (count == W) {
@@ -76,7 +77,8 @@ JOUNCE_ALWAYS_INLINE void clear_row_starts(double* at, std::ptrdiff_t size, int 
     zeros.store(at + size - W);
   }
 }
-// The same for any size; without loops for few registers.
+// `size` zeros in each of `count` rows, which lie `step` apart, without loops where few registers make up a row: up to
+// as many as I counts.
 template <int... I>
 JOUNCE_ALWAYS_INLINE void clear_rows(double* at, std::ptrdiff_t size, int count, std::ptrdiff_t step,
                                      std::integer_sequence<int, I...>) {

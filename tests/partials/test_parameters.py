@@ -365,6 +365,9 @@ def test_mistakes_of_directions_and_models():
         p + jc.parameters(other, "mass")
     with pytest.raises(jc.ModelError, match="body 'body0' cannot exist: mass"):
         p.moved([-100.0, 0.0, 0.0])
+    for size in (60.0, 200.0, 400.0):  # whose exponentials overflow at last
+        with pytest.raises(jc.ModelError, match=r"^body 'body1'"):
+            jc.parameters(model, "log_cholesky", "body1").moved(np.full(10, size))
     with pytest.raises(jc.ArgumentError, match="3 finite numbers"):
         p.moved([0.0])
     with pytest.raises(jc.ArgumentError, match=r"step .* got nan at \[1\], mass of 'body1'"):

@@ -103,6 +103,16 @@ MISTAKES = {
 }
 
 
+def test_missing_and_unknown_arguments_are_errors_of_type():
+    """As of every function of the core."""
+    arm, x = jc.models.chain(3), np.ones(3)
+    for arguments, message in (({"q": x, "v": x}, "needs the argument 'a'"), ({"p": x}, "no arg")):
+        with pytest.raises(jc.ArgumentTypeError, match=message):
+            jc.vjp(jc.inverse_dynamics, arm, arguments, x)
+        with pytest.raises(jc.ArgumentTypeError, match=message):
+            jc.jvp(jc.inverse_dynamics, arm, arguments, ())
+
+
 @pytest.mark.parametrize("what", MISTAKES)
 def test_mistakes_are_named(what):
     function, arguments, weights, message = MISTAKES[what]

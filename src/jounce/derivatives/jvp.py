@@ -88,6 +88,12 @@ class Plan(NamedTuple):
             )
         return dict(zip(self.names, given, strict=False))
 
+    def demand(self, given: Mapping[str, Any]) -> None:
+        """Refuse that an argument is missing, of which only the wrenches may be."""
+        for name in self.names:
+            if name not in given and name != "f_ext":
+                raise ArgumentTypeError(f"{self.name}() needs the argument {name!r}")
+
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the kernel; a refusal of a method says what to use instead."""
         if self.prepare is None:

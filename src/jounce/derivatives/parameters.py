@@ -23,7 +23,6 @@ from jounce.dynamics import (
     potential_energy_regressor,
     torque_regressor,
 )
-from jounce.errors import ArgumentTypeError
 from jounce.model import Model
 from jounce.model.parameters import Parameters, require_parameters
 
@@ -139,9 +138,7 @@ def _closed_form(
     if linear is None or (len(parameters) and not inertial.any()):
         parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
         return _along_each(function, model, given, parameters, threads)
-    missing = [name for name in plan.names if name not in given and name != "f_ext"]
-    if missing:
-        raise ArgumentTypeError(f"arguments: {plan.name}() needs {missing[0]}")
+    plan.demand(given)
     closed, others = (parameters, None) if inertial.all() else parameters.parts
     by_inertias: Array = closed.inertial_changes.times(linear(model, **given, threads=threads))
     if others is None:

@@ -183,6 +183,7 @@ def vjp(
     Raises:
         ArgumentError: another function, weights or an argument of a wrong shape, numbers that are
             not finite.
+        ArgumentTypeError: an argument is missing, or one that the function does not have.
         SingularError: forward dynamics where a joint moves no inertia.
 
     Examples:
@@ -205,9 +206,7 @@ def vjp(
         )
     plan = plan_of(function)
     x = plan.by_name("arguments", arguments)
-    missing = [name for name in plan.names if name not in x and name != "f_ext"]
-    if missing:
-        raise ArgumentError(f"{plan.name}() needs the argument {missing[0]!r}")
+    plan.demand(x)
     if compiled is not None:
         own = [x[name] for name in plan.names if name != "f_ext"]
         return compiled(model, *own, weights, x.get("f_ext"), out=out, threads=threads)

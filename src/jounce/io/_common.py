@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from jounce.io._findings import Finding, listed
 __all__ = [
     "MIMIC_CHOICES",
     "displacement",
+    "rings",
     "warn",
     "warn_of_findings",
 ]
@@ -43,6 +44,21 @@ def displacement(
             twist[:3] = along
             twist[3:] = np.cross(np.asarray(anchor, float), along)
     return np.asarray(lie.exp(twist), float)
+
+
+def rings(leaders: Mapping[str, str]) -> Iterator[str]:
+    """One joint of each ring of joints that follow each other; itself, of one that follows itself.
+
+    Args:
+        leaders: of joints that follow another one, which it is.
+    """
+    walk_of: dict[str, int] = {}
+    for number, name in enumerate(leaders):
+        while name in leaders and name not in walk_of:
+            walk_of[name] = number
+            name = leaders[name]
+        if walk_of.get(name) == number:
+            yield name
 
 
 def warn(message: str) -> None:

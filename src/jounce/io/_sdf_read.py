@@ -11,6 +11,7 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
+from jounce.io._common import rings
 from jounce.io._sdf_rules import attribute_flag, check_children, flag, older
 from jounce.io._sdf_scope import Scope, Thing, numbers, read_pose, word
 from jounce.io._sdf_shapes import visuals
@@ -74,7 +75,7 @@ def read_robot(doc: Document, top: Scope) -> Robot:
         record.name: record.thing.doc.attempt(_motion, record, links[record.child])
         for record in joints
     }
-    _free_lost(joints, motions)
+    _check_leaders(joints, motions)
     above, frames = _above(joints), list(_frames(top, np.eye(4), links))
     shapes = [shape for x in links.values() for shape in visuals(x.scope, x.thing, x.name)]
     return Robot(links, joints, above, parameters, motions, frames, shapes)
@@ -295,6 +296,7 @@ def _direction(record: _Joint, element: Element, pose: Array) -> Array:
         own = record.scope.pose(record.thing, record.thing.element.get("name"))
         turn = own[:3, :3].T @ record.scope.pose(record.thing, frame)[:3, :3]
         direction = turn @ direction
+    direction = direction / np.abs(direction).max()  # whose square might underflow
     unit: Array = pose[:3, :3] @ (direction / np.linalg.norm(direction))
     return unit
 
@@ -327,14 +329,32 @@ def _mimic(record: _Joint) -> Mimic | None:
     return Mimic(leader, values[0], values[1] - values[0] * values[2])
 
 
-def _free_lost(joints: Sequence[_Joint], motions: dict[str, Joint | None]) -> None:
-    """Joints that mimic one which does not exist are left free, and told."""
+def _check_leaders(joints: Sequence[_Joint], motions: dict[str, Joint | None]) -> None:
+    """Joints that mimic what has no single position are refused, or left free and told."""
+    leaders = {}
     for record in joints:
         own, doc = motions[record.name], record.thing.doc
-        if own is not None and own.mimic is not None and own.mimic.joint not in motions:
-            message = f"there is no joint {own.mimic.joint!r}; this one is left free"
-            doc.doubt("physics", record.thing.element.find("axis/mimic"), message)
-            motions[record.name] = replace(own, mimic=None)
+        if own is None or own.mimic is None:
+            continue
+        element, name = record.thing.element.find("axis/mimic"), own.mimic.joint
+        leaders[record.name] = name
+        leader = motions.get(name)
+        if name not in motions:
+            doc.doubt("physics", element, f"there is no joint {name!r}; this one is left free")
+        elif leader is not None and leader.type == "universal":
+            message = "joints that mimic an axis of a universal joint are left free"
+            doc.doubt("physics", element, message)
+        else:
+            if leader is not None and leader.type in ("fixed", "spherical"):
+                doc.fault(element, f"joint {name!r} is {leader.type}, it has no position")
+            elif element.get("axis") not in (None, "axis"):
+                doc.fault(element, f"joint {name!r} has no {element.get('axis')[:60]!r}")
+            continue
+        motions[record.name] = replace(own, mimic=None)
+    elements = {record.name: record for record in joints}
+    for name in rings(leaders):
+        thing = elements[name].thing
+        thing.doc.fault(thing.element.find("axis/mimic"), f"joint {name!r} mimics itself")
 
 
 def _rotor(doc: Document, element: Element) -> float:

@@ -17,6 +17,7 @@ __all__ = [
     "check_attributes",
     "check_children",
     "check_version",
+    "content",
     "flag",
     "older",
     "relative_to",
@@ -72,6 +73,7 @@ _MANY = _UNREAD | {"model", "world", "link", "joint", "frame", "include"}
 # Words of SDF 1.0 that would be dropped in silence, and what later versions call them.
 _OLD_WORDS = {"origin": "pose"}
 
+_XACRO = "xacro is not expanded here; expand the file first"
 _NEWEST = 12
 _MINORS = (0, *range(2, _NEWEST + 1))
 _VERSION = re.compile(r"1\.(0|[1-9][0-9]{0,3})")
@@ -92,6 +94,13 @@ def check_version(doc: Document) -> None:
         doc.doubt("structure", doc.root, message)
 
 
+def content(doc: Document, element: Element) -> str:
+    """Return the text of an element, which has nothing else in it."""
+    for child in element.iterchildren("*"):
+        raise doc.error(child, _XACRO if is_xacro(child) else "a value has no elements in it")
+    return (element.text or "").strip()
+
+
 def older(doc: Document, minor: int) -> bool:
     """Whether a file is of an SDF version before 1.`minor`."""
     match = _VERSION.fullmatch((doc.root.get("version") or "").strip())
@@ -107,7 +116,7 @@ def relative_to(doc: Document, pose: Element) -> str:
 def flag(doc: Document, element: Element, tag: str, default: bool = False) -> bool:
     """Return whether the text of a child says true."""
     child = element.find(tag)
-    return default if child is None else _truth(doc, child, child.text, "", default)
+    return default if child is None else _truth(doc, child, content(doc, child), "", default)
 
 
 def attribute_flag(doc: Document, element: Element, name: str) -> bool:
@@ -129,6 +138,9 @@ def check_children(doc: Document, element: Element) -> None:
     Misspelled elements are refused; others that SDF does not have are extensions.
     """
     check_attributes(doc, element)
+    stray = " ".join([element.text or "", *(child.tail or "" for child in element)]).strip()
+    if stray:
+        doc.doubt("structure", element, f"text between elements is not read: {stray[:60]!r}")
     known = _CHILDREN_OF[element.tag]
     first: dict[str, Element] = {}
     for child in element:
@@ -148,7 +160,7 @@ def check_children(doc: Document, element: Element) -> None:
 
 def _unknown_child(doc: Document, child: Element, tag: str) -> None:
     if is_xacro(child):
-        doc.fault(child, "xacro is not expanded here; expand the file first")
+        doc.fault(child, _XACRO)
         return
     known, old = _CHILDREN[tag].split(), _OLD_WORDS.get(child.tag)
     close = [old] if old in known else close_names(child.tag, known, 1)

@@ -21,6 +21,7 @@ from jounce.io._sdf_rules import (
     attribute_flag,
     check_children,
     check_version,
+    content,
     flag,
     relative_to,
 )
@@ -43,11 +44,19 @@ MOST_INCLUDED = 100_000
 
 
 class Thing(NamedTuple):
-    """A named element of a model; `frame` is what its pose is relative to by default."""
+    """A named element of a model.
+
+    Attributes:
+        doc: the file it is in.
+        element: what tells its pose.
+        frame: what the pose is relative to by default.
+        placement: of a model, the frame inside of it whose pose it is; "" for its own.
+    """
 
     doc: Document
     element: Element
     frame: str
+    placement: str = ""
 
     def error(self, message: str) -> ModelError:
         """Build the exception that names file, line and element."""
@@ -107,11 +116,8 @@ class Scope:
         thing = self.things[name]
         own, relative = read_pose(thing.doc, thing.element)
         out = self.pose(thing, relative or thing.frame) @ own
-        placement = thing.element.get("placement_frame") or word(
-            thing.doc, thing.element, "placement_frame", ""
-        )
-        if placement and name in self.models:
-            out = out @ lie.inverse(self.models[name].pose(thing, placement))
+        if thing.placement:
+            out = out @ lie.inverse(self.models[name].pose(thing, thing.placement))
         return out
 
     def link(self, place: Thing, name: str, seen: frozenset[str] = frozenset()) -> str:
@@ -174,7 +180,7 @@ class Scope:
 def word(doc: Document, element: Element, tag: str, default: str | None = None) -> str:
     """Return the text of a child."""
     child = element.find(tag)
-    text = (child.text or "").strip() if child is not None else ""
+    text = content(doc, child) if child is not None else ""
     if text:
         return text
     if default is None:
@@ -184,7 +190,7 @@ def word(doc: Document, element: Element, tag: str, default: str | None = None) 
 
 def numbers(doc: Document, element: Element, count: int, largest: float = LARGEST) -> Array:
     """Return the text of an element as `count` numbers."""
-    text = (element.text or "").strip()
+    text = content(doc, element)
     try:
         values = np.array([float(part) for part in text.split()])
     except ValueError:
@@ -207,7 +213,7 @@ def read_pose(doc: Document, element: Element) -> tuple[Array, str]:
     if form not in ("euler_rpy", "quat_xyzw"):
         message = f"attribute 'rotation_format': expected euler_rpy or quat_xyzw, got {form[:60]!r}"
         raise doc.error(child, message)
-    if not (child.text or "").strip():
+    if not content(doc, child):
         return out, relative
     if form == "quat_xyzw":
         if degrees:
@@ -291,6 +297,14 @@ def read_scope(scope: Scope, includes: Includes, depth: int = 0) -> None:
     doc.attempt(scope.check_canonical)
 
 
+def _placement(doc: Document, element: Element) -> str:
+    """What an include says of whose pose it tells."""
+    placement = word(doc, element, "placement_frame", "")
+    if placement and element.find("pose") is None:
+        raise doc.error(element.find("placement_frame"), "it needs a <pose> beside it")
+    return placement
+
+
 def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) -> bool:
     """Add an element with a name, and what is inside of it if it is a model."""
     doc, name = scope.doc, child.get("name")
@@ -307,10 +321,11 @@ def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) ->
     elif child.tag == "frame":
         frame = child.get("attached_to") or "__model__"
     outer = child if child.find("pose") is not None or child.tag != "include" else inner
-    scope.things[name] = Thing(doc if outer is child else inner_doc, outer, frame)
+    placement = _placement(doc, child) or inner.get("placement_frame") or ""
+    scope.things[name] = Thing(doc if outer is child else inner_doc, outer, frame, placement)
     if inner.tag == "model":
         nested = Scope(inner_doc, inner, f"{scope.prefix}{name}::")
-        nested.static |= scope.static or flag(doc, child, "static")
+        nested.static = scope.static or flag(doc, child, "static", default=nested.static)
         scope.models[name] = nested
         read_scope(nested, includes, depth + 1)
     return True

@@ -8,6 +8,7 @@ import numpy as np
 
 from jounce._types import Array
 from jounce.errors import close_names, did_you_mean
+from jounce.io._common import rings
 from jounce.io._findings import Finding
 from jounce.io._urdf_read import Inertial, JointRecord, LinkRecord
 from jounce.io._xml import Document
@@ -105,7 +106,8 @@ def unknown_leaders(doc: Document, joints: Sequence[JointRecord]) -> list[JointR
             doc.fault(
                 joint.mimic_element, f"joint {leader.name!r} is {leader.type}, it has no position"
             )
-    _refuse_mimic_cycle(doc, by_name)
+    for name in rings({x.name: x.mimic.joint for x in joints if x.mimic is not None}):
+        doc.fault(by_name[name].mimic_element, f"joint {name!r} mimics itself")
     if doc.strict and lost:
         raise doc.error(lost[0].mimic_element, _lost_report(doc, lost, by_name))
     if doc.collects:
@@ -133,17 +135,6 @@ def _lost_report(
     if len(listed) < len(lost):
         listed.append(f"and {len(lost) - len(listed)} more")
     return "mimic joints follow joints that do not exist: " + "; ".join(listed)
-
-
-def _refuse_mimic_cycle(doc: Document, by_name: Mapping[str, JointRecord]) -> None:
-    walk_of: dict[str, int] = {}
-    for number, start in enumerate(by_name.values()):
-        joint: JointRecord | None = start
-        while joint is not None and joint.mimic is not None and joint.name not in walk_of:
-            walk_of[joint.name] = number
-            joint = by_name.get(joint.mimic.joint)
-        if joint is not None and joint.mimic is not None and walk_of[joint.name] == number:
-            doc.fault(joint.mimic_element, f"joint {joint.name!r} mimics itself")
 
 
 def locked_positions(joints: Sequence[JointRecord]) -> dict[str, float]:

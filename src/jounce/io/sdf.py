@@ -142,7 +142,8 @@ def _top(doc: Document, includes: Includes) -> Scope:
         name = doc.text(models[0], "name")
         if is_reserved(name):
             raise doc.error(models[0], f"the name {name!r} is reserved")
-        top.things[name] = Thing(doc, models[0], "__model__")
+        placement = models[0].get("placement_frame") or ""
+        top.things[name] = Thing(doc, models[0], "__model__", placement)
         top.models[name] = Scope(doc, models[0])
         read_scope(top.models[name], includes)
     return top

@@ -506,7 +506,10 @@ def _moved_inertias(p: Parameters, new: dict[str, dict[str, Array]]) -> Array:
     for name, x in new["log_cholesky"].items():
         if any(name in new[kind] for kind in _INERTIAL):
             raise ArgumentError(f"the inertia of body {name!r} is given twice, by two kinds")
-        rows[model.body_index(name)] = inertia.from_log_cholesky(x)
+        try:
+            rows[model.body_index(name)] = inertia.from_log_cholesky(x)
+        except ArgumentError as error:
+            raise ModelError(f"body {name!r} cannot exist: {error}") from None
     inertial = zip(p.items, p.are_inertial.tolist(), strict=True)
     changed = sorted({model.body_index(item.name) for item, own in inertial if own})
     for at, why in inertia.violations(rows[changed]).items():

@@ -288,5 +288,5 @@ def _summed(c: Array, x: Array) -> Array:
 
 def quaternions(model: Model) -> list[int]:
     """Where quaternions begin in q."""
-    kinds, first = model.nodes.kind, model.nodes.q_index
+    kinds, first = model.coordinates.kind, model.coordinates.q_index
     return [int(q) for kind, q in zip(kinds, first, strict=True) if kind >= _FIRST_GROUP]
