@@ -79,9 +79,9 @@ signal.signal(signal.SIGUSR1, interrupts)
 seen, stopped = [], 0
 for trial in range(20):
     later = threading.Timer(0.015 + 0.001 * trial, os.kill, (os.getpid(), signal.SIGUSR1))
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
-    if trial % 2: later.start()
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        if trial % 2: later.start()
         got = jc.forward_dynamics_series_derivatives(large, *y, rows)
         assert all(map(np.array_equal, got, whole))
         time.sleep(0.05)
