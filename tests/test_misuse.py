@@ -178,7 +178,7 @@ def test_no_states_and_no_rows_are_no_mistake():
             lambda m: jc.parameter_derivatives(
                 jc.inverse_dynamics, m, ([0, 0],), jc.parameters(m, "mass")
             ),
-            "needs v",
+            "needs the argument 'v'",
         ),
         (lambda m: jc.inertia.from_com(1e300, [1e200, 0, 0], np.eye(3)), "not finite"),
         (lambda m: jc.inertia.pseudo_inertia([1, 0, 0, 0, *[1.7e308] * 6]), "not finite"),

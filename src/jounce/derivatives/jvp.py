@@ -92,7 +92,7 @@ class Plan(NamedTuple):
         """Refuse that an argument is missing, of which only the wrenches may be."""
         for name in self.names:
             if name not in given and name != "f_ext":
-                raise ArgumentTypeError(f"{self.name}() needs the argument {name!r}")
+                raise ArgumentTypeError(f"arguments: {self.name}() needs the argument {name!r}")
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the kernel; a refusal of a method says what to use instead."""
