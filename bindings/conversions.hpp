@@ -6,6 +6,7 @@
 namespace jounce {
 
 constexpr double kLargeBytes = 1 << 26;  // fewer are not looked at, whether there is room for them
+constexpr double kMostBytes = 0x1p63;  // no array has as many, even if one of its axes is empty
 
 // Turns the error of a conversion into one that names the argument; what is not the argument's
 // fault (no memory, an interrupt) stays.

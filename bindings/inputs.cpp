@@ -125,11 +125,18 @@ bool repeats_one(PyArrayObject* array, int trailing) {
 bool fits_memory(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
                  const Call& call, const Batch& batch) {
   const Signature& s = *kernel.signature;
-  double states = 1.0, written = 0.0;
-  for (int i = 0; i < batch.axes; ++i) states *= double(batch.dims[i]);
-  for (int k = 0; k < s.outputs.count; ++k) {
-    written += states * double(entries(s.outputs[k].shape, call.sizes()));
+  double states = 1.0, span = 1.0, written = 0.0, most = 1.0;
+  for (int i = 0; i < batch.axes; ++i) {
+    states *= double(batch.dims[i]);
+    if (batch.dims[i] > 0) span *= double(batch.dims[i]);
   }
+  for (int k = 0; k < s.outputs.count; ++k) {
+    const double own = double(entries(s.outputs[k].shape, call.sizes()));
+    written += states * own;
+    most = std::max(most, own);
+  }
+  const double all = sizeof(double) * span * most;  // as if no axis were empty
+  if (all >= kMostBytes) return has_memory(arguments.function, all, all);
   double numbers = arguments.at[kOut] ? 0.0 : written;
   const double results = sizeof(double) * numbers;
   for (int k = 0; batch.axes > 0 && k < s.inputs.count; ++k) {

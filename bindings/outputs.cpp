@@ -113,7 +113,7 @@ namespace {
 // Arrays of results, by their shapes. A loop that keeps its last result needs two of each output.
 struct KeptArrays {
   static constexpr int kShapes = 32, kOfShape = 8;
-  static constexpr Py_ssize_t kMostNumbers = 4096;
+  static constexpr double kMostNumbers = 4096;
   PyObject* at[kShapes][kOfShape] = {};
   unsigned next[kShapes] = {};  // to be replaced
 };
@@ -134,10 +134,11 @@ bool is_unused(PyObject* object, int axes, const Py_ssize_t* dims) {
 }  // namespace
 
 PyObject* array_again(int axes, const Py_ssize_t* dims) {
-  Py_ssize_t numbers = 1, place = axes;
+  double numbers = 1.0;
+  std::size_t place = axes;
   for (int i = 0; i < axes; ++i) {
-    numbers *= dims[i];
-    place = 5 * place + dims[i];
+    numbers *= double(dims[i]);
+    place = 5 * place + std::size_t(dims[i]);
   }
   if (numbers > KeptArrays::kMostNumbers || !memory::limit()) return new_array(axes, dims);
   place %= KeptArrays::kShapes;
@@ -166,7 +167,7 @@ void forget_arrays() {
 bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch& batch,
                       const FrameList& several, Keep& keep) {
   count_ = s.outputs.count;
-  given_ = out != nullptr;
+  given_ = call.out_is_there = out != nullptr;
   if (out && count_ > 1 && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != count_)) {
     raise(kArgumentError, "out must be a tuple of %d arrays", count_);
     return false;

@@ -101,6 +101,32 @@ def test_leading_axes_broadcast(name, all_joints, state):
         assert_same(got, one_by_one(name, all_joints, arguments))
 
 
+def test_any_number_of_axes_is_a_batch():
+    """Arrays of results are found again by their shapes, whatever these are."""
+    for model in (jc.models.chain(1), jc.models.chain(2), jc.models.chain(7)):
+        q = np.linspace(0.1, 0.9, model.nq)
+        expected, matrix = jc.gravity_forces(model, q), jc.mass_matrix(model, q)
+        for axes in range(32):
+            lead = (1,) * axes
+            many = q.reshape(*lead, -1)
+            for _ in range(2):
+                got = jc.gravity_forces(model, many)
+                np.testing.assert_array_equal(got, expected.reshape(*lead, -1))
+                if axes < 31:
+                    got = jc.mass_matrix(model, many)
+                    np.testing.assert_array_equal(got, matrix.reshape(*lead, *matrix.shape))
+            if axes < 28:
+                none = np.zeros((2**54, 0, *lead, model.nq))
+                assert jc.gravity_forces(model, none).shape == none.shape
+
+
+def test_empty_batches_of_axes_that_no_array_has_are_refused():
+    q = np.broadcast_to(np.zeros(2), (2**40, 1, 0, 2))
+    v = np.broadcast_to(np.zeros(2), (1, 2**40, 1, 2))
+    with pytest.raises(jc.TooLargeError, match=r"bias_forces\(\)"):
+        jc.bias_forces(jc.models.chain(2), q, v)
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_every_argument_may_be_the_one_that_varies(name, robot, state):
     single, batch = state(robot), state(robot, 11, seed=1)

@@ -143,6 +143,7 @@ LOCKS = [
     ({"joint_1": 0.1}, KeyError, "unknown joint 'joint_1'; did you mean 'joint1'"),
     ({"joint1": (0.1, 0.2)}, ValueError, r"position of joint 'joint1' must be one number or have"),
     ({"joint1": np.nan}, ValueError, "position of joint 'joint1' must be finite"),
+    ({"joint1": 1e300}, ValueError, "position of joint 'joint1': .* an input is too large"),
     ({"root_joint": (0, 0, 0, 2, 0, 0, 0)}, ValueError, "'root_joint': expected a unit quaternion"),
     (["joint1"], ValueError, r"lock takes a mapping of joints to their positions, got \['joint1'"),
 ]

@@ -13,6 +13,9 @@ import pytest
         ("jc.inverse_mass_matrix_derivatives(chain(n), *v(1), {})", 250),
         ("jc.jvp(jc.inverse_dynamics_second_derivatives, chain(n), v(3), v(1), {})", 80),
         ("jc.jvp(jc.christoffel_symbols, chain(n), v(1), v(1), {})", 150),
+        ("jc.constrained_dynamics_derivatives(chain(n), *v(3), points(n), {})", 600),
+        ("jc.constrained_dynamics_hessian(chain(n), *v(3), points(6), *v(1), {})", 100),
+        ("jc.constrained_dynamics_series(chain(n), *v(2), rows(3), points(n // 2), {})", 500),
     ],
     ids=lambda x: x.split("(")[1 if "jvp" in x else 0].split(",")[0] if isinstance(x, str) else "",
 )
@@ -24,6 +27,9 @@ import signal, numpy as np, jounce as jc
 chain = jc.models.chain
 def v(count): return tuple(np.ones((count, n)))
 def rows(count): return np.full((count, n), 0.1)
+def points(count):
+    robot = chain(n)
+    return jc.Constraints(robot, [jc.Point(x) for x in robot.body_names[-1::-3][: count // 3]])
 
 def handler(*_):
     done.append(all(map(np.array_equal, ends, expected)))
@@ -39,7 +45,8 @@ def is_heard(delay):  # by the kernel, not before it or after
         {call.format("out=got")}
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
-        return done == [False] and all(np.isnan(x).all() for x in ends)
+        as_it_was = all((x == 7.0).all() for x in ends)  # of functions that call several kernels
+        return done == [False] and (as_it_was or all(np.isnan(x).all() for x in ends))
     return False
 
 signal.signal(signal.SIGALRM, handler)

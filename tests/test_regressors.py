@@ -140,6 +140,28 @@ def test_packs_of_states_are_as_single_ones_on_bases(kind, mass):
     agree(one_by_one[0] @ model.inertias.ravel(), tau, np.abs(tau).max())
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("numbers", [0, 3], ids=["lines", "between lines"])
+@pytest.mark.parametrize("name", ["chain of 1", "chain of 3", "humanoid", "random tree"])
+def test_results_beyond_the_caches_are_written_as_others(name, numbers, threads):
+    """Arrays that are there and large get whole lines, wherever these begin in a state."""
+    model = {
+        "chain of 1": jc.models.chain(1),
+        "chain of 3": jc.models.chain(3),
+        "humanoid": jc.models.humanoid(),
+        "random tree": jc.models.random_tree(9, seed=4),
+    }[name]
+    rng = np.random.default_rng(8)
+    of_a_state = 10 * model.n_bodies * model.nv
+    count = 33 * 2**17 // of_a_state + 3  # 33 MB, and no whole pack at the end
+    q = jc.random_configuration(model, rng, 50)[rng.integers(50, size=count)]
+    v, a = rng.standard_normal((2, count, model.nv))
+    out = np.full(numbers + count * of_a_state, np.nan)[numbers:]
+    out = out.reshape(count, model.nv, 10 * model.n_bodies)
+    assert jc.torque_regressor(model, q, v, a, out=out, threads=threads) is out
+    np.testing.assert_array_equal(out, jc.torque_regressor(model, q, v, a))
+
+
 def test_each_column_is_the_torque_of_one_parameter(all_joints, state):
     """Changing one parameter changes the torques by its column: no two are exchanged."""
     s = state(all_joints)

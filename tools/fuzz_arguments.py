@@ -56,6 +56,8 @@ class Arguments:
         """The random numbers and the batch of the next call."""
         self.rng = rng
         self.lead = self.pick(LEADS)
+        if self.chance(0.02):
+            self.lead = self.pick([(1,) * self.whole(3, 29), (2 ** self.whole(3, 16), 0)])
 
     def pick(self, things: Any) -> Any:
         return things[int(self.rng.integers(len(things)))]

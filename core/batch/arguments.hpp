@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "jounce/batch/transfer.hpp"
+#include "jounce/vec/window.hpp"
 
 namespace jounce {
 
@@ -62,6 +63,11 @@ struct Arguments {
   double* out_row(OutputName name, int lane, std::ptrdiff_t row) const {
     const std::ptrdiff_t n = row_entries(K::signature.outputs[name.at].shape, call.sizes());
     return call.out[name.at] + (first + lane) * call.out_step[name.at] + row * n;
+  }
+  // Whether results go to memory that the caches do not hold.
+  bool is_beyond_caches(OutputName name) const {
+    constexpr std::ptrdiff_t most = kBeyondCaches / sizeof(double);
+    return call.out_is_there && call.states * call.out_size[name.at] > most;
   }
   bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };

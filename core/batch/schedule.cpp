@@ -40,6 +40,11 @@ std::ptrdiff_t work_per_state(const Signature& s, const Call& call) {
   return call.order > 0 ? work * (1 + call.order / 8) : work;
 }
 
+// Whether constraints make a state take longer than that tells.
+bool is_heavy(const Signature& s, const Call& call) {
+  return call.rows > 0 && work_per_state(s, call) > kLongCall;
+}
+
 // Whether the states of a batch run at once.
 bool is_one_pack(const Kernel& kernel, const Call& call) {
   const Packs packs = kernel.signature->packs;
@@ -128,7 +133,7 @@ class BatchRun {
     Call call = call_;
     call.stopped = Asking::stopped;
     call.stop_data = &asking;
-    const bool is_long = at_once_ == 1;  // a millisecond for each group
+    const bool is_long = at_once_ == 1 || is_heavy(*kernel_.signature, call_);  // a millisecond for each group
     const Pausing while_here(kernel_.pause_place(), is_long ? Pause{Asking::stopped, &asking} : Pause{});
     try {
       char* block = thread_workspace().reserve(bytes_);
@@ -167,6 +172,7 @@ class BatchRun {
         failure_ = bad;
       }
     }
+    JOUNCE_STORES_ARE_SEEN();
     return true;
   }
 

@@ -6,6 +6,7 @@
 
 #include "jounce/constraints/rows.hpp"
 #include "jounce/kinematics/configuration.hpp"
+#include "jounce/scalar/pause.hpp"
 
 namespace jounce {
 
@@ -157,6 +158,7 @@ void row_derivatives(const Tree<double>& tree, const Table& table, int m, const 
   work.rows.angles.compute(tree, work.q);
   for_records(tree, table, m, work.direction, [&](const Constraint& c, int rows, int rates) {
     for (int from = 0; from < rates; from += lanes<Wide>) {
+      pause();
       differentiate(tree, c, rows, q, rates, from, out, work);
     }
   });

@@ -44,6 +44,7 @@ void reduce_constraints(const Tree<P>& tree, const ConstraintTable& table, const
   std::fill_n(work.velocity, reduced.m, S(0.0));
   std::fill_n(work.acceleration, reduced.m, S(0.0));
   for (std::ptrdiff_t k = 0; k < table.count; ++k) {
+    if (k % kRowsBetweenPauses == kRowsBetweenPauses - 1) pause();
     const Constraint c = constraint_at(tree, reduced.m, table.numbers + k * kConstraintNumbers);
     ConstraintRow<S> row[kMostRows] = {};
     Relative<S> A{};

@@ -142,6 +142,7 @@ void row_hessian_of(const Tree<double>& tree, const Table& table, int m, const d
   work.rows.angles.compute(tree, work.q);
   for_records(tree, table, m, work.direction, [&](const Constraint& c, int rows, int rates) {
     for (int k = 0; k < rates; ++k) {
+      pause();
       along_coordinates(tree, c, rows, {weights, force}, work.direction[k], rates, out, work);
       along_rates(tree, c, rows, {weights, force}, work.direction[k], rates, out, work);
     }

@@ -242,6 +242,7 @@ void operational_inertia(const Tree<P>& tree, const Factors& factors, Operationa
   for (int first = 0, last; first < tree.nv; first = last) {
     const int begin = work.begin[first], end = work.end[first];
     for (last = first + 1; last < tree.nv && work.begin[last] == begin && work.end[last] == end;) ++last;
+    if (end - begin >= kRowsBetweenPauses) pause();
     for (int i = begin; i < end; ++i) {  // empty for rates that are prescribed
       for (int c = i / width * width; c < end; c += width) {
         S* to = work.K + i * work.stride + c;

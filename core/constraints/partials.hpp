@@ -87,6 +87,7 @@ inline void invert_saddle(const Tree<double>& tree, const ConstraintTable& table
   const std::size_t nv = tree.nv, m = work.m, all = nv + m;
   all_rows(tree, table, q, work);
   for (std::size_t i = 0; i < m; ++i) {
+    pause();
     double* row = work.JN + i * nv;
     std::fill_n(row, nv, 0.0);
     for (std::size_t k = 0; k < nv; ++k) {
@@ -99,6 +100,7 @@ inline void invert_saddle(const Tree<double>& tree, const ConstraintTable& table
   for (std::size_t i = 0; i < m; ++i) work.K[i * (m + 1)] = 1.0;
   solve_columns(rank, m, work.K, work.W, work.dynamics.solve);  // W is not yet in use
   for (std::size_t k = 0; k < nv; ++k) {
+    pause();
     double* row = work.W + k * all;
     std::copy(N + k * nv + k, N + (k + 1) * nv, row + k);
     for (std::size_t i = 0; i < m; ++i) {
@@ -139,6 +141,7 @@ inline void solve_saddle(const Tree<double>& tree, double* X, const double* Y, d
                          ConstrainedPartialsWork& work) {
   const std::size_t nv = tree.nv, all = nv + work.m;
   for_columns<double>(0, tree.nv, [&](auto c) {
+    pause();
     gather_columns(tree, c, X, Y, work);
     using V = typename decltype(c)::Value;
     partials::product_rows<V>(work.gathered, tree.nv, work.W, all, {X + c.at}, nv);
@@ -150,6 +153,7 @@ inline void solve_saddle(const Tree<double>& tree, double* X, const double* Y, d
 inline void leave_range(int rank, std::size_t columns, double* x, ConstrainedPartialsWork& work) {
   const std::size_t m = work.m;
   for (int k = 0; k < rank; ++k) {
+    pause();
     const double* column = work.dynamics.solve.Q + k * m;
     std::fill_n(work.spare, columns, 0.0);
     for (std::size_t i = 0; i < m; ++i) subtract_row(columns, -column[i], x + i * columns, work.spare);
@@ -174,11 +178,13 @@ inline void add_turning(const Tree<double>& tree, const ConstraintTable& table, 
   std::fill_n(GT_turned, m * nv, 0.0);
   std::fill_n(extra, m * nv, 0.0);
   for (std::size_t i = 0; i < m; ++i) {
+    pause();
     for (std::size_t k = 0; k < nv; ++k) {
       subtract_row(nv, -work.GT[i * nv + k], work.unused + k * nv, GT_turned + i * nv);
     }
   }
   for (std::size_t i = 0; i < m; ++i) {
+    pause();
     for (std::size_t k = 0; k < m; ++k) subtract_row(nv, -work.K[i * m + k], GT_turned + k * nv, extra + i * nv);
     for (std::size_t k = 0; k < nv; ++k) subtract_row(nv, -work.JN[i * nv + k], extra + i * nv, motion_dq + k * nv);
   }
@@ -189,6 +195,7 @@ inline void add_turning(const Tree<double>& tree, const ConstraintTable& table, 
 // x <- x (1 - G J) for some rows x.
 inline void project_directions(int rows, std::size_t nv, double* x, const ConstrainedPartialsWork& work) {
   for (int r = 0; r < rows; ++r) {
+    pause();
     double* row = x + r * nv;
     for (int i = 0; i < work.m; ++i) {
       double sum = 0.0;
@@ -277,6 +284,7 @@ inline int jump_partials(const Tree<double>& tree, const ConstraintTable& table,
   std::fill_n(out.impulse_dv, m * nv, 0.0);
   for (std::size_t k = 0; k < nv; ++k) out.v_dv[k * (nv + 1)] = 1.0;
   for (std::size_t i = 0; i < m; ++i) {
+    pause();
     const double* row = work.J + i * nv;
     for (std::size_t k = 0; k < nv; ++k) subtract_row(nv, (1.0 + e) * work.GT[i * nv + k], row, out.v_dv + k * nv);
     for (std::size_t k = 0; k < m; ++k) subtract_row(nv, (1.0 + e) * work.K[k * m + i], row, out.impulse_dv + k * nv);

@@ -41,7 +41,9 @@ template <class P, class Visit>
 JOUNCE_INLINE void for_records(const Tree<P>& tree, const ConstraintTable& table, int m, Visit&& visit) {
   for (std::ptrdiff_t i = 0; i < table.count; ++i) {
     const Constraint c = constraint_at(tree, m, table.numbers + i * kConstraintNumbers);
-    if (c.selected) visit(c);
+    if (!c.selected) continue;
+    pause();
+    visit(c);
   }
 }
 

@@ -14,11 +14,15 @@
 
 #include "jounce/scalar/dual.hpp"
 #include "jounce/scalar/pack.hpp"
+#include "jounce/scalar/pause.hpp"
 #include "jounce/tree/workspace.hpp"
 
 namespace jounce {
 
 constexpr double kDependent = 1e-11;
+
+// Few rows, which most robots have, take less than asking does.
+constexpr int kRowsBetweenPauses = 32;
 
 // How far rows of matrices of m columns are apart: those of doubles are worked on a register at a time,
 // also from a column in the middle, so that what lies beyond them is there to be overwritten.
@@ -77,6 +81,7 @@ bool factor_rows(const S* K, std::size_t stride, const S* scale, RowSolveWork<S>
   if constexpr (is_dual<S>) work.rank = S(0.0);
   for (int i = 0; i < m; ++i) std::copy(K + i * stride + i, K + i * stride + m, L + i * own + i);
   for (int i = 0; i < m; ++i) {
+    if (i % kRowsBetweenPauses == kRowsBetweenPauses - 1) pause();
     S* row = L + i * own;
     const S pivot = row[i];
     const auto above = value(pivot) > value(scale[i] * kDependent);
@@ -116,6 +121,7 @@ int choose_rows(RowSolveWork<S>& work) {
   std::fill_n(work.order, m, 0);  // 1 where a row is chosen
   int rank = 0;
   for (; rank < m; ++rank) {
+    pause();
     int best = -1;
     double most = kDependent;
     for (int i = 0; i < m; ++i) {
@@ -140,6 +146,7 @@ void orthogonalize(int rank, RowSolveWork<S>& work) {
   const int m = work.m;
   std::fill_n(work.R, std::size_t(m) * m, 0.0);
   for (int k = 0; k < rank; ++k) {
+    pause();
     double* q = work.Q + std::size_t(k) * m;
     for (int pass = 0; pass < 2; ++pass) {
       for (int j = 0; j < k; ++j) {
@@ -238,28 +245,34 @@ inline void solve_columns(int rank, std::size_t columns, double* B, double* spar
   if (rank == m && !work.chosen) {
     const std::size_t own = row_stride<double>(m);
     for (int i = 0; i < m; ++i) {
+      pause();
       for (int k = 0; k < i; ++k) subtract(work.L[k * own + i], row(B, k), row(B, i));
     }
     for (int i = m - 1; i >= 0; --i) {
+      pause();
       scale(work.pivot[i], row(B, i));
       for (int k = i + 1; k < m; ++k) subtract(work.L[i * own + k], row(B, k), row(B, i));
     }
     return;
   }
   for (int k = 0; k < rank; ++k) {  // as in least_norm
+    pause();
     std::fill_n(row(spare, k), columns, 0.0);
     for (int i = 0; i < m; ++i) subtract(-work.Q[k * m + i], row(B, i), row(spare, k));
   }
   for (int k = rank - 1; k >= 0; --k) {
+    pause();
     for (int j = k + 1; j < rank; ++j) subtract(work.R[k * m + j], row(spare, j), row(spare, k));
     scale(1.0 / work.R[k * m + k], row(spare, k));
   }
   for (int k = 0; k < rank; ++k) {
+    pause();
     for (int j = 0; j < k; ++j) subtract(work.R[j * m + k], row(spare, j), row(spare, k));
     scale(1.0 / work.R[k * m + k], row(spare, k));
   }
   std::fill_n(B, m * columns, 0.0);
   for (int i = 0; i < m; ++i) {
+    pause();
     for (int k = 0; k < rank; ++k) subtract(-work.Q[k * m + i], row(spare, k), row(B, i));
   }
 }

@@ -16,6 +16,7 @@
 #include "jounce/dynamics/inverse_dynamics.hpp"
 #include "jounce/dynamics/regressors.hpp"
 #include "jounce/vec/lanes.hpp"
+#include "jounce/vec/window.hpp"
 
 namespace jounce {
 
@@ -106,6 +107,27 @@ struct RegressorsOut {
     double* const first = Y + row * step + kParameters * std::size_t(body[0]);
     const std::ptrdiff_t apart = state_step;  // a copy: what is stored cannot change it
     store_lanes(x, kWhole ? W : states, [=](int i) JOUNCE_INLINED { return first + i * apart; });
+  }
+};
+
+// The same for whole packs of a batch that the caches do not hold; numbers have to come in the order of rows.
+template <int W>
+struct RegressorsBeyond {
+  Window<W> window;
+  std::size_t step;
+
+  JOUNCE_INLINE void clear(std::size_t begin, std::size_t end) {
+    window.complete(begin);
+    inside(begin).clear(0, end - begin);
+  }
+  JOUNCE_INLINE void put(const Pack<W> (&x)[kParameters], std::size_t row, const int* body, int count) const {
+    inside(row * step).put(x, 0, body, count);
+  }
+
+ private:
+  // Numbers from `first`.
+  JOUNCE_INLINE RegressorsOut<W, true> inside(std::size_t first) const {
+    return {window.at(first), step, window.apart(), W};
   }
 };
 

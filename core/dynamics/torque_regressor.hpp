@@ -12,7 +12,7 @@ using TorqueRegressorWork =
 
 // Y: (nv, 10 n_bodies), with tau = Y pi + armature a.
 template <class S, class P, class Out, class Work>
-void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, Out out, Work& work) {
+void torque_regressor(const Tree<P>& tree, const S* q, const S* v, const S* a, Out&& out, Work& work) {
   regressor::move_bodies(tree, q, v, a, work);
   const int* const before = tree.bodies_before.data();
   std::size_t done = 0;  // numbers that are written

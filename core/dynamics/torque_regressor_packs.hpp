@@ -21,14 +21,16 @@ struct PacksWork {
   Row* row;             // of each node, along its axes
   BodyMotion<S>* body;  // along those of its body, if they are no quarter turn away
   Motion<S>* screw;     // where a row branches
-  bool is_bounded;  // that the results are finite is certain
+  double* window;       // for batches that the caches do not hold
+  bool is_bounded;      // that the results are finite is certain
 
   template <class P>
   PacksWork(const Tree<P>& tree, Arena& arena)
       : angles(tree, arena),
         row(arena.take<Row>(tree.n)),
         body(arena.take<BodyMotion<S>>(tree.n)),
-        screw(arena.take<Motion<S>>(tree.n)) {}
+        screw(arena.take<Motion<S>>(tree.n)),
+        window(arena.take<double>(Window<lanes<S>>::size(std::size_t(kParameters) * tree.n_bodies))) {}
 };
 
 // The motion of a node as its body has it, whose origin may be another one.

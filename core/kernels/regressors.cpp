@@ -27,14 +27,20 @@ struct TorqueRegressor {
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
     const std::size_t step = std::size_t(kParameters) * x.tree.n_bodies;
-    const auto into = [&](const auto& out) {
+    const auto into = [&](auto&& out) {
       torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
     };
     if constexpr (std::is_same_v<S, Wide>) {
+      constexpr int W = lanes<S>;
       double* const first = x.out_row("Y", 0, 0);
       const std::ptrdiff_t apart = x.out_row("Y", 1, 0) - first;
+      if (x.count == W && x.is_beyond_caches("Y")) {
+        RegressorsBeyond<W> out{{first, apart, step, work.window}, step};
+        into(out);
+        return out.window.finish(x.tree.nv * step);
+      }
       with_whole(x.count, [&](auto whole) {
-        into(RegressorsOut<lanes<S>, whole.value>{first, step, apart, x.count});
+        into(RegressorsOut<W, whole.value>{first, step, apart, x.count});
       });
     } else {
       into(RegressorOut<S>{x.out("Y"), step});
@@ -53,7 +59,7 @@ struct TorqueRegressorBlocks {
   using Work = TorqueRegressorWork<S>;
   template <class S, class X>
   static void run(const X& x, Work<S>& work) {
-    const auto into = [&](const auto& out) {
+    const auto into = [&](auto&& out) {
       torque_regressor(x.tree, x.in("q"), x.in("v"), x.in("a"), out, work);
     };
     if constexpr (std::is_same_v<S, Wide>) {

@@ -74,6 +74,11 @@ struct Pack {
   }
   JOUNCE_ALWAYS_INLINE void store(double* to) const { *reinterpret_cast<typename Register<W>::Loose*>(to) = v; }
 
+  // The same at an address that is a multiple of its size, for memory that the caches do not hold.
+  JOUNCE_ALWAYS_INLINE void store_past_caches(double* to) const {
+    JOUNCE_STORE_PAST_CACHES(reinterpret_cast<Values*>(to), v);
+  }
+
   // The first `count` of W numbers, zeros for the others, which are not read.
   static JOUNCE_ALWAYS_INLINE Pack load_part(const double* x, int count) {
 #if defined(__AVX512F__)

@@ -61,6 +61,20 @@
 #define JOUNCE_STORE_CHOSEN_4(to, x, signs) __builtin_ia32_maskstorepd256(to, signs, x)
 #define JOUNCE_STORE_CHOSEN_8(to, x, bits) __builtin_ia32_storeupd512_mask(to, x, bits)
 
+// Stores a register at an address that is a multiple of its size, past the caches; lets other threads see what was.
+#if defined(__clang__)
+#define JOUNCE_STORE_PAST_CACHES(to, x) __builtin_nontemporal_store(x, to)
+#elif defined(__SSE2__)
+#define JOUNCE_STORE_PAST_CACHES(to, x) jounce::platform::store_past_caches(to, x)
+#else
+#define JOUNCE_STORE_PAST_CACHES(to, x) (*(to) = (x))
+#endif
+#if defined(__SSE2__)
+#define JOUNCE_STORES_ARE_SEEN() __builtin_ia32_sfence()
+#else
+#define JOUNCE_STORES_ARE_SEEN() (void)0
+#endif
+
 // Functions of the library that its users call.
 #if defined(_WIN32)
 #define JOUNCE_EXPORT __declspec(dllexport)
@@ -98,6 +112,23 @@ inline void prefer_large_pages(void* block, std::size_t bytes) {
   (void)block, (void)bytes;
 #endif
 }
+
+#if defined(__SSE2__) && !defined(__clang__)
+JOUNCE_VECTOR(Two, double, 16);
+JOUNCE_ALWAYS_INLINE void store_past_caches(Two* to, Two x) { __builtin_ia32_movntpd(reinterpret_cast<double*>(to), x); }
+#if defined(__AVX__)
+JOUNCE_VECTOR(Four, double, 32);
+JOUNCE_ALWAYS_INLINE void store_past_caches(Four* to, Four x) {
+  __builtin_ia32_movntpd256(reinterpret_cast<double*>(to), x);
+}
+#endif
+#if defined(__AVX512F__)
+JOUNCE_VECTOR(Eight, double, 64);
+JOUNCE_ALWAYS_INLINE void store_past_caches(Eight* to, Eight x) {
+  __builtin_ia32_movntpd512(reinterpret_cast<double*>(to), x);
+}
+#endif
+#endif
 
 // Lets the core's other thread go on while this one looks for something to change.
 inline void relax() {

@@ -20,6 +20,36 @@ def some(case):
     return case.model, case.q[rows], case.v[rows], case.a[rows], case.tau[rows], case.f_ext[rows]
 
 
+@pytest.mark.parametrize(
+    ("kind", "step", "error", "message"),
+    [
+        ("placement", 1e150, jc.ArgumentError, "step of the placement of 'body0': .* too large"),
+        ("log_cholesky", -1e3, jc.ModelError, "body 'body0' cannot exist: .* no mass is left"),
+        ("log_cholesky", 1e3, jc.ModelError, "body 'body0' cannot exist: .* not finite"),
+    ],
+)
+def test_steps_that_are_too_long_name_what_they_move(kind, step, error, message):
+    p = jc.parameters(jc.models.chain(2), kind)
+    with pytest.raises(error, match=message):
+        p.moved(np.full(len(p), step))
+
+
+@pytest.mark.parametrize("kind", ["mass", "gravity"])
+def test_the_function_says_what_it_lacks(kind):
+    arm = jc.models.chain(2)
+    p, x = jc.parameters(arm, kind), np.ones(2)
+    for function, given, name in (
+        (jc.inverse_dynamics, (x, x), "a"),
+        (jc.mass_matrix, (), "q"),
+        (jc.body_twist, {"q": x, "v": x}, "body"),  # twist= has a default
+        (jc.step, (x, x), "tau"),
+    ):
+        words = rf"{function.__name__}\(\) needs the argument '{name}'"
+        with pytest.raises(jc.errors.ArgumentTypeError, match=words):
+            jc.parameter_derivatives(function, arm, given, p)
+    assert jc.parameter_derivatives(jc.body_twist, arm, (x, x, "body1"), p).shape == (6, len(p))
+
+
 def test_dynamics_by_every_parameter(some):
     """Inverse and forward, with one tree of the oracle for each kind of parameter."""
     model, q, v, a, tau, f_ext = some

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -29,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given:
         parser().print_help(sys.stderr)
         return CANNOT
+    for stream in (sys.stdout, sys.stderr):  # a name that they cannot hold is written in codes
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = parser().parse_args(_with_negative_numbers(given))
     try:
         with warnings.catch_warnings():

@@ -7,6 +7,7 @@ lanes of a register.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -88,10 +89,12 @@ class Plan(NamedTuple):
             )
         return dict(zip(self.names, given, strict=False))
 
-    def demand(self, given: Mapping[str, Any]) -> None:
-        """Refuse that an argument is missing, of which only the wrenches may be."""
-        for name in self.names:
-            if name not in given and name != "f_ext":
+    def demand(self, function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+        """Refuse that an argument is missing that the function has no default for."""
+        missing = [name for name in self.names if name not in given]
+        known = inspect.signature(function).parameters if missing else {}
+        for name in missing:
+            if name in known and known[name].default is inspect.Parameter.empty:
                 raise ArgumentTypeError(f"arguments: {self.name}() needs the argument {name!r}")
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:

@@ -135,10 +135,10 @@ def _closed_form(
     plan = plan_of(function)
     linear = _LINEAR.get(function)
     inertial = parameters.are_inertial
+    plan.demand(function, given)
     if linear is None or (len(parameters) and not inertial.any()):
         parameters.model_tangent(model, np.zeros(len(parameters)), given.get("body"))  # checks them
         return _along_each(function, model, given, parameters, threads)
-    plan.demand(given)
     closed, others = (parameters, None) if inertial.all() else parameters.parts
     by_inertias: Array = closed.inertial_changes.times(linear(model, **given, threads=threads))
     if others is None:

@@ -206,7 +206,7 @@ def vjp(
         )
     plan = plan_of(function)
     x = plan.by_name("arguments", arguments)
-    plan.demand(x)
+    plan.demand(function, x)
     if compiled is not None:
         own = [x[name] for name in plan.names if name != "f_ext"]
         return compiled(model, *own, weights, x.get("f_ext"), out=out, threads=threads)

@@ -122,7 +122,10 @@ def _pieces(link: Link, locked: Mapping[str, Array], taken: set[str]) -> Iterato
             carrier = _fresh(f"{link.name}_{left[-1].name}", taken)
             yield Link(carrier, parent, pose, tuple(left), MASSLESS)
             parent, pose, left = carrier, IDENTITY, []
-        pose = pose @ joint_pose(joint, locked[joint.name])
+        try:
+            pose = pose @ joint_pose(joint, locked[joint.name])
+        except ArgumentError as error:
+            raise ArgumentError(f"position of joint {joint.name!r}: {error}") from None
     yield link.moved(parent=parent, placement=pose, joints=tuple(left))
 
 

@@ -379,8 +379,10 @@ class Model(_core.Tree, Edits):
             poses: all named configurations, each (nq,).
 
         Raises:
-            ArgumentError: a shape does not fit, or a value is one that no robot has; the message
-                names the argument, and the joint or body if there is one to blame.
+            ArgumentError: a shape does not fit, or a value is no finite number; the message names
+                the argument.
+            ModelError: a value is one that no robot has; the message names the joint or body, if
+                there is one to blame.
 
         Warns:
             ModelWarning: an inertia is one that no rigid body has.

@@ -302,7 +302,9 @@ def parameters(model: Model, kind: str, names: Sequence[str] | str | None = None
     Args:
         model: the robot.
         kind: one of the above.
-        names: of bodies or joints (placement: also frames); all that have the parameter by default.
+        names: of bodies or joints; all that have the parameter by default. Placements of frames
+            are asked for by name. Log-Cholesky coordinates have all bodies but those that could
+            not be (a rod, no mass): by default these are refused, not left out.
 
     Returns:
         The parameters: `len` of them, ``values``, and ``moved(step)``, the model changed by a step.
@@ -395,7 +397,8 @@ def _of_bodies(model: Model, kind: str, names: Sequence[str] | None) -> Paramete
             try:
                 own = inertia.log_cholesky(model.inertias[b])
             except ArgumentError as error:
-                raise ArgumentError(f"body {name!r}: {error}") from None
+                others = "; names= chooses bodies" if names is None else ""
+                raise ArgumentError(f"body {name!r}: {error}{others}") from None
             changes = inertia.log_cholesky_derivatives(own).T
         else:
             own = model.inertias[b, _INERTIAL[kind]]
@@ -524,16 +527,26 @@ def _with_geometry(model: Model, new: dict[str, dict[str, Array]]) -> Model:
     for name, x in new["placement"].items():
         at = placed_body(model, name)
         if at is None:
-            frames[name] = Frame(frames[name].body, frames[name].placement @ lie.exp(x[:6]))
+            moved = frames[name].placement @ _moving(name, x[:6])
+            frames[name] = Frame(frames[name].body, moved)
         else:  # a body and its joint may each be named for some of the components
             twists[at] = twists.get(at, np.zeros(6)) + x[:6]
     for at, body in enumerate(model.bodies):
-        pose = body.placement @ lie.exp(twists[at]) if at in twists else body.placement
+        pose = body.placement
+        if at in twists:
+            pose = pose @ _moving(body.name, twists[at])
         joints = tuple(_other_joint(joint, new) for joint in body.joints)
         bodies.append(body._replace(placement=pose, joints=joints))
     named = {name: frame for name, frame in frames.items() if name not in model._body_index}
     made_of = (model.name, model.gravity, bodies, named, model.visuals, dict(model.poses))
     return Model(*made_of, model.fixed_inertia, model.constraints)
+
+
+def _moving(name: str, twist: Array) -> Array:
+    try:
+        return lie.exp(twist)
+    except ArgumentError as error:
+        raise ArgumentError(f"step of the placement of {name!r}: {error}") from None
 
 
 def _other_joint(joint: Joint, new: dict[str, dict[str, Array]]) -> Joint:

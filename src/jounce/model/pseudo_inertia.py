@@ -196,6 +196,9 @@ def _factor(x: Array) -> Array:
 def from_log_cholesky(coordinates: ArrayLike) -> Array:
     """Return the ten inertial parameters, (..., 10), of log-Cholesky coordinates (..., 10).
 
+    Raises:
+        ArgumentError: the coordinates are not finite, or the parameters are beyond doubles.
+
     Examples:
         >>> import numpy as np, jounce as jc
         >>> jc.inertia.from_log_cholesky(np.zeros(10))
@@ -207,6 +210,8 @@ def from_log_cholesky(coordinates: ArrayLike) -> Array:
         J = U @ np.swapaxes(U, -1, -2)
     if not np.isfinite(J).all():
         raise ArgumentError("coordinates are so large that the inertial parameters are not finite")
+    if (J[..., 3, 3] < np.finfo(float).tiny).any():
+        raise ArgumentError("coordinates are so small that no mass is left")
     return from_pseudo_inertia(J)
 
 

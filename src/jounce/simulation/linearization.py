@@ -242,6 +242,8 @@ def linearize_step(
         weights: (..., 2 nv) of the changes of the next state, for second derivatives: what
             differential dynamic programming multiplies them with, the gradient of the cost to go.
             Leading axes are batch axes as those of the state: np.eye(2 nv) gives all of them.
+            Of constraints whose rows are redundant, second derivatives are exact where the stages
+            of the step fulfill them: see `constrained_dynamics_hessian`.
         order: of "taylor".
         out: arrays to write to, in the order of the result.
         threads: number of threads for a batch; 0 uses all cores.

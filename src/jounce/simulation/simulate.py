@@ -12,7 +12,7 @@ from jounce._types import Array, ArrayLike
 from jounce.constraints import Constraints
 from jounce.constraints.constraints import constraints_on
 from jounce.dynamics import hybrid_dynamics
-from jounce.errors import ArgumentError, DivergenceError, ModelError
+from jounce.errors import ArgumentError, DivergenceError
 from jounce.model import Model
 from jounce.model._checks import check_choice, check_flag
 from jounce.model.model import require_model
@@ -38,7 +38,13 @@ from jounce.simulation.progress import Progress, Report, silent
 from jounce.simulation.servo import pulled_by, require_gains
 from jounce.simulation.stepwise import by_adaptive_steps
 from jounce.simulation.task import AnyControl, Task, require_room
-from jounce.simulation.taylor import TAYLOR, checked_order, order_of, require_series
+from jounce.simulation.taylor import (
+    TAYLOR,
+    checked_order,
+    order_of,
+    require_series,
+    require_tree,
+)
 from jounce.simulation.taylor_events import SeriesMotion, follow_series
 
 __all__ = ["simulate"]
@@ -140,6 +146,8 @@ def simulate(
     """
     require_model(model)
     chosen = None if isinstance(method, str) and method == TAYLOR else find_stepper(method)
+    if chosen is None:
+        require_tree(model)
     for name, flag in (("passive", passive), ("projection", projection), ("dense", dense)):
         check_flag(name, flag)
     check_choice("on_failure", on_failure, ("raise", "mark"))
@@ -303,9 +311,7 @@ class _Plan(NamedTuple):
         answers = self.answer is not None and control is self.answer.function
         known = answers or not callable(control)
         simple = constraints is None and model.nv > 0 and known
-        if answers and model.expanded is not model:
-            return False
-        return simple and self._adapts and (model.expanded is model or self.method is None)
+        return simple and self._adapts and model.expanded is model
 
     def _compiled(
         self,
@@ -383,11 +389,6 @@ class _Plan(NamedTuple):
         return task._replace(law=law)
 
     def _series(self, task: Task, control: AnyControl, events: Sequence[Event]) -> SeriesMotion:
-        if self.model.expanded is not self.model:
-            raise ModelError(
-                "method 'taylor' is not there for a model with coupled joints: use model.expanded, "
-                "lock them, or take another method"
-            )
         if self.answer is not None:
             raise ArgumentError(
                 "method 'taylor' takes a jounce.Control neither with constraints nor with "

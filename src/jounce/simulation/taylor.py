@@ -13,7 +13,7 @@ from jounce import _core, lie
 from jounce._core import memory
 from jounce._core.arrays import reals, shown
 from jounce._types import Array, ArrayLike
-from jounce.errors import ArgumentError
+from jounce.errors import ArgumentError, ModelError
 from jounce.model import Model
 from jounce.model.joints import ELEMENTARY
 from jounce.model.model import require_model
@@ -32,6 +32,7 @@ __all__ = [
     "polynomial_step",
     "quaternions",
     "require_series",
+    "require_tree",
     "series_rows",
     "taylor_step",
 ]
@@ -79,6 +80,19 @@ def require_series(model: Model, passive: bool) -> None:
         )
 
 
+def require_tree(model: Model) -> None:
+    """Refuse joints that follow others.
+
+    Raises:
+        ModelError: there are some.
+    """
+    if model.expanded is not model:
+        raise ModelError(
+            "method 'taylor' is not there for a model with coupled joints: use model.expanded, "
+            "lock them, or take another method"
+        )
+
+
 def series_rows(forces: Array, rows: int) -> Array:
     """Return constant forces, their axis `rows` times; all derivatives are zero."""
     series = np.zeros((*forces.shape[:-1], rows, forces.shape[-1]))
@@ -116,9 +130,11 @@ def taylor_step(
 
     Raises:
         ArgumentError: an order out of range, or what `step` refuses.
+        ModelError: joints follow others.
     """
     order = checked_order(order)
     require_model(model)
+    require_tree(model)
     forces = reals("tau", tau, (model.nv,))
     _require_room(model, forces.shape[:-1], order * model.nv)
     series = series_rows(forces, order)

@@ -22,7 +22,7 @@ from jounce.simulation.manifold import Manifold
 from jounce.simulation.rollout_call import diverged
 from jounce.simulation.rows import padded
 from jounce.simulation.series_path import kept
-from jounce.simulation.taylor import constant_step
+from jounce.simulation.taylor import constant_step, require_tree
 
 __all__ = ["taylor_rollout"]
 
@@ -48,8 +48,10 @@ def taylor_rollout(
     Raises:
         ArgumentError: a wrong shape, or numbers that are not finite.
         DivergenceError: a state became infinite, unless it shall be marked.
+        ModelError: joints follow others.
     """
     require_model(model)
+    require_tree(model)
     rows = reals("tau", tau)
     if rows.ndim < 2 or rows.shape[-1] != model.nv:
         raise ArgumentError(f"tau must have shape (..., T, {model.nv}), got {rows.shape}")
