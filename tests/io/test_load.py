@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce import cli
 from jounce.errors import ModelError
 from jounce.io import geometry, load, load_urdf, load_xacro
 
@@ -44,6 +45,22 @@ def test_other_formats_are_refused_by_name(name, text, message, tmp_path):
     path.write_text(text)
     with pytest.raises(ModelError, match=message):
         load(path)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".xacro"])
+@pytest.mark.parametrize(
+    ("root", "what", "ending"), [("sdf", "an SDF", "sdf"), ("mujoco", "an MJCF", "xml")]
+)
+def test_other_formats_under_a_name_of_urdf_are_told(suffix, root, what, ending, tmp_path, capsys):
+    if suffix == ".xacro":
+        pytest.importorskip("xacro")
+    path = tmp_path / f"robot{suffix}"
+    path.write_text(f"<{root}/>")
+    message = rf"robot{suffix}.*:1: <{root}>: this is {what} file; .* \.{ending} or use load_"
+    with pytest.raises(ModelError, match=message):
+        jc.load(path)
+    assert cli.main(["check", str(path)]) == 1
+    assert f"this is {what} file" in capsys.readouterr().out
 
 
 def test_a_missing_file_is_file_not_found(tmp_path):

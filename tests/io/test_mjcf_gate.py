@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce import cli
 from jounce.errors import ModelError, ModelWarning
 from jounce.io import _mjcf_gate
 from jounce.io._folder import Folder
@@ -193,11 +194,46 @@ def test_size_is_limited_before_the_file_is_read(save):
 def test_text_that_is_not_what_it_says_is_refused_and_other_encodings_are_read(save):
     good = mjcf('<geom name="é" size=".1"/>')
     with pytest.raises(ModelError, match=r"m\.xml:4: <geom>: not well-formed XML"):
-        jc.load(save("m.xml", good.encode("latin-1")))
+        jc.load(save("m.xml", good.encode("latin-1")), strict=True)
+    assert jc.load(save("m.xml", good.encode("latin-1"))).nv == 1  # as URDF files are
     declared = '<?xml version="1.0" encoding="iso-8859-1"?>' + good
     assert jc.load(save("m.xml", declared.encode("latin-1"))).nv == 1
     assert jc.load(save("m.xml", good.replace("é", "a").encode("utf-16"))).nv == 1
     assert jc.load(save("m.xml", good.replace("<geom", "<!-- a -- b --><geom"))).nv == 1
+
+
+def test_slips_of_xml_are_mended_as_in_urdf(save, capsys):
+    text = mjcf('<geom size=".1"/>').replace("<mujoco>", '<mujoco model="a & b">')
+    assert jc.load_mjcf(text).name == "a & b" == jc.load(save("m.xml", text)).name
+    with pytest.raises(ModelError, match="not well-formed XML"):
+        jc.load_mjcf(text, strict=True)
+    save("part.xml", "\n<?xml version='1.0'?>" + text.replace("<joint", "<!-- --- --><joint"))
+    main = save("main.xml", '<mujoco>\n<include file="part.xml"/></mujoco>')
+    assert jc.load(main).nv == 1
+    with pytest.raises(ModelError, match=r"main\.xml:2: .*part\.xml:2: not well-formed XML"):
+        jc.load(main, strict=True)
+    assert cli.main(["check", str(main)]) == 4
+    told = capsys.readouterr().out
+    assert "precedes the XML declaration" in told
+    assert "ampersand" in told
+
+
+@pytest.mark.parametrize("count", ["-1", "0", " -3 ", "+0"])
+def test_copies_that_are_none_are_told(count, save, capsys):
+    """MuJoCo makes none without a word."""
+    body = '<body><joint/><geom size=".1"/></body>'
+    copied = f"<replicate count='{{}}'>{body}</replicate>"
+    text = f"<mujoco><worldbody>{body}\n{copied}</worldbody></mujoco>"
+    path = save("m.xml", text.format(count))
+    said = re.escape(count.strip())
+    message = rf"m\.xml:2: <replicate> in <worldbody>: count is {said}, .*left out"
+    with pytest.warns(ModelWarning, match=message):
+        assert jc.load(path).nv == 1
+    with pytest.raises(ModelError, match=message):
+        jc.load(path, strict=True)
+    assert cli.main(["check", str(path)]) == 3
+    assert "physics" in capsys.readouterr().out
+    assert jc.load(save("m.xml", text.format("2"))).nv == 3
 
 
 @pytest.mark.parametrize("levels", [1200, 100_000])
@@ -237,6 +273,131 @@ def test_what_only_is_seen_asks_for_nothing(save):
 <material name="m" texture="none"/><skin name="s" file="none.skn"/></asset>"""
     geom = '<geom size=".1" material="m"/>'
     assert jc.load(save("m.xml", mjcf(geom, asset))).nv == 1
+
+
+TOUCH = """<plugin plugin="mujoco.sensor.touch_grid" objtype="site" objname="s">
+<config key="size" value="{0} {0}"/><config key="fov" value="45 45"/>
+<config key="gamma" value="0"/><config key="nchannel" value="6"/></plugin>"""
+COSTLY = (
+    "".join(f'<user name="u{k}" dim="1000000"/>' for k in range(200)),
+    "".join(f'<jointpos joint="j" nsample="1000000" delay="1" name="j{k}"/>' for k in range(200)),
+    "".join(f'<contact geom1="g" num="1000000" name="c{k}"/>' for k in range(200)),
+    '<rangefinder camera="c"/>',
+    '<rangefinder camera="d"/>',
+    TOUCH.format(10_000),
+)
+
+
+@pytest.mark.parametrize("sensors", COSTLY, ids=range(len(COSTLY)))
+def test_sensors_ask_for_nothing(sensors, monkeypatch):
+    """Not even for a stack, which is as large as MuJoCo makes it without <size>."""
+    inside = """<geom name="g" size=".1"/><site name="s"/>
+<camera name="c" resolution="30000 30000"/><camera name="d" class="d"/>"""
+    before = """<size memory="2G"/>
+<extension><plugin plugin="mujoco.sensor.touch_grid"/></extension>
+<default><default class="d"><camera resolution="1280 720"/></default></default>
+<custom><tuple name="t"><element objtype="sensor" objname="u0"/></tuple></custom>"""
+    sizes = []
+    compile_text = mujoco.MjModel.from_xml_string
+
+    class Watching(mujoco.MjModel):
+        @staticmethod
+        def from_xml_string(text):
+            compiled = compile_text(text)
+            sizes.append(compiled.nsensordata + getattr(compiled, "nhistory", 0))
+            return compiled
+
+    monkeypatch.setattr(mujoco, "MjModel", Watching)
+    text = mjcf(inside, before).replace("</mujoco>", f"<sensor>{sensors}</sensor></mujoco>")
+    assert jc.load_mjcf(text).nv == 1
+    assert max(sizes) < 2000
+
+
+def test_mistakes_of_sensors_are_refused_as_before():
+    text = mjcf('<geom size=".1"/><camera name="c" resolution="{}"/>').replace(
+        "</mujoco>", "<sensor>{}</sensor></mujoco>"
+    )
+    for resolution, sensor in (
+        ("1 1", '<jointpos joint="nothing"/>'),
+        ("1 1", '<user dim="x"/>'),
+        ("1280", '<rangefinder camera="c"/>'),
+        ("1 1", '<user dim="1000000000"/>'),
+    ):
+        with pytest.raises(ModelError, match=r"<string>:\d: <(jointpos|user|camera)"):
+            jc.load_mjcf(text.format(resolution, sensor))
+
+
+def test_states_of_actuators_are_limited():
+    general = '<general joint="j" dyntype="user" actdim="{}"/>'
+    text = mjcf('<geom size=".1"/>').replace("</mujoco>", "<actuator>{}</actuator></mujoco>")
+    assert jc.load_mjcf(text.format(general.format(100) * 10)).nv == 1
+    with pytest.raises(ModelError, match="'actdim': 100000000 is more than 1,000,000"):
+        jc.load_mjcf(text.format(general.format(100_000_000)))
+    default = text.replace("<worldbody>", "<default>" + general.format(600_000) + "</default>\\g")
+    default = default.replace(' joint="j" dyntype', " dyntype", 1).replace("\\g", "<worldbody>")
+    message = "buffers of sensors and actuators hold more than 1,000,000"
+    for many in (
+        text.format(general.format(600_000) * 2),
+        default.format('<motor joint="j"/>' * 2),
+    ):
+        with pytest.raises(ModelError, match=message):
+            jc.load_mjcf(many)
+
+
+def test_what_names_a_copy_counts_as_copied():
+    """MuJoCo copies equalities, tendons, sensors and actuators with the joints that they name."""
+    body = '<replicate count="100"><body><joint name="j"/><geom size=".1"/></body></replicate>'
+    text = f"<mujoco><worldbody>{body}</worldbody>{{}}</mujoco>"
+    equality = "<equality>{}</equality>".format('<joint joint1="j"/>' * 90)
+    compiled = mujoco.MjModel.from_xml_string(text.format(equality))
+    assert compiled.neq == 9000
+    for section, element in (
+        ("equality", '<joint joint1="j"/>'),
+        ("sensor", '<jointpos joint="j"/>'),
+        ("actuator", '<motor joint="j"/>'),
+        ("tendon", '<fixed><joint joint="j" coef="1"/></fixed>'),
+    ):
+        asked = f"<{section}>{200 * element}</{section}>"
+        with pytest.raises(ModelError, match="elements or more by copying"):
+            jc.load_mjcf(text.format(asked))
+    states = '<actuator><general joint="j" dyntype="user" actdim="100000"/></actuator>'
+    with pytest.raises(ModelError, match="by copying"):
+        jc.load_mjcf(text.format(states))
+
+
+def test_classes_are_no_copies():
+    body = '<replicate count="100"><body name="a"><joint/><geom size=".1"/></body></replicate>'
+    text = f"""<mujoco><default><default class="a"/></default><worldbody>{body}
+<body><joint name="j"/><geom size=".1" pos="0 0 9"/></body></worldbody>
+<actuator>{200 * '<motor class="a" joint="j"/>'}</actuator></mujoco>"""
+    assert jc.load_mjcf(text).nv == 101
+
+
+def test_sensors_of_attached_models_are_limited(save):
+    inside = '<geom size=".1"/><site name="s"/><camera name="c" resolution="1000 1001"/>'
+    attach = '<attach model="o" body="b" prefix="p"/>'
+    asset = '<asset><model name="o" file="o.xml"/></asset>'
+    main = save("m.xml", mjcf('<geom size=".1"/>' + attach, asset))
+    sensors = (
+        "<extension><plugin plugin='mujoco.sensor.touch_grid'/></extension><sensor>{}</sensor>"
+    )
+    text = mjcf(inside).replace("</mujoco>", sensors + "</mujoco>")
+    save("o.xml", text.format('<user objtype="site" objname="s" dim="9"/>'))
+    assert jc.load(main).nv == 2
+    for sensor in (
+        '<user dim="999999"/><user dim="2"/>',
+        '<jointpos joint="j" nsample="600000"/><jointpos joint="j" nsample="600000"/>',
+        '<rangefinder camera="c"/>',
+        TOUCH.format(1001),
+    ):
+        save("o.xml", text.format(sensor))
+        with pytest.raises(ModelError, match=r"o\.xml:\d+: <.*hold more than 1,000,000 numbers"):
+            jc.load(main)
+    save("o.xml", text.format('<user objtype="site" objname="s" dim="900000"/>'))
+    many = "".join(attach.replace('"p"', f'"p{k}"') for k in range(20))
+    save("m.xml", mjcf('<geom size=".1"/>' + many, asset))
+    with pytest.raises(ModelError, match="attach make"):
+        jc.load(main)
 
 
 def test_muscles_start_no_simulation_in_the_compiler():

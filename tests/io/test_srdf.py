@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jounce as jc
+from jounce.io.srdf import with_srdf
 
 URDF = """
 <robot name="r">
@@ -95,16 +96,20 @@ def test_joints_that_the_model_does_not_move_are_passed_over(tmp_path):
 
 def test_doubtful_files_warn_and_are_refused_if_strict(tmp_path):
     unknown = srdf(state(("sholder", "1")))
-    with pytest.warns(jc.ModelWarning, match=r"no joint 'sholder' \(line 2\); did you mean 'shou"):
+    with pytest.warns(
+        jc.ModelWarning, match=r"^<string>:2: .*no joint 'sholder'; did you mean 'shou"
+    ):
         load(unknown, tmp_path)
     twice = srdf(state(("shoulder", "1")), state(("shoulder", "2"), group="arm"))
-    with pytest.warns(jc.ModelWarning, match=r"two positions of joint 'shoulder' \(line 3\)"):
+    with pytest.warns(jc.ModelWarning, match=r"^<string>:3: .*two positions of joint 'shoulder'"):
         model = load(twice, tmp_path)
     assert model.poses["home"][0] == 1
     path = tmp_path / "r.xml"
     jc.save(jc.models.chain(1), path)
     for text in (unknown, twice):
-        with pytest.raises(jc.ModelError, match=r"<string>: (there is no|pose 'home')"):
+        with pytest.raises(
+            jc.ModelError, match=r"<string>:\d: <joint.*: (there is no|pose 'home')"
+        ):
             jc.load(path, srdf=text.replace("shoulder", "joint0"), strict=True)
 
 
@@ -114,6 +119,8 @@ MISTAKES = {
     "'value' must be 4 numbers": state(("eye", "1 2 3")),
     "expected a unit quaternion, got norm 2": state(("eye", "0 0 0 2")),
     "no cosine and sine": state(("shoulder", "0 0.1")),
+    "no cosine and sine, their norm is 1.4142": state(("shoulder", "1 1")),
+    "no cosine and sine, their norm is 1.002": state(("rail", "3 4 1.002 0")),
     "attribute 'name' is missing": "<group_state group='all'/>",
     "attribute 'value' is missing": "<group_state name='x'><joint name='eye'/></group_state>",
 }
@@ -123,6 +130,58 @@ MISTAKES = {
 def test_mistakes_are_found_by_line(message, tmp_path):
     with pytest.raises(jc.ModelError, match=rf"<string>:2: .*{message}"):
         load(srdf(MISTAKES[message]), tmp_path)
+
+
+def test_elements_that_no_state_has_are_told(tmp_path):
+    slip = state(("finger", "1"), ("shoulder", "1")).replace("<joint", "<jiont", 1)
+    section = state(("shoulder", "1")).replace("group_state", "group_sate")
+    cases = ((slip, "<jiont name='finger'> in <group_state"), (section, "<group_sate name='home'>"))
+    for inside, message in cases:
+        with pytest.warns(jc.ModelWarning, match=rf"<string>:2: {message}.*: unknown element"):
+            load(srdf(inside), tmp_path)
+        with pytest.raises(jc.ModelError, match=rf"<string>:2: {message}.*: unknown element"):
+            with_srdf(load(srdf(), tmp_path), srdf(inside), strict=True)
+        with pytest.warns(jc.ModelWarning, match=rf"<string>:5: {message}.*: unknown element"):
+            jc.load_urdf(URDF.replace("<joint", inside + "<joint", 1))
+    others = '<group name="all"/><end_effector name="e"/><disable_collisions link1="a" link2="b"/>'
+    load(srdf(others, state(("finger", "1")).replace("<joint", "<v:tag/><joint")), tmp_path)
+
+
+def test_positions_beyond_limits_are_told(tmp_path):
+    limits = {"finger": "-1 2", "shoulder": "-1.5708 1.5708"}
+    text = URDF.replace('type="continuous"', 'type="revolute"')
+    for name, words in limits.items():
+        lower, upper = words.split()
+        limit = f'<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/></joint>'
+        start = text.index(f'name="{name}"')
+        text = text[:start] + text[start:].replace("</joint>", limit, 1)
+    path = tmp_path / "robot.urdf"
+    path.write_text(text)
+    fine = srdf(state(("finger", "2"), ("shoulder", "1.57085")))
+    assert jc.load(path, srdf=fine).poses["home"][0] == 1.57085
+    beyond = srdf(state(("finger", "2.5")))
+    message = (
+        r"^<string>:2: <joint name='finger'> in <group_state name='home'>: position 2\.5 is out"
+    )
+    with pytest.warns(jc.ModelWarning, match=message + ".* -1 to 2 of"):
+        model = jc.load(path, srdf=beyond)
+    assert model.poses["home"][model.q_slice("finger")] == 2.5
+    with pytest.raises(jc.ModelError, match=message):
+        with_srdf(model, beyond, strict=True)
+
+
+def test_a_joint_that_is_missing_is_told_once_and_in_one_place(tmp_path):
+    text = srdf(state(("zz", "1")), state(("zz", "2"), name="other"))
+    with pytest.warns(jc.ModelWarning) as caught:
+        load(text, tmp_path)
+    (warning,) = caught
+    said = str(warning.message)
+    assert said.count("no joint 'zz'") == said.count("<string>") == 1
+    with pytest.warns(jc.ModelWarning) as caught:
+        jc.load_urdf(URDF.replace("</robot>", state(("zz", "1")) + "</robot>"))
+    said = str(caught[0].message)
+    assert said.startswith("<string>:12: <joint name='zz'> in <group_state name='home'>: there is")
+    assert said.count("<string>") == 1
 
 
 def test_other_files(tmp_path):

@@ -16,7 +16,7 @@ from urdf_mistakes_content import content_cases, number_cases, shape_cases
 from urdf_mistakes_strict import strict_cases
 from urdf_mistakes_structure import misspelled_cases, structure_cases
 
-from jounce.errors import ModelWarning
+from jounce.errors import ModelError, ModelWarning
 from jounce.io import load_urdf
 
 pytest.importorskip("lxml")
@@ -86,3 +86,22 @@ def test_origin_is_not_proposed_for_a_link(tag, write, refusal):
         assert message.endswith("a link has no <origin> in URDF; its pose is that of its joint")
     else:
         assert message.endswith("expected <inertial>, <visual>, <collision>")
+
+
+@pytest.mark.parametrize(
+    ("inside", "element"),
+    [
+        ('<jounce foo="1"/>', "jounce"),
+        ('<jounce armature="nan"/>', "jounce"),
+        ('<jounce armature="-1"/>', "joint name='j'"),
+        ('<jounce damping="1 2 3"/>', "joint name='j'"),
+        ('<jounce body="b"><joint name="x" armature="-1"/></jounce>', "joint name='x'"),
+    ],
+)
+def test_what_is_wrong_with_a_joint_is_told_once_at_its_element(inside, element):
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/>{}</joint>'
+    text = "<robot name='r'><link name='a'/><link name='b'/>\n" + joint.format(inside) + "</robot>"
+    with pytest.raises(ModelError) as caught:
+        load_urdf(text)
+    assert str(caught.value).startswith(f"<string>:2: <{element}>")
+    assert str(caught.value).count("<string>") == 1

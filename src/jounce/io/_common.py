@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from jounce.io._findings import Finding, listed
 
 __all__ = [
     "MIMIC_CHOICES",
+    "blamed",
     "displacement",
+    "named",
     "rings",
     "warn",
     "warn_of_findings",
 ]
 
+
+T = TypeVar("T")
 
 MIMIC_CHOICES = ("independent", "locked", "coupled")
 
@@ -61,6 +66,25 @@ def rings(leaders: Mapping[str, str]) -> Iterator[str]:
             yield name
 
 
+def blamed(message: str, **places: Iterable[tuple[str, T]]) -> T | None:
+    """Return what a message is about that begins with a kind and a name, None if nothing.
+
+    Args:
+        message: such as "joint 'knee': ...".
+        places: of each kind, names and what has them.
+    """
+    for kind, pairs in places.items():
+        for name, place in pairs:
+            if message.startswith(f"{kind} {name!r}"):
+                return place
+    return None
+
+
+def named(name: str, message: str) -> str:
+    """Put the name of a file before a message that does not begin with it."""
+    return message if message.startswith(f"{name}:") else f"{name}: {message}"
+
+
 def warn(message: str) -> None:
     """Issue a `ModelWarning` that points at the line where the user called the package."""
     level = 1
@@ -74,4 +98,6 @@ def warn_of_findings(name: str, findings: Sequence[Finding]) -> None:
     """Issue one warning for a file, unless all that was found is a matter of style."""
     serious = [finding for finding in findings if finding.kind != "style"]
     if serious:
-        warn(f"{name}: {listed(serious)}. strict=True refuses such a file.")
+        text = named(name, listed(serious))
+        end = "" if text.endswith("?") else "."
+        warn(f"{text}{end} strict=True refuses such a file.")

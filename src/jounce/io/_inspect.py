@@ -62,7 +62,9 @@ def _read(
     """Read a file as its root element says, as `jounce.load` does; `findings` grows."""
     root = root_tag(source)
     if root == "mujoco" and suffix not in (".urdf", ".xacro"):
-        tree = expand(source, Folder(source.directory, None, max_bytes), max_bytes)
+        tree = expand(source, Folder(source.directory, None, max_bytes), max_bytes, forgiving=True)
+        for doc in dict.fromkeys(piece.doc for piece in tree.pieces):
+            findings += doc.findings
         for error in errors(tree, max_bytes):
             findings.append(_told("structure", str(error), refused=True))
         stop_if_refused(findings)
@@ -71,8 +73,7 @@ def _read(
         )
     if root == "sdf" and suffix not in (".urdf", ".xacro"):
         return sdf.from_source(source, base, findings=findings)
-    if suffix != ".xacro":
-        check_format(source, root, suffix)
+    check_format(source, root, suffix)
     doc = parse(source, forgiving=True)
     doc.collect(findings)
     return urdf.read_model(doc, root_joint(base))

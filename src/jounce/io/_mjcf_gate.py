@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,10 +29,19 @@ MOST_ATTACHED = 30_000
 """Elements of all models that are attached, and of those that these attach."""
 
 MOST_SAMPLES = 1_000_000
-"""For buffers of sensors and actuators."""
+"""For buffers of sensors and actuators, together in the file or in one that is attached."""
+
+SAMPLES_PER_ELEMENT = 100
+"""How many numbers in buffers count as one more element where something is copied."""
 
 # Sections that say nothing about the robot's motion; some of them ask for memory.
 _DROPPED = ("size", "statistic", "visual")
+
+# Sections whose elements are copied with those that they name.
+_REFERRING = frozenset(("actuator", "contact", "equality", "sensor", "tendon"))
+
+# Attributes that say how many numbers a sensor or an actuator holds.
+_COUNTS = ("nsample", "num", "dim", "actdim")
 
 # Attributes that hold names, where "nan" or "1e999" is no number.
 _NAMES = frozenset(
@@ -41,10 +51,14 @@ _NAMES = frozenset(
         name class childclass file content_type model prefix sep plugin instance key value text
         joint joint1 joint2 body body1 body2 geom geom1 geom2 site site1 site2 mesh hfield material
         texture tendon tendon1 tendon2 actuator sensor target objname refname refsite
-        jointinparent cranksite slidersite sidesite flex node cat user
+        jointinparent cranksite slidersite sidesite flex node cat user camera subtree1 subtree2
         """,
     )
 )
+_NO_REFERENCES = """
+name class childclass file content_type prefix sep plugin instance key value text user
+"""
+_REFERENCES = _NAMES.difference(_NO_REFERENCES.split())
 _UNUSUAL = re.compile(r"nan|inf|e\+?\d\d|\d{50}", re.IGNORECASE)
 
 
@@ -88,17 +102,28 @@ class Attached:
             folder = Folder(path.parent, tree.folder.base, self.max_bytes)
             below = admit(source, folder, self.max_bytes, inner)
             models = sum(inner.size(below, other) for _, other in below.of("model"))
-            self._sizes[path] = len(below.pieces) + models + _Copies(below, inner).total
+            # MuJoCo reads the file itself, so that nothing plain can stand in for its sensors.
+            copies = _Copies(below, inner, _samples(below))
+            if copies.problem is not None:
+                raise copies.problem.error
+            self._sizes[path] = len(below.pieces) + models + copies.total
         return self._sizes[path]
 
 
-def admit(source: Source, folder: Folder, max_bytes: int, attached: Attached | None = None) -> Tree:
+def admit(
+    source: Source,
+    folder: Folder,
+    max_bytes: int,
+    attached: Attached | None = None,
+    *,
+    forgiving: bool = False,
+) -> Tree:
     """Read a file with all that it includes and refuse what MuJoCo must not see.
 
     Raises:
         ModelError: the first problem; it names file, line and element.
     """
-    tree = expand(source, folder, max_bytes)
+    tree = expand(source, folder, max_bytes, forgiving)
     for problem in problems(tree, attached or Attached(max_bytes)):
         raise problem.error
     return tree
@@ -108,10 +133,10 @@ def problems(tree: Tree, attached: Attached) -> Iterator[Problem]:
     """Everything that is refused, in the order of the file within each kind."""
     yield from _numbers(tree)
     yield from _models(tree, attached)
-    copies = _Copies(tree, attached)
+    yield from _buffers(tree)
+    copies = _Copies(tree, attached, _samples(tree, ("actuator",)))
     if copies.problem is not None:
         yield copies.problem
-    yield from _buffers(tree)
     yield from _files(tree)
 
 
@@ -154,40 +179,83 @@ def _number(word: str) -> float:
 
 
 class _Copies:
-    """Counts the elements that copying makes, up to more than a small file may ask for."""
+    """Counts the elements that copying makes, up to more than a small file may ask for.
 
-    def __init__(self, tree: Tree, attached: Attached) -> None:
+    What names a copied element (a sensor, an equality, a tendon) is copied with it.
+
+    Args:
+        tree: the file.
+        attached: sizes of the models that it attaches.
+        samples: numbers in the buffers of elements, by index.
+    """
+
+    def __init__(self, tree: Tree, attached: Attached, samples: Mapping[int, float]) -> None:
         self.made = self.attached = 0.0
         self.problem: Problem | None = None
+        self._samples = samples
+        self._buffers = 0.0
+        self._times: dict[str, float] = {}
         around: list[tuple[int, float]] = []  # depth and number of copies of what is open
         sizes = dict(_attached_sizes(tree, attached))
         for k, piece in enumerate(tree.pieces):
             while around and around[-1][0] >= piece.depth:
                 around.pop()
             times = around[-1][1] if around else 1.0
-            self.made += times if times > 1 else 0
+            self._add(k, piece, times)
             if piece.tag in ("replicate", "composite", "flexcomp"):
                 times *= _count(piece)
                 self.made += times if piece.tag != "replicate" else 0  # which is no element itself
             if piece.tag == "attach":
                 self.attached += times * sizes.get(piece.element.get("model"), 0.0)
-            for what, made, most in (
-                ("replicate, composite and flexcomp", max(self.made, times), MOST_COPIES),
-                ("attach", self.attached, MOST_ATTACHED),
-            ):
-                if made > most:
-                    message = (
-                        f"{what} make {made:,.0f} elements or more by copying; the limit is "
-                        f"{most:,}, elements that the file writes out not counted"
-                    )
-                    self.problem = Problem(k, piece.error(message))
-                    return
+            self._check(k, piece, times)
+            if self.problem is not None:
+                return
             around.append((piece.depth, times))
+        self._add_references(tree)
 
     @property
     def total(self) -> float:
-        """Number of elements that copying makes."""
-        return self.made + self.attached
+        """Number of elements that copying makes, and of those that buffers count as."""
+        return self.made + self.attached + self._buffers / SAMPLES_PER_ELEMENT
+
+    def _add(self, k: int, piece: Piece, times: float) -> None:
+        """Count one element and what it holds."""
+        samples = self._samples.get(k, 0.0)
+        self._buffers += samples
+        if times > 1:
+            self.made += times * (1 + samples / SAMPLES_PER_ELEMENT)
+            name = piece.element.get("name")
+            if name:
+                self._times[name] = max(times, self._times.get(name, 1.0))
+
+    def _add_references(self, tree: Tree) -> None:
+        """Count what is copied because of a name in it."""
+        if not self._times:
+            return
+        for k, piece in _within(tree, _REFERRING):
+            names = (y for x, y in piece.element.items() if x in _REFERENCES)
+            times = max((self._times.get(text, 1.0) for text in names), default=1.0)
+            if times > 1:
+                self.made += times * (1 + self._samples.get(k, 0.0) / SAMPLES_PER_ELEMENT)
+                self._check(k, piece, 1.0)
+                if self.problem is not None:
+                    return
+
+    def _check(self, k: int, piece: Piece, times: float) -> None:
+        for what, made, most in (
+            ("replicate, composite and flexcomp", max(self.made, times), MOST_COPIES),
+            ("attach", self.attached, MOST_ATTACHED),
+        ):
+            if made > most:
+                message = (
+                    f"{what} make {made:,.0f} elements or more by copying; the limit is "
+                    f"{most:,}, elements that the file writes out not counted"
+                )
+                self.problem = Problem(k, piece.error(message))
+                return
+        if self._buffers > MOST_SAMPLES:
+            message = f"buffers of sensors and actuators hold more than {MOST_SAMPLES:,} numbers"
+            self.problem = Problem(k, piece.error(message))
 
 
 def _attached_sizes(tree: Tree, attached: Attached) -> Iterator[tuple[str, float]]:
@@ -200,13 +268,12 @@ def _attached_sizes(tree: Tree, attached: Attached) -> Iterator[tuple[str, float
 
 
 def _count(piece: Piece) -> float:
-    words = (piece.element.get("count") or "1").split()
-    return math.prod(max(_number(word), 1.0) for word in words)
+    return _product(piece.element.get("count"))
 
 
 def _buffers(tree: Tree) -> Iterator[Problem]:
     for k, piece in enumerate(tree.pieces):
-        for name in ("nsample", "num"):
+        for name in ("nsample", "num", "dim", "actdim"):
             text = piece.element.get(name) or "0"
             if _number(text) > MOST_SAMPLES:
                 message = f"attribute {name!r}: {text} is more than {MOST_SAMPLES:,}"
@@ -214,6 +281,53 @@ def _buffers(tree: Tree) -> Iterator[Problem]:
     for k, piece in tree.of("mesh"):
         if any(_number(word) > 1000 for word in (piece.element.get("params") or "").split()):
             yield Problem(k, piece.error("attribute 'params' asks for a mesh that is too fine"))
+
+
+def _within(tree: Tree, sections: Container[str]) -> Iterator[tuple[int, Piece]]:
+    """What stands in these sections."""
+    section = ""
+    for k, piece in enumerate(tree.pieces):
+        section = piece.tag if piece.depth == 1 else section
+        if piece.depth > 1 and section in sections:
+            yield k, piece
+
+
+def _samples(
+    tree: Tree, sections: Container[str] = ("actuator", "extension", "sensor")
+) -> dict[int, float]:
+    """Numbers that elements ask for in buffers of data, states and samples, where these are many.
+
+    The pixels of a camera count at each of its rangefinders. What the defaults say may be said of
+    each element that does not say otherwise.
+    """
+    cameras = [piece.element for _, piece in tree.of("camera")]
+    pixels = {x.get("name"): _product(x.get("resolution")) for x in cameras if x.get("resolution")}
+    usual = dict.fromkeys(_COUNTS, 1.0)
+    for (_, piece), name in product(_within(tree, ("default",)), _COUNTS):
+        usual[name] = max(usual[name], _told_number(piece, name, 1.0))
+    found = {}
+    for k, piece in _within(tree, sections):
+        element = piece.element
+        around = usual if piece.depth == 2 else dict.fromkeys(_COUNTS, 1.0)
+        numbers = math.prod(_told_number(piece, name, around[name]) for name in _COUNTS)
+        if piece.tag == "rangefinder" and element.get("camera"):
+            numbers *= pixels.get(element.get("camera"), pixels.get(None, 1.0))
+        if piece.tag == "config" and element.get("key") == "size":
+            numbers *= _product(element.get("value"))
+        if numbers > 1:
+            found[k] = numbers
+    return found
+
+
+def _told_number(piece: Piece, name: str, usual: float) -> float:
+    """A count that an element asks for; what is too large is refused by itself."""
+    text = piece.element.get(name)
+    value = usual if text is None else max(_number(text), 1.0)
+    return value if value <= MOST_SAMPLES else 1.0
+
+
+def _product(text: str | None) -> float:
+    return math.prod(max(_number(word), 1.0) for word in (text or "").split())
 
 
 def _files(tree: Tree) -> Iterator[Problem]:
@@ -274,11 +388,12 @@ def edits(tree: Tree, attributes: Edits) -> Edits:
     """What MuJoCo gets instead of the file's own elements; `attributes` says it for some.
 
     Nothing that is only seen is read: textures are plain, height fields flat, skins left out.
+    Sensors and buffers hold one number: MuJoCo computes and keeps what they ask for.
     """
     out: dict[int, Mapping[str, str] | None] = {}
     for k, piece in tree.of("compiler"):
         out[k] = {name: x for name, x in piece.element.items() if name != "strippath"}
-    for k, _ in tree.of("skin", "lengthrange", "numeric"):
+    for k, _ in tree.of("skin", "lengthrange", "numeric", "tuple"):
         out[k] = None
     for k, piece in tree.of(*_DROPPED):
         if piece.depth == 1:
@@ -288,7 +403,31 @@ def edits(tree: Tree, attributes: Edits) -> Edits:
     for k, piece in tree.of("flexcomp", "model"):
         if piece.element.get("file") and k not in attributes:
             out[k] = {**piece.element.attrib, "file": str(_path(tree, piece))}
-    return {**out, **attributes}
+    out |= attributes
+    for k, names in _counts(tree):
+        given = out.get(k, dict(tree.pieces[k].element.items()))
+        out[k] = None if given is None or names is None else _at_most_one(given, names)
+    return out
+
+
+def _counts(tree: Tree) -> Iterator[tuple[int, Sequence[str] | None]]:
+    """Attributes that say how much data there is, of sensors and the like; None of plugins."""
+    for k, _ in tree.of("camera"):
+        yield k, ("resolution",)
+    for k, piece in _within(tree, ("actuator", "default", "sensor")):
+        if piece.tag == "plugin" and piece.element.get("objtype") is not None:
+            yield k, None
+        elif piece.tag != "camera":
+            yield k, ("nsample", "num", "dim") if piece.tag == "user" else ("nsample", "num")
+
+
+def _at_most_one(attributes: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Attributes of an element, with ones where some of them hold larger numbers."""
+    out = {name: text for name, text in attributes.items() if not name.startswith("{")}
+    for name in names:
+        if name in out:
+            out[name] = " ".join("1" if _number(x) > 1 else x for x in out[name].split())
+    return out
 
 
 def _plain(piece: Piece) -> dict[str, str]:

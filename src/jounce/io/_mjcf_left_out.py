@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from jounce._types import Mask
+from jounce.errors import ModelError
 from jounce.io._equalities import LAST_EQUALITY_READ, ON_SITE
 from jounce.io._mjcf_extension import EQUALITY, Extension, is_mere_part
 from jounce.io._mjcf_flags import Acting, acting
 from jounce.io._mjcf_names import Names
 from jounce.io._mjcf_rest import ON_JOINT, ON_TENDON, actuator_term, joint_terms
+from jounce.io._mjcf_tree import Tree
 
-__all__ = ["left_out"]
+__all__ = ["left_out", "not_copied"]
 
 _FREE = 0  # mjtJoint
 _ASLEEP = 5  # mjtSleepPolicy, of trees that begin asleep
@@ -39,6 +41,14 @@ def left_out(compiled: Any, names: Names, extension: Extension) -> list[str]:
     if getattr(compiled, "nflex", 0):
         findings.append(f"{compiled.nflex} deformable bodies (flex)")
     return findings
+
+
+def not_copied(tree: Tree) -> Iterator[ModelError]:
+    """What `replicate` makes no copy of; MuJoCo leaves it out without a word, too."""
+    for _, piece in tree.of("replicate"):
+        count = (piece.element.get("count") or "1").strip()
+        if len(piece.element) and (count.startswith("-") or not count.strip("+0")):
+            yield piece.error(f"count is {count}, so that all inside is left out")
 
 
 def _of_joints(compiled: Any, joints: Sequence[str], acts: Acting) -> Findings:

@@ -105,14 +105,14 @@ def _tag(element: Element) -> str:
     return str(element.tag)
 
 
-def expand(source: Source, folder: Folder, max_bytes: int) -> Tree:
-    """Parse a file and all that it includes.
+def expand(source: Source, folder: Folder, max_bytes: int, forgiving: bool = False) -> Tree:
+    """Parse a file and all that it includes, slips of XML mended if `forgiving`.
 
     Raises:
         ModelError: a file is not well-formed, nested too deep, included twice, outside the
             folder or missing.
     """
-    doc = parse(source)
+    doc = parse(source, forgiving=forgiving)
     pieces: list[Piece] = []
     left = max_bytes - len(source.data)
     included: set[Path] = set()
@@ -127,14 +127,16 @@ def expand(source: Source, folder: Folder, max_bytes: int) -> Tree:
             pieces.append(piece)
             depth, doc, parent = piece.depth + 1, piece.doc, piece.element
         else:
-            doc = _included(piece, folder, included, left)
+            doc = _included(piece, folder, included, left, forgiving)
             left -= doc.size
             depth, parent = piece.depth, doc.root
         waiting += [Piece(depth, doc, child) for child in reversed(parent)]
     return Tree(pieces, folder)
 
 
-def _included(piece: Piece, folder: Folder, included: set[Path], left: int) -> Document:
+def _included(
+    piece: Piece, folder: Folder, included: set[Path], left: int, forgiving: bool
+) -> Document:
     """Parse what an include names; relative to the main file, or to the one that includes."""
     if len(piece.element):
         raise piece.error("an include has no children")
@@ -146,7 +148,7 @@ def _included(piece: Piece, folder: Folder, included: set[Path], left: int) -> D
         raise piece.error(f"{name!r} is included twice")
     included.add(path)
     try:
-        doc = parse(read_source(path, max(left, 1)))
+        doc = parse(read_source(path, max(left, 1)), forgiving=forgiving)
     except MissingFileError:
         raise piece.error(f"there is no file {name!r}") from None
     except ModelError as error:

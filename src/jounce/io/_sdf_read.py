@@ -12,8 +12,10 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.io._common import rings
+from jounce.io._drake import full_tag
+from jounce.io._sdf_planar import is_planar, planar_joint
 from jounce.io._sdf_rules import attribute_flag, check_children, flag, older
-from jounce.io._sdf_scope import Scope, Thing, numbers, read_pose, word
+from jounce.io._sdf_scope import Scope, Thing, end_of, numbers, read_pose
 from jounce.io._sdf_shapes import visuals
 from jounce.io._xml import UNLIMITED, Document, Element
 from jounce.io.geometry import Visual
@@ -50,6 +52,7 @@ class _Joint(NamedTuple):
     parent: str
     child: str
     pose: Array  # in the world
+    start: Array | None = None  # of what is put onto the child's at q = 0, if that is not there
 
 
 class Robot(NamedTuple):
@@ -87,12 +90,12 @@ def _pose(scope: Scope, thing: Thing, name: str, outer: Array) -> Array:
     return outer if inner is None else outer @ inner
 
 
-def _tagged(scope: Scope, pose: Array, tag: str) -> Iterator[tuple[Scope, str, Thing, Array]]:
-    """What has a tag, in models within models too, each with its scope and the pose of that."""
+def _tagged(scope: Scope, pose: Array, *tags: str) -> Iterator[tuple[Scope, str, Thing, Array]]:
+    """What has one of the tags, in inner models too, each with its scope and the pose of that."""
     for name, thing in scope.things.items():
         if name in scope.models:
-            yield from _tagged(scope.models[name], _pose(scope, thing, name, pose), tag)
-        elif thing.element.tag == tag:
+            yield from _tagged(scope.models[name], _pose(scope, thing, name, pose), *tags)
+        elif full_tag(thing.element) in tags:
             check_children(thing.doc, thing.element)
             yield scope, name, thing, pose
 
@@ -104,17 +107,19 @@ def _links(top: Scope, pose: Array) -> Iterator[_Link]:
 
 
 def _joints(top: Scope, pose: Array) -> Iterator[_Joint]:
-    for scope, name, thing, outer in _tagged(top, pose, "joint"):
+    for scope, name, thing, outer in _tagged(top, pose, "joint", "drake:joint"):
         ends = thing.doc.attempt(_ends, scope, thing)
         if ends is not None:
-            where = _pose(scope, thing, name, outer)
-            yield _Joint(thing, scope, scope.prefix + name, *ends, where)
+            where, start = _pose(scope, thing, name, outer), None
+            if is_planar(thing.element):
+                start = outer @ scope.pose(thing, end_of(thing.doc, thing.element, "parent"))
+            yield _Joint(thing, scope, scope.prefix + name, *ends, where, start)
 
 
 def _ends(scope: Scope, thing: Thing) -> tuple[str, str]:
     """The links that a joint connects."""
-    parent = scope.link(thing, word(thing.doc, thing.element, "parent"))
-    child = scope.link(thing, word(thing.doc, thing.element, "child"))
+    parent = scope.link(thing, end_of(thing.doc, thing.element, "parent"))
+    child = scope.link(thing, end_of(thing.doc, thing.element, "child"))
     if not child:
         raise thing.error("the child must not be the world")
     return parent, child
@@ -124,7 +129,10 @@ def _motion(record: _Joint, link: _Link) -> Joint:
     """The joint that moves a link; those of static models do not."""
     if link.scope.static:
         return Joint("fixed")
-    return _joint(record, lie.inverse(link.pose) @ record.pose)
+    pose = lie.inverse(link.pose) @ record.pose
+    if is_planar(record.thing.element):
+        return planar_joint(record.thing.doc, record.thing.element, record.name, pose)
+    return _joint(record, pose)
 
 
 def _above(joints: Sequence[_Joint]) -> dict[str, _Joint]:
@@ -345,7 +353,7 @@ def _check_leaders(joints: Sequence[_Joint], motions: dict[str, Joint | None]) -
             message = "joints that mimic an axis of a universal joint are left free"
             doc.doubt("physics", element, message)
         else:
-            if leader is not None and leader.type in ("fixed", "spherical"):
+            if leader is not None and leader.type in ("fixed", "spherical", "planar"):
                 doc.fault(element, f"joint {name!r} is {leader.type}, it has no position")
             elif element.get("axis") not in (None, "axis"):
                 doc.fault(element, f"joint {name!r} has no {element.get('axis')[:60]!r}")
@@ -364,6 +372,8 @@ def _rotor(doc: Document, element: Element) -> float:
         local = child.tag.rpartition("}")[2].rpartition(":")[2]
         if local in values and local != child.tag:
             values[local] = float(numbers(doc, child, 1)[0])
+            if values["rotor_inertia"] < 0:
+                raise doc.error(child, f"must not be negative, got {values[local]:g}")
     return values["rotor_inertia"] * values["gear_ratio"] ** 2
 
 

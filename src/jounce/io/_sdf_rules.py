@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from jounce.errors import close_names, did_you_mean
+from jounce.io._drake import acts, full_tag
 from jounce.io._xml import Document, Element, is_xacro
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "check_children",
     "check_version",
     "content",
+    "find",
     "flag",
     "older",
     "relative_to",
@@ -42,6 +44,7 @@ _CHILDREN = {
     "mimic": "multiplier offset reference",
     "frame": "pose",
     "include": "uri name pose static placement_frame plugin",
+    "drake:joint": "drake:parent drake:child drake:damping",
 }
 _CHILDREN_OF = {tag: frozenset(names.split()) for tag, names in _CHILDREN.items()}
 
@@ -52,6 +55,7 @@ _ATTRIBUTES = {
     "link": "name",
     "inertial": "auto",
     "joint": "name type",
+    "drake:joint": "name type",
     "mimic": "joint axis",
     "frame": "name attached_to",
     "include": "merge",
@@ -92,6 +96,13 @@ def check_version(doc: Document) -> None:
     elif int(match[1]) not in _MINORS:
         message = f"version {match[0]} is not known, it is read as 1.{_NEWEST}; expected {known}"
         doc.doubt("structure", doc.root, message)
+
+
+def find(element: Element, tag: str) -> Element | None:
+    """Return the first child of this name, `drake:` before Drake's own."""
+    if not tag.startswith("drake:"):
+        return element.find(tag)
+    return next((child for child in element if full_tag(child) == tag), None)
 
 
 def content(doc: Document, element: Element) -> str:
@@ -141,11 +152,12 @@ def check_children(doc: Document, element: Element) -> None:
     stray = " ".join([element.text or "", *(child.tail or "" for child in element)]).strip()
     if stray:
         doc.doubt("structure", element, f"text between elements is not read: {stray[:60]!r}")
-    known = _CHILDREN_OF[element.tag]
+    kind = full_tag(element)
+    known = _CHILDREN_OF[kind]
     first: dict[str, Element] = {}
     for child in element:
-        if child.tag not in known:
-            _unknown_child(doc, child, element.tag)
+        if full_tag(child) not in known:
+            _unknown_child(doc, child, kind)
             continue
         if child.tag not in _CHILDREN and child.tag not in _UNREAD:
             check_attributes(doc, child)
@@ -167,12 +179,19 @@ def _unknown_child(doc: Document, child: Element, tag: str) -> None:
     if close and ":" not in child.tag and not child.tag.startswith("{"):
         doc.fault(child, f"unknown element; did you mean <{close[0]}>?")
         return
-    doc.doubt("style", child, f"unknown element in <{tag}>")
+    if tag == "drake:joint":
+        doc.fault(child, f"expected {', '.join(f'<{name}>' for name in known)}")
+    elif full_tag(child) == "drake:joint" and tag != "model":
+        doc.fault(child, "expected in a <model>")
+    elif acts(child) and full_tag(child) != "drake:joint":
+        doc.doubt("physics", child, "what Drake makes of it is left out")
+    else:
+        doc.doubt("style", child, f"unknown element in <{tag}>")
 
 
 def check_attributes(doc: Document, element: Element) -> None:
     """Find attributes that SDF does not have; those with a prefix are extensions."""
-    known, names = _ATTRIBUTES_OF.get(element.tag, ()), element.keys()
+    known, names = _ATTRIBUTES_OF.get(full_tag(element), ()), element.keys()
     for name in names:
         if name in known or name.startswith("{http://www.w3.org/"):
             continue

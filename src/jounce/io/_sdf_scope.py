@@ -15,6 +15,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array
 from jounce.errors import ModelError, close_names, did_you_mean
+from jounce.io._drake import full_tag
 from jounce.io._findings import collected
 from jounce.io._folder import Folder
 from jounce.io._sdf_rules import (
@@ -22,6 +23,7 @@ from jounce.io._sdf_rules import (
     check_children,
     check_version,
     content,
+    find,
     flag,
     relative_to,
 )
@@ -32,12 +34,16 @@ __all__ = [
     "Includes",
     "Scope",
     "Thing",
+    "end_of",
     "is_reserved",
     "numbers",
     "read_pose",
     "read_scope",
     "word",
 ]
+
+_JOINTS = ("joint", "drake:joint")
+_NAMED = frozenset(("link", "frame", "model", "include", *_JOINTS))
 
 MOST_INCLUDED = 100_000
 """Elements that includes may bring; a link with its joint has about 25."""
@@ -140,8 +146,8 @@ class Scope:
             return self.models[name].link(place, "__model__")
         if thing.element.tag == "link":
             return self.prefix + name
-        if thing.element.tag == "joint":
-            return self.link(thing, word(thing.doc, thing.element, "child"), seen | {name})
+        if full_tag(thing.element) in _JOINTS:
+            return self.link(thing, end_of(thing.doc, thing.element, "child"), seen | {name})
         return self.link(thing, thing.frame, seen | {name})
 
     def _canonical(self, place: Thing) -> str:
@@ -179,13 +185,18 @@ class Scope:
 
 def word(doc: Document, element: Element, tag: str, default: str | None = None) -> str:
     """Return the text of a child."""
-    child = element.find(tag)
+    child = find(element, tag)
     text = content(doc, child) if child is not None else ""
     if text:
         return text
     if default is None:
         raise doc.error(element if child is None else child, f"<{tag}> is missing or empty")
     return default
+
+
+def end_of(doc: Document, element: Element, tag: str) -> str:
+    """Return the name of what a joint connects: its `parent` or its `child`."""
+    return word(doc, element, f"drake:{tag}" if full_tag(element) == "drake:joint" else tag)
 
 
 def numbers(doc: Document, element: Element, count: int, largest: float = LARGEST) -> Array:
@@ -291,7 +302,9 @@ def read_scope(scope: Scope, includes: Includes, depth: int = 0) -> None:
     check_children(doc, element)
     if depth > 50:
         raise doc.error(element, "models are nested more than 50 deep")
-    for child in element.iterchildren("link", "joint", "frame", "model", "include"):
+    for child in element:
+        if full_tag(child) not in _NAMED:
+            continue
         read = doc.attempt(_read_child, scope, child, includes, depth)
         scope.incomplete |= read is None
     doc.attempt(scope.check_canonical)
@@ -316,8 +329,8 @@ def _read_child(scope: Scope, child: Element, includes: Includes, depth: int) ->
     if name in scope.things or is_reserved(name):
         raise doc.error(child, f"the name {name!r} is taken or reserved")
     frame = "__model__"
-    if child.tag == "joint":
-        frame = word(doc, child, "child")
+    if full_tag(child) in _JOINTS:
+        frame = end_of(doc, child, "child")
     elif child.tag == "frame":
         frame = child.get("attached_to") or "__model__"
     outer = child if child.find("pose") is not None or child.tag != "include" else inner

@@ -21,6 +21,10 @@ _TAG = re.compile(rb"<([^\s/>!?]+)")
 _ENTITY = re.compile(rb"&(?!#|(?:amp|lt|gt|quot|apos);)")
 
 
+_OTHERS = {"mujoco": ("an MJCF", ".xml", "load_mjcf"), "sdf": ("an SDF", ".sdf", "load_sdf")}
+"""Formats that a file may hold although its name says URDF, by root element."""
+
+
 class Source(NamedTuple):
     """The bytes of a model file, and what messages call it."""
 
@@ -164,14 +168,16 @@ def root_tag(source: Source) -> str | None:
 
 def check_format(source: Source, root: str | None, suffix: str) -> None:
     """Refuse other formats by name; what is not XML at all is left to the parser."""
-    if root == "mujoco":
+    if root in _OTHERS:
+        what, ending, function = _OTHERS[root]
+        rename = "save what xacro makes of it as" if suffix == ".xacro" else "rename it to"
         raise ModelError(
-            f"{source.name}:1: <mujoco>: this is an MJCF file; rename it to .xml or use load_mjcf"
+            f"{source.name}:1: <{root}>: this is {what} file; {rename} {ending} or use {function}"
         )
     if root is not None and root != "robot":
         raise ModelError(
             f"{source.name}:1: <{root}>: expected <robot> (URDF), <mujoco> (MJCF) or <sdf> as root "
             "element"
         )
-    if suffix not in (".urdf", ".xml") and root is None:
+    if suffix not in (".urdf", ".xml", ".xacro") and root is None:
         raise ModelError(f"{source.name}:1: expected a .urdf, .xacro, .xml or .sdf file")

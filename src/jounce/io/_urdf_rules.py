@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from jounce.io._drake import acts
 from jounce.io._xml import Document, Element, is_xacro
 
 __all__ = ["RULES", "Rule", "checked_children"]
@@ -224,6 +225,8 @@ def _check_extension(doc: Document, child: Element, rule: Rule) -> None:
     message = f"unknown element; expected {_list(rule)}"
     if rule.closed and not namespaced:
         doc.fault(child, message)
+    elif acts(child):
+        doc.doubt("physics", child, "what Drake makes of it is left out")
     else:
         doc.doubt("style", child, message)
 

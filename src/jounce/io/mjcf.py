@@ -12,7 +12,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import Array, ArrayLike
 from jounce.errors import ModelError
-from jounce.io._common import displacement, warn
+from jounce.io._common import displacement, named, warn
 from jounce.io._constraint_data import constraints_from_data
 from jounce.io._equalities import with_equalities
 from jounce.io._folder import Folder
@@ -21,7 +21,7 @@ from jounce.io._mjcf_extension import Extension, read_extension, restored
 from jounce.io._mjcf_flags import acting
 from jounce.io._mjcf_gate import admit
 from jounce.io._mjcf_keys import read_poses
-from jounce.io._mjcf_left_out import left_out
+from jounce.io._mjcf_left_out import left_out, not_copied
 from jounce.io._mjcf_names import Names, names_of
 from jounce.io._mjcf_place import blamed_piece, first_piece
 from jounce.io._mjcf_rest import driven_joints, joint_limits, joint_spring, joint_terms
@@ -124,7 +124,8 @@ def from_source(
     """Load a robot from bytes that were read already; see `load_mjcf`."""
     check_flag("strict", strict)
     joint = root_joint(base)
-    tree = admit(source, Folder(source.directory, folder, max_bytes), max_bytes)
+    place = Folder(source.directory, folder, max_bytes)
+    tree = admit(source, place, max_bytes, forgiving=not strict)
     if tree.pieces[0].tag != "mujoco":
         raise tree.pieces[0].error("expected <mujoco> as root element")
     compiled, remarks = compile_tree(tree, joint.type != "fixed")
@@ -153,6 +154,10 @@ def from_compiled(
     if model is None:
         root = None if tree is None else first_piece(tree, "mujoco")
         raise _error(name, root, f"the model cannot hold {'; '.join(findings)}")
+    for empty in () if tree is None else not_copied(tree):
+        if strict:
+            raise ModelError(str(empty))
+        remarks.append(f"{empty}. strict=True refuses such a file.")
     if findings:
         remarks.insert(
             0,
@@ -160,7 +165,7 @@ def from_compiled(
             "strict=True refuses such a file.",
         )
     if remarks:
-        warn(f"{name}: {' '.join(remarks)}")
+        warn(named(name, " ".join(remarks)))
     return model
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jounce import lie
 from jounce._types import ArrayLike
 from jounce.errors import ModelError
-from jounce.io._common import warn_of_findings
+from jounce.io._common import blamed, warn_of_findings
 from jounce.io._findings import Finding, stop_if_refused
 from jounce.io._folder import Folder
 from jounce.io._sdf_read import Robot, read_robot
@@ -122,10 +122,20 @@ def from_source(
     except ModelError as error:
         if ": <" in str(error):  # which names an element
             raise
+        thing = _blamed(robot, str(error))
+        if thing:
+            raise thing.error(str(error)) from None
         raise doc.error(doc.root, str(error)) from None
     if findings is None:
         warn_of_findings(source.name, doc.findings)
     return model
+
+
+def _blamed(robot: Robot, message: str) -> Thing | None:
+    """The joint or link that a message about the model is about."""
+    joints = ((record.name, record.thing) for record in robot.joints)
+    links = ((link.name, link.thing) for link in robot.links.values())
+    return blamed(message, joint=joints, body=links)
 
 
 def _top(doc: Document, includes: Includes) -> Scope:
@@ -178,10 +188,13 @@ def _add_bodies(builder: ModelBuilder, doc: Document, robot: Robot, base: Joint)
     for record in robot.joints:
         link = links[record.child]
         start = lie.inverse(links[record.parent].pose) if record.parent else np.eye(4)
+        motion = robot.motions[record.name] or "fixed"
+        if record.start is not None and motion != Joint("fixed"):
+            start = start @ record.start @ lie.inverse(record.pose)
         builder.add_body(
             link.name,
             record.parent or None,
-            robot.motions[record.name] or "fixed",
+            motion,
             start @ link.pose,
             parameters=robot.parameters[link.name],
         )

@@ -9,8 +9,8 @@ import numpy as np
 
 from jounce import lie
 from jounce._types import Array
-from jounce.errors import ModelError, close_names, did_you_mean
-from jounce.io._common import warn
+from jounce.errors import close_names, did_you_mean
+from jounce.io._common import warn_of_findings
 from jounce.io._source import MAX_BYTES, read_source
 from jounce.io._xml import Document, Element, parse
 from jounce.lie.quaternions import meant
@@ -20,6 +20,24 @@ from jounce.model.poses import neutral_coordinates
 from jounce.model.roots import ROOT_JOINT
 
 __all__ = ["add_poses", "with_srdf"]
+
+_STATE = "group_state"
+_SECTIONS = (
+    _STATE,
+    "group",
+    "end_effector",
+    "virtual_joint",
+    "passive_joint",
+    "joint_property",
+    "link_sphere_approximation",
+    "disable_collisions",
+    "enable_collisions",
+    "disable_default_collisions",
+)
+"""What SRDF files consist of, some of it as part of URDF files."""
+
+_ROUNDING = 1e-4
+"""Of limits and positions, which files give with a few digits."""
 
 Values = dict[str, Array]
 """Coordinates of joints by name."""
@@ -41,32 +59,34 @@ def with_srdf(
         MissingFileError: there is no such file.
 
     Warns:
-        ModelWarning: once per file, naming joints that the model does not have and joints that
-            two states of one name put in different places; the first counts.
+        ModelWarning: once per file, naming joints that the model does not have, positions beyond
+            limits, unknown elements, and joints that two states of one name put in different
+            places; the first counts.
     """
     doc = parse(read_source(source, max_bytes))
+    doc.strict = strict
     if doc.root.tag != "robot":
         raise doc.error(doc.root, "expected <robot> as the root element of an SRDF file")
-    model, findings = add_poses(doc, model)
-    if findings and strict:
-        raise ModelError(f"{doc.name}: {'. '.join(findings)}")
-    if findings:
-        warn(f"{doc.name}: {'. '.join(findings)}. strict=True refuses such a file.")
+    model = add_poses(doc, model)
+    warn_of_findings(doc.name, doc.findings)
     return model
 
 
-def add_poses(doc: Document, model: Model) -> tuple[Model, list[str]]:
-    """Return the model with the poses of a document, and what is doubtful about them."""
+def add_poses(doc: Document, model: Model) -> Model:
+    """Return the model with the poses of a document, which finds what is doubtful about them."""
     states = doc.root.findall("group_state")
+    for element in doc.root.iterchildren("*"):
+        if element.tag not in _SECTIONS and close_names(element.tag, _SECTIONS, 1) == [_STATE]:
+            doc.doubt("structure", element, f"unknown element; did you mean <{_STATE}>?")
     if not states:
-        return model, []
+        return model
     virtual = {element.get("name") for element in doc.root.findall("virtual_joint")}
     reader = _Reader(doc, model, {ROOT_JOINT, *virtual, *model.frames})
     found: dict[str, Values] = {}
     for state in states:
         reader.read(state, found.setdefault(doc.text(state, "name"), {}))
     poses = {name: _whole(model, values) for name, values in found.items()}
-    return model.replace(poses={**model.poses, **poses}), reader.findings
+    return model.replace(poses={**model.poses, **poses})
 
 
 class _Reader:
@@ -76,26 +96,28 @@ class _Reader:
         self.doc = doc
         self.model = model
         self.still = still
-        self.findings: list[str] = []
 
     def read(self, state: Element, values: Values) -> None:
         """Add the coordinates of a state to those of other states of the same name."""
-        for element in state.findall("joint"):
+        for element in state.iterchildren("*"):
+            if element.tag != "joint":
+                vendor = ":" in element.tag or element.tag.startswith("{")
+                kind = "style" if vendor else "structure"
+                self.doc.doubt(kind, element, "unknown element; expected <joint>")
+                continue
             name = self.doc.text(element, "name")
             joint = self._joint(name)
             if joint is None:
                 if name not in self.still:
                     hint = did_you_mean(map(repr, close_names(name, self.model.joint_names, 2)))
-                    line = self.doc.line(element)
-                    self.findings.append(f"there is no joint {name!r} (line {line}){hint}")
+                    self.doc.doubt("structure", element, f"there is no joint {name!r}{hint}")
+                    self.still.add(name)  # which is told once
                 continue
             coordinates = self._coordinates(element, joint)
             first = values.setdefault(joint.name, coordinates)
             if not np.array_equal(first, coordinates):
-                self.findings.append(
-                    f"pose {state.get('name')!r} has two positions of joint {joint.name!r} "
-                    f"(line {self.doc.line(element)})"
-                )
+                message = f"pose {state.get('name')!r} has two positions of joint {joint.name!r}"
+                self.doc.doubt("structure", element, message)
 
     def _joint(self, name: str) -> Joint | None:
         names = self.model.joint_names
@@ -117,8 +139,10 @@ class _Reader:
         by_cosine = turns and given == count + 1
         q = np.array(self.doc.numbers(element, "value", count + by_cosine))
         if by_cosine:
-            if math.hypot(*q[-2:]) < 0.5:
-                raise self.doc.error(element, "the last two numbers are no cosine and sine")
+            norm = math.hypot(*q[-2:])
+            if abs(norm - 1.0) > 1e-3:  # files carry rounded numbers
+                message = f"the last two numbers are no cosine and sine, their norm is {norm:g}"
+                raise self.doc.error(element, message)
             q = np.append(q[:-2], math.atan2(q[-1], q[-2]))
         if joint.type == "free":
             q = np.concatenate([q[3:], q[:3]])
@@ -129,7 +153,16 @@ class _Reader:
             if abs(norm - 1.0) > 1e-15:  # a unit stays as it is
                 q[:4] = lie.quat_normalize(q[:4])
             q = meant(q)
+        self._doubt_outside(element, q, place)
         return q
+
+    def _doubt_outside(self, element: Element, q: Array, place: slice) -> None:
+        """Tell of a position beyond the limits of its joint, by more than rounding."""
+        lower, upper = self.model.lower[place], self.model.upper[place]
+        for x, low, high in zip(q, lower, upper, strict=True):
+            if not low - _ROUNDING <= x <= high + _ROUNDING:
+                message = f"position {x:g} is outside the limits {low:g} to {high:g} of the joint"
+                self.doc.doubt("physics", element, message)
 
 
 def _whole(model: Model, values: Values) -> Array:

@@ -12,6 +12,7 @@ from jounce.errors import ModelError
 from jounce.io import _urdf_check as check
 from jounce.io._common import (
     MIMIC_CHOICES,
+    blamed,
     displacement,
     warn_of_findings,
 )
@@ -22,7 +23,7 @@ from jounce.io._urdf_extension import Header, is_no_frame, read_chains, read_hea
 from jounce.io._urdf_origin import poses
 from jounce.io._urdf_read import JointRecord, LinkRecord, Robot, read_robot
 from jounce.io._urdf_shapes import read_colors, visuals
-from jounce.io._xml import Document, parse
+from jounce.io._xml import Document, Element, parse
 from jounce.io.srdf import add_poses
 from jounce.model import Model, inertia
 from jounce.model._checks import check_choice, check_flag, collector_paused
@@ -141,13 +142,24 @@ def read_model(
             builder.add_frame(name, None, placement)
         model = builder.build(warn=False)
     except ModelError as error:
-        raise doc.error(doc.root, str(error)) from None
-    model, remarks = add_poses(doc, model)
-    for remark in remarks:
-        doc.doubt("structure", doc.root, remark)
+        message = str(error)
+        if message.startswith(f"{doc.name}:"):  # which names an element
+            raise
+        raise doc.error(_blamed(doc, robot, message), message) from None
+    model = add_poses(doc, model)
     if header.constraints is None:
         return with_mimic_couplings(model)
     return with_constraints(model, header.constraints)
+
+
+def _blamed(doc: Document, robot: Robot, message: str) -> Element:
+    """The joint or link that a message about the model is about; the root if there is none."""
+    inside = [element for held in doc.root.iter("jounce") for element in held.iter("joint")]
+    joints = [(joint.name, joint.element) for joint in robot.joints]
+    joints += [(element.get("name", ROOT_JOINT), element) for element in inside]
+    links = [(link.name, link.element) for link in robot.links]
+    found = blamed(message, joint=joints, body=links)
+    return doc.root if found is None else found
 
 
 def _inertial_parameters(doc: Document, links: Sequence[LinkRecord]) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from jounce._types import ArrayLike
 from jounce.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from jounce.io._common import warn
 from jounce.io._folder import Folder
-from jounce.io._source import MAX_BYTES, Source, read_source, root_tag
+from jounce.io._source import MAX_BYTES, Source, check_format, read_source, root_tag
 from jounce.io.urdf import from_source
 from jounce.model import Model
 from jounce.model.roots import Base
@@ -66,6 +66,7 @@ def load_xacro(
     """
     text = expand_xacro(path, arguments, max_bytes, folder)
     expanded = Source(text.encode(), f"{path} (expanded)", Path(path).parent, "utf-8")
+    check_format(expanded, root_tag(expanded), ".xacro")
     return from_source(expanded, base, mimic=mimic, strict=strict, gravity=gravity)
 
 
