@@ -167,7 +167,7 @@ void forget_arrays() {
 bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch& batch,
                       const FrameList& several, Keep& keep) {
   count_ = s.outputs.count;
-  given_ = call.out_is_there = out != nullptr;
+  given_ = out != nullptr;
   if (out && count_ > 1 && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != count_)) {
     raise(kArgumentError, "out must be a tuple of %d arrays", count_);
     return false;
@@ -182,6 +182,9 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
     call.out[k] = static_cast<double*>(PyArray_DATA(array));
     call.out_step[k] = several.given ? size * std::ptrdiff_t(several.frames.size()) : size;
   }
+  // Only arrays this large are asked for it, and their memory comes from there.
+  const bool is_large = count_ == 1 && call.states * call.out_step[0] > kBeyondCaches / std::ptrdiff_t(sizeof(double));
+  call.out_is_there = is_large && (out || memory::is_used(call.out[0]));
   if (!out) return true;
   for (int k = 0; k < count_; ++k) {
     written_[k] = {call.out[k], call.states * call.out_step[k]};

@@ -45,7 +45,8 @@ def is_heard(delay):  # by the kernel, not before it or after
         {call.format("out=got")}
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
-        as_it_was = all((x == 7.0).all() for x in ends)  # of functions that call several kernels
+        composed = {"constrained" in call}  # of several kernels: then out stays as it was
+        as_it_was = composed and all((x == 7.0).all() for x in ends)
         return done == [False] and (as_it_was or all(np.isnan(x).all() for x in ends))
     return False
 

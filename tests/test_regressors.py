@@ -156,10 +156,16 @@ def test_results_beyond_the_caches_are_written_as_others(name, numbers, threads)
     count = 33 * 2**17 // of_a_state + 3  # 33 MB, and no whole pack at the end
     q = jc.random_configuration(model, rng, 50)[rng.integers(50, size=count)]
     v, a = rng.standard_normal((2, count, model.nv))
-    out = np.full(numbers + count * of_a_state, np.nan)[numbers:]
-    out = out.reshape(count, model.nv, 10 * model.n_bodies)
+    room = np.full(8 + numbers + count * of_a_state, np.nan)
+    room = room[-(room.ctypes.data // 8) % 8 + numbers :]  # after so many numbers of a line
+    out = room[: count * of_a_state].reshape(count, model.nv, 10 * model.n_bodies)
     assert jc.torque_regressor(model, q, v, a, out=out, threads=threads) is out
     np.testing.assert_array_equal(out, jc.torque_regressor(model, q, v, a))
+    assert np.isnan(room[out.size :]).all()
+    again = [jc.torque_regressor(model, q, v, a).copy() for _ in range(2)][
+        1
+    ]  # in the first one's memory
+    np.testing.assert_array_equal(again, out)
 
 
 def test_each_column_is_the_torque_of_one_parameter(all_joints, state):

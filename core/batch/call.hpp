@@ -41,7 +41,7 @@ struct Call {
   bool is_batch = false;  // even if it has but one state
   const double* in[kMostInputs];  // null: not given
   std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
-  bool out_is_there = false;  // memory that was written to before: new pages come into the caches first
+  bool out_is_there = false;  // the pages of large results: the system brings new ones into the caches
   double* out[kMostOutputs];
   std::ptrdiff_t out_size[kMostOutputs], out_step[kMostOutputs];
 

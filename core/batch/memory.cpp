@@ -32,6 +32,7 @@ struct SizeClass {
 // In front of the bytes of a block: what NumPy says of its size when it returns it may have changed.
 struct alignas(64) Header {
   std::size_t bytes;
+  bool used = false;
 };
 
 Header* header_of(void* block) { return static_cast<Header*>(block) - 1; }
@@ -59,6 +60,7 @@ class Store {
 
   void give(void* block) {
     const SizeClass size(header_of(block)->bytes);
+    header_of(block)->used = true;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (size.bytes > limit_ / 4) return platform::release(header_of(block));
     make_room(size.bytes);
@@ -142,6 +144,8 @@ void* resize(void* block, std::size_t bytes) {
   give(block);
   return other;
 }
+
+bool is_used(void* block) { return header_of(block)->used; }
 
 void give(void* block) {
   if (block) store().give(block);

@@ -15,6 +15,9 @@ constexpr std::size_t kUsualLimit = std::size_t(256) << 20;
 // A block of that many bytes, aligned to 64, its contents unknown; null if there is none.
 JOUNCE_EXPORT void* take(std::size_t bytes);
 
+// Whether a block was given back before it was taken: then its pages are there.
+JOUNCE_EXPORT bool is_used(void* block);
+
 // The same block with another size; the bytes that both have are kept.
 JOUNCE_EXPORT void* resize(void* block, std::size_t bytes);
 

@@ -1,8 +1,8 @@
 // Rows of a pack of states on their way to memory that the caches do not hold.
 //
 // There a store reads its line first, unless whole lines are written past the caches. So the numbers of each state wait
-// in a window that the first cache holds, and leave in lines. Number k of a state is written once, anywhere between the
-// numbers that have left and those that fit. Other threads see them after JOUNCE_STORES_ARE_SEEN, once for many states.
+// in a window that the inner caches hold, and leave in lines. Number k of a state is written anywhere between the numbers
+// that have left and those that fit. Other threads see them after JOUNCE_STORES_ARE_SEEN, once for many states.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +74,7 @@ class Window {
     double *to = target(i) + k, *const last = to + (end - k);
     while (to < last && in_line(to)) *to++ = *from++;
     for (; last - to >= std::ptrdiff_t(kLine); to += kLine, from += kLine) {
-      for (std::size_t k = 0; k < kLine; k += W) Pack<W>::load(from + k).store_past_caches(to + k);
+      for (std::size_t part = 0; part < kLine; part += W) Pack<W>::load(from + part).store_past_caches(to + part);
     }
     while (to < last) *to++ = *from++;
   }

@@ -173,9 +173,10 @@ def test_files_that_cannot_be_read_are_told_to_programs_too(tmp_path, capsys):
 
 def test_names_that_the_output_cannot_hold_are_written_in_codes(tmp_path, python):
     path = tmp_path / "arm.urdf"
-    link = LINK.format("\u94fe", "-1", BOX)
+    link = LINK.format("\U0001f916", "-1", BOX)
     path.write_text(f'<robot name="r">{link}</robot>', "utf-8")
-    code = "import sys; from jounce import cli; print(cli.main(['check', sys.argv[1]]))"
-    told = python(code, str(path), PYTHONIOENCODING="cp1252:strict", PYTHONUTF8="0")
-    assert r"\u94fe" in told
-    assert told.endswith("1\n")
+    code = "import sys; from jounce import cli; cli.main(['check', *sys.argv[1:]])"
+    narrow = {"PYTHONIOENCODING": "cp1252:strict", "PYTHONUTF8": "0"}
+    assert r"\U0001f916" in python(code, str(path), **narrow)
+    (report,) = json.loads(python(code, str(path), "--json", **narrow))
+    assert "\U0001f916" in report["problems"][0]["text"]

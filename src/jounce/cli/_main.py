@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import jounce
 from jounce.cli import completion, dynamics, models, motion, tools
@@ -30,9 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given:
         parser().print_help(sys.stderr)
         return CANNOT
-    for stream in (sys.stdout, sys.stderr):  # a name that they cannot hold is written in codes
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    with _names_in_codes(sys.stdout), _names_in_codes(sys.stderr):
+        return _run(given)
+
+
+@contextlib.contextmanager
+def _names_in_codes(stream: object) -> Iterator[None]:
+    """Let a stream write in codes what it cannot hold."""
+    if not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    before = stream.errors
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        stream.reconfigure(errors=before)
+
+
+def _run(given: Sequence[str]) -> int:
     options = parser().parse_args(_with_negative_numbers(given))
     try:
         with warnings.catch_warnings():

@@ -79,7 +79,9 @@ def deliver(
 
 def print_json(content: Any) -> None:
     """Print JSON; arrays become lists, and what is not finite becomes null."""
-    print(json.dumps(as_json(content), indent=None, ensure_ascii=False))
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    in_codes = not encoding.lower().startswith("utf")
+    print(json.dumps(as_json(content), indent=None, ensure_ascii=in_codes))
 
 
 def as_json(content: Any) -> Any:
