@@ -183,8 +183,7 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
     call.out_step[k] = several.given ? size * std::ptrdiff_t(several.frames.size()) : size;
   }
   // Only arrays this large are asked for it, and their memory comes from there.
-  const bool is_large = count_ == 1 && call.states * call.out_step[0] > kBeyondCaches / std::ptrdiff_t(sizeof(double));
-  call.out_is_there = is_large && (out || memory::is_used(call.out[0]));
+  call.out_is_there = count_ == 1 && call.is_beyond_caches(0) && (out || memory::is_used(call.out[0]));
   if (!out) return true;
   for (int k = 0; k < count_; ++k) {
     written_[k] = {call.out[k], call.states * call.out_step[k]};

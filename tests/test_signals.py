@@ -62,9 +62,7 @@ def test_a_timer_that_comes_again_during_its_handler_waits(python):
     python(
         DURING
         + """
-arguments, small = series(20000), series(200)
-expected = jc.inverse_dynamics_series(*arguments)
-out = np.empty_like(expected)
+small = series(200)
 
 def handler(number, frame):
     global depth, most, handled
@@ -79,9 +77,11 @@ def handler(number, frame):
 
 signal.signal(signal.SIGALRM, handler)
 for threads in (1, 2):
-    for _ in range(20):
+    for k in range(6):  # until calls last long enough
+        arguments = series(20000 << k)
+        expected = jc.inverse_dynamics_series(*arguments)
         depth = most = handled = 0
-        out.fill(np.nan)
+        out = np.full_like(expected, np.nan)
         thread = in_the_next_call(lambda: signal.raise_signal(signal.SIGALRM))
         jc.inverse_dynamics_series(*arguments, out=out, threads=threads)
         thread.join()

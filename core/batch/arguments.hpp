@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "jounce/batch/transfer.hpp"
-#include "jounce/vec/window.hpp"
 
 namespace jounce {
 
@@ -64,11 +63,8 @@ struct Arguments {
     const std::ptrdiff_t n = row_entries(K::signature.outputs[name.at].shape, call.sizes());
     return call.out[name.at] + (first + lane) * call.out_step[name.at] + row * n;
   }
-  // Whether results go to memory that the caches do not hold.
-  bool is_beyond_caches(OutputName name) const {
-    constexpr std::ptrdiff_t most = kBeyondCaches / sizeof(double);
-    return call.out_is_there && call.states * call.out_size[name.at] > most;
-  }
+  // Whether to write past the caches.
+  bool is_beyond_caches(OutputName name) const { return call.out_is_there && call.is_beyond_caches(name.at); }
   bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };
 

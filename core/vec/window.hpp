@@ -13,9 +13,6 @@
 
 namespace jounce {
 
-// Results of more bytes than most last caches have, or their part for one core.
-constexpr std::ptrdiff_t kBeyondCaches = std::ptrdiff_t(32) << 20;
-
 template <int W>
 class Window {
  public:
