@@ -21,7 +21,7 @@ def test_a_signal_handler_may_fork_during_a_call(busy, python):
         QUIET
         + DURING
         + f"""
-arguments = series(20000)
+arguments = series(40000)
 expected = jc.inverse_dynamics_series(*arguments)
 out = np.empty_like(expected)
 during = 0

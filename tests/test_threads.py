@@ -120,7 +120,7 @@ def test_ctrl_c_stops_a_long_batch(threads, python):
         DURING
         + """
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-arguments, threads = series(20000), int(sys.argv[1])
+arguments, threads = series(40000), int(sys.argv[1])
 expected = jc.inverse_dynamics_series(*arguments)
 out = np.empty_like(expected)
 
