@@ -123,7 +123,7 @@ PyObject* call_with(const Bound& bound, const Kernel& kernel, const PythonModel&
   const int threads = read_threads(arguments.at[kThreads]);
   if (!threads || !convert_inputs(s, arguments, keep)) return nullptr;
   if (s.options.count && !read_options(s, arguments, own, call, several, keep)) return nullptr;
-  if (!read_inputs(kernel, own.model, arguments, threads, call, batch, keep)) return nullptr;
+  if (!read_inputs(kernel, own.model, arguments, threads, call, batch, several, keep)) return nullptr;
   if (!outputs.prepare(s, arguments.at[kOut], call, batch, several, keep)) return nullptr;
   const Layout looks = layout(s, call);
   const bool done = several.given

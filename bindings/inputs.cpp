@@ -123,15 +123,16 @@ bool repeats_one(PyArrayObject* array, int trailing) {
 // Whether there is room for the results, for inputs that have to be copied or repeated over the batch, and for
 // the workspace; false with an exception set if not. Large ones alone are looked at.
 bool fits_memory(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
-                 const Call& call, const Batch& batch) {
+                 const Call& call, const Batch& batch, const FrameList& several) {
   const Signature& s = *kernel.signature;
+  const double frames = several.given ? double(several.frames.size()) : 1.0;
   double states = 1.0, span = 1.0, written = 0.0, most = 1.0;
   for (int i = 0; i < batch.axes; ++i) {
     states *= double(batch.dims[i]);
     if (batch.dims[i] > 0) span *= double(batch.dims[i]);
   }
   for (int k = 0; k < s.outputs.count; ++k) {
-    const double own = double(entries(s.outputs[k].shape, call.sizes()));
+    const double own = frames * double(entries(s.outputs[k].shape, call.sizes()));
     written += states * own;
     most = std::max(most, own);
   }
@@ -357,7 +358,7 @@ bool read_options(const Signature& s, const GivenArguments& arguments, const Pyt
 }
 
 bool read_inputs(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
-                 Call& call, Batch& batch, Keep& keep) {
+                 Call& call, Batch& batch, const FrameList& several, Keep& keep) {
   const Signature& s = *kernel.signature;
   Sizes sizes = call.sizes();
   for (int k = 0; k < s.inputs.count; ++k) {
@@ -375,7 +376,7 @@ bool read_inputs(const Kernel& kernel, const Model& model, const GivenArguments&
     if (!fits) return wrong_shape(s.inputs[k], call, array);
     if (axes > 0 && !merge_axes(s.inputs[k].name, array, axes, batch)) return false;
   }
-  if (!fits_memory(kernel, model, arguments, threads, call, batch)) return false;
+  if (!fits_memory(kernel, model, arguments, threads, call, batch, several)) return false;
   call.states = 1;
   call.is_batch = batch.axes > 0;
   for (int i = 0; i < batch.axes; ++i) call.states *= batch.dims[i];

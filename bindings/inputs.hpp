@@ -83,7 +83,7 @@ bool read_options(const Signature& signature, const GivenArguments& arguments, c
 // Checks the shapes of the converted inputs, fills the call, repeats arrays over the batch where
 // needed.
 bool read_inputs(const Kernel& kernel, const Model& model, const GivenArguments& arguments, int threads,
-                 Call& call, Batch& batch, Keep& keep);
+                 Call& call, Batch& batch, const FrameList& several, Keep& keep);
 // 0 and an exception if the argument is not a number of threads.
 int read_threads(PyObject* threads);
 

@@ -67,6 +67,50 @@ def test_workspaces_count_before_they_are_made(monkeypatch):
     jc.forward_dynamics_derivatives(arm, *many, threads=2)
 
 
+MASSES = jc.parameters(ARM, "mass")
+HANDS = {name: np.zeros(6) for name in ARM.body_names}
+
+
+@pytest.mark.parametrize("axis", [2**n for n in range(46, 56, 2)])
+def test_empty_batches_have_results_or_are_too_large(axis):
+    """An axis that is empty lets no other one be beyond what arrays can have."""
+    q, x = np.empty((0, axis, 3)), np.empty((0, axis, 6))
+    bodies, both = list(ARM.body_names) * 40, MASSES + jc.parameters(ARM, "placement")
+    c = jc.Constraints(ARM, [jc.Coupling({"joint0": 1.0, "joint1": 1.0})])
+    rows = np.broadcast_to(q[..., None, :], (0, axis, 2, 3))
+    calls = {
+        "body_pose": lambda: jc.body_pose(ARM, q, bodies),
+        "kinetic": lambda: jc.parameter_derivatives(jc.kinetic_energy, ARM, (q, q), MASSES),
+        "torques": lambda: jc.parameter_derivatives(jc.inverse_dynamics, ARM, (q, q, q), both),
+        "wrenches": lambda: jc.parameter_derivatives(
+            jc.external_wrenches, ARM, (q, HANDS), jc.parameters(ARM, "axis")
+        ),
+        "linearize_step": lambda: jc.linearize_step(ARM, q, q, q, 0.1, weights=np.ones(6)),
+        "linearize": lambda: jc.linearize(ARM, q, q, q, constraints=c),
+        "planned": lambda: jc.constrained_inverse_dynamics_series_derivatives(ARM, q, rows, c),
+        "by_inputs": lambda: jc.constrained_dynamics_input_derivatives(ARM, q, c),
+        "matrix": lambda: jc.twists.matrix(np.empty((0, axis, 4, 4)), "body", "spatial"),
+        "complex": lambda: jc.lie.ad(x * 1j),
+        "pseudo_inertia": lambda: jc.inertia.pseudo_inertia(np.empty((0, axis, 10))),
+    }
+    for name, call in calls.items():
+        try:
+            got = call()
+        except jc.TooLargeError:
+            assert axis > 2**46, name
+        else:
+            one = got[0] if isinstance(got, tuple) else got
+            assert one.shape[:2] == (0, axis), name
+
+
+def test_a_list_of_bodies_counts_in_sizes(monkeypatch):
+    q, bodies = np.zeros((5000, 3)), list(ARM.body_names) * 100
+    monkeypatch.setattr(memory, "available", lambda: 150 * 10**6)
+    jc.body_pose(ARM, q, bodies[:100])  # 64 MB
+    with pytest.raises(jc.TooLargeError, match=r"body_pose\(\) would take 192 MB"):
+        jc.body_pose(ARM, q, bodies)
+
+
 def test_nothing_is_allocated_where_it_cannot_fit(python):
     code = """
 import resource, numpy as np, jounce as jc

@@ -18,7 +18,7 @@ import numpy as np
 
 from jounce import _core
 from jounce._core.arrays import refuse_masked
-from jounce._core.out import Call, Given, Shape, untouched_if_failing
+from jounce._core.out import Call, Given, Shape, spans_too_much, untouched_if_failing
 from jounce._core.words import told_by, with_shapes
 from jounce.errors import ArgumentError, Error
 
@@ -166,12 +166,13 @@ def deliver_elementwise(
         return compute(*arrays.values())
     given = _Given(function, arrays, ranks)
     lead = given.leading_axes()
-    if lead is None or many * math.prod(lead) <= _FEW:
+    too_long = lead is not None and spans_too_much(lead)
+    if lead is None or (many * math.prod(lead) <= _FEW and not too_long):
         return _at_once(compute, given, out)
-    first = _first_state(compute, given, lead)
+    first = compute(*given.along_one_axis()) if too_long else _first_state(compute, given, lead)
     several = isinstance(first, tuple)
     results = tuple(map(np.asarray, first if several else (first,)))
-    own, dtypes = tuple(x.shape for x in results), tuple(x.dtype for x in results)
+    own, dtypes = tuple(x.shape[too_long:] for x in results), tuple(x.dtype for x in results)
     if several:
         return Call(compute, given, lead, own, dtypes).deliver(out)
     found = Call(lambda *some: (compute(*some),), given, lead, own, dtypes)
@@ -212,8 +213,13 @@ def _most_states(arrays: Iterable[tuple[Any, int]]) -> int:
             lead = value.shape[: value.ndim - rank]
             if lead not in leads:
                 leads.append(lead)
-                count *= math.prod(lead) or 1
+                count *= _span(lead)
     return count
+
+
+def _span(lead: Shape) -> int:
+    """States of a batch, as if no axis were empty."""
+    return math.prod(lead) or math.prod(filter(None, lead))
 
 
 def _count(value: Any) -> int:

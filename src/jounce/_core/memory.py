@@ -7,15 +7,19 @@ allow.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from jounce._core import clear_cache
 from jounce.errors import TooLargeError
 
-__all__ = ["LARGE", "available", "physical", "require", "require_argument"]
+__all__ = ["LARGE", "available", "bytes_of", "physical", "require", "require_argument"]
+
+_MOST = 2.0**63
+"""No array has as many bytes, even if one of its axes is empty."""
 
 LARGE = 2**26
 """Bytes of results that are so few that nobody looks whether they fit."""
@@ -41,6 +45,13 @@ _FIRST = _Hierarchy(
     "memory.usage_in_bytes",
     "total_inactive_file",
 )
+
+
+def bytes_of(shape: Iterable[int], itemsize: int = 8) -> float:
+    """Bytes of an array; as if no axis were empty where there can be none of this shape."""
+    sizes = tuple(shape)
+    spanned = float(itemsize * math.prod(filter(None, sizes)))
+    return spanned if spanned >= _MOST or 0 not in sizes else 0.0
 
 
 def require(

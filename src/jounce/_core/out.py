@@ -35,6 +35,7 @@ __all__ = [
     "named",
     "refuse_masked_out",
     "require_out",
+    "spans_too_much",
     "untouched_if_failing",
 ]
 
@@ -58,10 +59,18 @@ _PORTION = 2**22
 _DOUBLE = np.dtype(float)
 _NUMBERS = (_DOUBLE, np.dtype(complex))
 
+_LONGEST = 2**40
+"""States, as if no axis were empty. Those of 8 MB are as many bytes then as an array can have."""
+
 _WHOLE_PACKS = 16
 """States of a portion are a multiple of this: it ends where a pack ends, as in one call."""
 
 _check_state = raw("check_state", inputs="")
+
+
+def spans_too_much(lead: Shape) -> bool:
+    """Whether a batch is empty, but arrays with more axes than its own may be beyond NumPy's."""
+    return 0 in lead and math.prod(filter(None, lead)) > _LONGEST
 
 
 class Given:
@@ -112,6 +121,23 @@ class Given:
         """Axes of an argument after the leading ones."""
         sizes = _OWN_AXES[name.split()[0]]
         return tuple(getattr(self.model, n) if isinstance(n, str) else n for n in sizes)
+
+    def along_one_axis(self) -> list[Any]:
+        """The arguments of an empty batch whose axes are too long, with one axis that is not.
+
+        Those of one state keep it, so that what is wrong with it is told.
+        """
+        nothing: list[Any] = []
+        for name, value in self.arrays.items():
+            if value is None:
+                nothing.append(None)
+                continue
+            own, array = self.own_axes(name), np.asarray(value)
+            if array.shape == own or array.size == math.prod(own) > 0:
+                nothing.append(array.reshape(own))
+            else:
+                nothing.append(np.zeros((0, *own), array.dtype))
+        return nothing
 
     def bytes_of_state(self) -> int:
         """Of the arguments of one state."""
@@ -204,7 +230,8 @@ class Call(NamedTuple):
         """Results in new arrays, if they fit into the memory, or in those of out."""
         shapes = [(*self.lead, *axes) for axes in self.own]
         if out is None:
-            size = float(math.prod(self.lead) * self._bytes_of_results())
+            both = zip(shapes, self.dtypes, strict=True)
+            size = sum(memory.bytes_of(shape, dtype.itemsize) for shape, dtype in both)
             memory.require(self.given.function, size, size)
             return self.run()
         if not isinstance(out, tuple) or len(out) != len(shapes):
@@ -221,6 +248,9 @@ class Call(NamedTuple):
         """Compute at once, or a portion at a time, into what is guarded if there is something."""
         out = None if guard is None else tuple(guard.arrays)
         count = math.prod(self.lead)
+        if spans_too_much(self.lead):
+            nothing = self.given.along_one_axis()
+            return named(type(self._values(0, (0,), nothing)), out or self._places())
         at_once = self._at_once() if count > 1 else 1
         arrays = list(self.given.arrays.values())
         if count <= at_once:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core import algebra
 from jounce._core.arrays import shown
 from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Integers
@@ -79,7 +80,7 @@ class Actuators(NamedTuple):
             H: Array = (S / W) @ S.T
         if not (np.abs(H) < LARGEST).all():
             raise ArgumentError("actuation or weights are so large or small that products overflow")
-        U, lengths, _ = np.linalg.svd(S)
+        U, lengths, _ = algebra.svd(S)
         moved = int((lengths > _HELD * lengths.max(initial=0.0)).sum())
         return cls(H / (np.abs(H).max(initial=0.0) or 1.0), U[:, moved:])
 
@@ -181,7 +182,7 @@ def _loose(J: Array, idle: Array) -> Integers:
     """How many of the rates without an actuator no row moves, (...); idle is E^T J^T."""
     if not idle.size:
         return np.full(idle.shape[:-2], idle.shape[-2])
-    lengths = np.linalg.svd(idle, compute_uv=False)
+    lengths = algebra.singular_values(idle)
     least = _HELD * np.abs(J).max((-1, -2), initial=0.0)[..., None]
     loose: Integers = idle.shape[-2] - (lengths > least).sum(-1)
     return loose
@@ -208,7 +209,9 @@ def product(X: Array, Y: Array) -> Array:
     """Time derivatives of a product of matrices, along the third axis from the last."""
     orders = range(X.shape[-3])
     terms = [
-        sum(comb(k, i) * X[..., i, :, :] @ Y[..., k - i, :, :] for i in range(k + 1))
+        sum(
+            comb(k, i) * algebra.product(X[..., i, :, :], Y[..., k - i, :, :]) for i in range(k + 1)
+        )
         for k in orders
     ]
     return np.stack(terms, axis=-3)
@@ -231,7 +234,7 @@ def inverse_saddle(H: Array, A: Array, rank: ArrayLike, loose: ArrayLike = 0) ->
     lost = np.broadcast_to(m - np.asarray(rank) + np.asarray(loose), tuple(lead))
     if not K.size:
         return K
-    values, vectors = np.linalg.eigh(K)
+    values, vectors = algebra.eigh(K)
     sizes = np.sort(np.abs(values), axis=-1)
     # nothing acts at all where all of it is lost
     least = np.take_along_axis(sizes, np.minimum(lost, n + m - 1)[..., None], axis=-1)
@@ -242,8 +245,8 @@ def inverse_saddle(H: Array, A: Array, rank: ArrayLike, loose: ArrayLike = 0) ->
             "or weights differ too much"
         )
     if not lost.any():
-        inverse: Array = np.linalg.inv(K)
+        inverse: Array = algebra.inv(K)
         return inverse
     kept = np.abs(values) >= least
     lengths = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    return np.asarray((vectors * lengths[..., None, :]) @ vectors.swapaxes(-1, -2))
+    return np.asarray(algebra.product(vectors * lengths[..., None, :], vectors.swapaxes(-1, -2)))

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jounce import _core
+from jounce._core import algebra
 from jounce._core.arrays import integer, reals, shown
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike, Integers, Mask
@@ -311,7 +312,7 @@ class Constraints:
         if self._basis is None:
             J = self._at_samples(self.jacobian)
             J = J.swapaxes(0, 1).reshape(self.size, len(J) * self.model.nv)
-            vectors, lengths, _ = np.linalg.svd(J, full_matrices=False)
+            vectors, lengths, _ = algebra.svd(J, full_matrices=False)
             kept = lengths > _VANISHES * lengths.max(initial=0.0)
             self._set("_basis", frozen(vectors[:, kept]))
         basis: Array = self._basis  # type: ignore[assignment]

@@ -12,6 +12,7 @@ from math import comb
 
 import numpy as np
 
+from jounce._core import algebra
 from jounce._types import Array
 from jounce.constraints.actuation import combinations, factorials, inverse_saddle
 from jounce.constraints.constraints import Constraints
@@ -69,7 +70,7 @@ def along_the_manifold(
 
 def _multipliers(J: Array, f: Array) -> Array:
     """Series of mu with f = J mu, (orders, nv)."""
-    back, mu = np.linalg.pinv(J[0], rcond=_DEPENDENT), np.zeros((len(f), J.shape[-1]))
+    back, mu = algebra.pinv(J[0], _DEPENDENT), np.zeros((len(f), J.shape[-1]))
     for k in range(len(f)):
         known = sum((comb(k, i) * J[i] @ mu[k - i] for i in range(1, k + 1)), np.zeros(J.shape[1]))
         mu[k] = back @ (f[k] - known)
@@ -84,7 +85,7 @@ def _directions(c: Constraints, q: Array, v: Array, orders: int) -> tuple[Array,
     if any(c.stabilization) or not c.regular(q):
         J = system.J[c.holonomic]
         to_rates = system.inverse_mass @ J.T
-        dq = dq - dq @ (to_rates @ np.linalg.pinv(J @ to_rates, rcond=_DEPENDENT) @ J).T
+        dq = dq - dq @ (to_rates @ algebra.pinv(J @ to_rates, _DEPENDENT) @ J).T
     by_q = row_derivatives(c, q, v, np.zeros(n), np.zeros(c.size)).velocity_dq
     wrong = dv @ system.J.T + dq @ by_q.T
     return dq, dv - wrong @ (system.to_rates @ system.inverse).T, d_tau

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core import algebra
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike, Integers, Mask
 from jounce.constraints.checks import defined, rates_wanted
@@ -161,13 +162,14 @@ class RowSystem(NamedTuple):
     @classmethod
     def of(cls, J: Array, inverse_mass: Array, rank: Array) -> RowSystem:
         """The equations of rows of this rank, (...)."""
-        to_rates = inverse_mass @ J.swapaxes(-1, -2)
-        K = J @ to_rates
-        values, vectors = np.linalg.eigh(0.5 * (K + K.swapaxes(-1, -2)))
+        to_rates = algebra.product(inverse_mass, J.swapaxes(-1, -2))
+        K = algebra.product(J, to_rates)
+        values, vectors = algebra.eigh(0.5 * (K + K.swapaxes(-1, -2)))
         kept = _largest(rank, J.shape[-2])
         lengths = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-        inverse = (vectors * lengths[..., None, :]) @ vectors.swapaxes(-1, -2)
-        beyond = (vectors * ~kept[..., None, :]) @ vectors.swapaxes(-1, -2)
+        back = vectors.swapaxes(-1, -2)
+        inverse = algebra.product(vectors * lengths[..., None, :], back)
+        beyond = algebra.product(vectors * ~kept[..., None, :], back)
         return cls(J, inverse_mass, to_rates, inverse, beyond)
 
     def solve(self, f: Array | None, g: Array) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core import algebra
 from jounce._core.arrays import reals, shown
 from jounce._core.out import Given
 from jounce._types import AnyArray, Array, ArrayLike, Integers
@@ -294,7 +295,7 @@ def _actuation(needed: Array, J: Array, inputs: Inputs, weight: Array) -> tuple[
     S = inputs.columns(np.eye(needed.shape[-1]))
     lead = needed.shape[:-1]
     J_T = np.broadcast_to(J.swapaxes(-1, -2), (*lead, *J.shape[:-3:-1]))
-    to_inputs = np.linalg.pinv(S)
+    to_inputs = algebra.pinv(S, 1e-15)
     beyond = np.eye(len(S)) - S @ to_inputs  # what no input does
     A, rest = beyond @ J_T, needed @ beyond.T
     scale = np.abs(needed).max(-1, initial=0.0, keepdims=True)
@@ -316,10 +317,10 @@ def _actuation(needed: Array, J: Array, inputs: Inputs, weight: Array) -> tuple[
 
 def _pseudoinverse(matrix: AnyArray, like: AnyArray) -> Array:
     """Of a matrix that was made of another one, whose size says what is rounding."""
-    U, lengths, V = np.linalg.svd(matrix, full_matrices=False)
+    U, lengths, V = algebra.svd(matrix, full_matrices=False)
     kept = lengths > _ROUNDING * np.abs(like).max((-1, -2), initial=0.0)[..., None]
     scaled = U * np.where(kept, 1.0 / np.where(kept, lengths, 1.0), 0.0)[..., None, :]
-    out: Array = (scaled @ V).swapaxes(-1, -2)
+    out: Array = algebra.product(scaled, V).swapaxes(-1, -2)
     return out
 
 

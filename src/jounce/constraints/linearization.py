@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from jounce._core import memory
+from jounce._core import algebra, memory
 from jounce._core.elementwise import in_portions
 from jounce._core.out import Given
 from jounce._types import Array, ArrayLike
@@ -49,7 +48,7 @@ def linearize_constrained(
     given = Given("linearize", model, threads, q=q, v=v, tau=tau, f_ext=f_ext)
     n, lead = 2 * model.nv, given.leading_axes()
     if lead is not None:
-        size = 8.0 * math.prod(lead) * n * (n + inputs.number)
+        size = memory.bytes_of((*lead, n, n + inputs.number))
         memory.require("linearize", size, size)
     with given.told():
         require_state(c, q, v, threads=threads)
@@ -115,5 +114,5 @@ def tangent_basis(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) 
 @in_portions(matrix=2)
 def _axes(matrix: Array) -> tuple[Array, Array]:
     """Singular values, and the axes to which they belong."""
-    _, lengths, axes = np.linalg.svd(matrix)
+    _, lengths, axes = algebra.svd(matrix)
     return lengths, axes

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce._core import algebra
 from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Mask
 from jounce.constraints.checks import rates_wanted
@@ -73,10 +74,10 @@ class Orders:
         self.rank = np.broadcast_to(np.asarray(rank, float), tuple(lead))
         self.mass = mass_matrix(c.model, self.q, threads=threads)
         self.system = self._system()
-        U, lengths, V = np.linalg.svd(self.system.J, full_matrices=False)
+        U, lengths, V = algebra.svd(self.system.J, full_matrices=False)
         kept = np.arange(lengths.shape[-1]) < self.rank[..., None]
         inverse = np.where(kept, 1.0 / np.where(kept, lengths, 1.0), 0.0)
-        self.back = (V.swapaxes(-1, -2) * inverse[..., None, :]) @ U.swapaxes(-1, -2)
+        self.back = algebra.product(V.swapaxes(-1, -2) * inverse[..., None, :], U.swapaxes(-1, -2))
         self.beyond = None if self.free.all() or c.tolerance == np.inf else self._beyond()
         self.J = np.zeros((*lead, 0, c.size, n))
 
@@ -123,7 +124,7 @@ class Orders:
         if free.all():
             return row_system(c, self.q, self.rank, self.threads)
         J = c.jacobian(self.q, threads=self.threads)[..., free]
-        inverse_mass = np.linalg.inv(self.mass[..., free, :][..., free])
+        inverse_mass = algebra.inv(self.mass[..., free, :][..., free])
         return RowSystem.of(J, np.asarray(inverse_mass, float), self.rank)
 
     def _beyond(self) -> Array:
@@ -252,11 +253,11 @@ def rank_gained(J: Array, rank: int, pace: float) -> int:
     """
     if len(J) < 2 or rank == min(J.shape[1:]):
         return 0
-    U, lengths, V = np.linalg.svd(J[0])
+    U, lengths, V = algebra.svd(J[0])
     turned = U.T @ J @ V.T
     A, B = turned[:, :rank, :rank], turned[:, :rank, rank:]
     C, D = turned[:, rank:, :rank], turned[:, rank:, rank:]
-    inverse, X = np.linalg.inv(A[0]), np.zeros_like(B)
+    inverse, X = algebra.inv(A[0]), np.zeros_like(B)
     condition = lengths[0] / lengths[rank - 1] if rank else 1.0
     for k in range(1, len(J)):
         X[k] = inverse @ (B[k] - (A[1 : k + 1] @ X[:k][::-1]).sum(0))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from jounce._core import algebra
 from jounce._core.coupled import coupled
 from jounce._core.words import place_of
 from jounce._types import Array, ArrayLike, Integers
@@ -42,13 +43,13 @@ def solve(model: CoupledModel, M: Array, force: Array, rates: Integers | None = 
         SingularError: a joint moves no inertia; it is named.
     """
     _require_definite(model, M, rates)
-    return cast("Array", np.linalg.solve(M, force[..., None])[..., 0])
+    return cast("Array", algebra.solve(M, force[..., None])[..., 0])
 
 
 def inverse_of(model: CoupledModel, M: Array, rates: Integers | None = None) -> Array:
     """Inverse of a mass matrix; as `solve`."""
     _require_definite(model, M, rates)
-    inverse = np.linalg.inv(M)
+    inverse = algebra.inv(M)
     symmetric: Array = 0.5 * (inverse + inverse.swapaxes(-1, -2))
     return symmetric
 

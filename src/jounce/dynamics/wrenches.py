@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -164,7 +163,7 @@ def on_bodies(
     model: Model, parts: Mapping[str | int, Array], lead: Shape, rest: Shape = ()
 ) -> Array:
     """Sums of the wrenches at frames, (..., 6, *rest), as those of all bodies."""
-    size = 48.0 * math.prod(lead) * model.n_bodies * math.prod(rest)
+    size = memory.bytes_of((*lead, model.n_bodies, 6, *rest))
     memory.require("external_wrenches", size, size)
     f_ext = np.zeros((*lead, model.n_bodies, 6, *rest))
     of_body = np.moveaxis(f_ext, len(lead), 0)

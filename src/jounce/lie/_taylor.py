@@ -20,6 +20,9 @@ class Representation(NamedTuple):
 
 
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
+MOST_ORDERS = 171
+"""Of a series of derivatives: the factorial of 171 is beyond the largest double."""
+
 _TABLE = {
     "body": Representation(angular_in_body=True, linear_in_body=True, at_world=False),
     "spatial": Representation(angular_in_body=False, linear_in_body=False, at_world=True),

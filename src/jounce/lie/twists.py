@@ -60,6 +60,7 @@ from jounce.lie._checks import array, finite_result
 from jounce.lie._taylor import (
     ANGULAR,
     LINEAR,
+    MOST_ORDERS,
     Representation,
     change,
     derivatives,
@@ -409,9 +410,10 @@ def _numbers(name: str, value: ArrayLike, trailing: tuple[int, ...]) -> AnyArray
 
 def _series(name: str, value: ArrayLike, at_least: int = 1) -> AnyArray:
     series = _numbers(name, value, (6,))
-    if series.ndim < 2 or series.shape[-2] < at_least:
+    if series.ndim < 2 or not at_least <= series.shape[-2] <= MOST_ORDERS:
         raise ArgumentError(
-            f"{name} must have shape (..., orders, 6) with orders >= {at_least}, got {series.shape}"
+            f"{name} must have shape (..., orders, 6) with {at_least} to {MOST_ORDERS} orders, got "
+            f"{series.shape}"
         )
     return series
 

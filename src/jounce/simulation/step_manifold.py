@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core import algebra
 from jounce._types import Array
 from jounce.constraints import Constraints
 from jounce.constraints.derivatives import row_derivatives
@@ -122,7 +123,7 @@ def _curvature(c: Constraints, start: tuple[Array, Array], gradient: Array, thre
     n, m = v.shape[-1], c.size
     if not m:
         return np.zeros((len(q), 2 * n, 2 * n))
-    back = np.linalg.pinv(tangent_rows(c, q, v, threads), rcond=VANISHES)
+    back = algebra.pinv(tangent_rows(c, q, v, threads), VANISHES)
     pull = (gradient[:, None, :] @ back)[:, 0]
     positions, rates, zero = np.zeros((len(q), m)), pull[:, -m:], np.zeros(n)
     positions[:, c.holonomic] = pull[:, :-m]
