@@ -73,9 +73,10 @@ class Call:
         """Loop that calls the function with its arguments in local variables."""
         names = [f"a{k}" for k in range(len(self.args))]
         inputs = ", ".join([*names, *(f"{key}={key}_" for key in self.options)])
-        targets = ", ".join(["f", *names, *(f"{key}_" for key in self.options)])
-        values = (self.function, *self.args, *self.options.values())
-        statement = f"kept = f({inputs})" if self.keep else f"f({inputs})"
+        targets = ", ".join(["f", "kept", *names, *(f"{key}_" for key in self.options)])
+        # what is kept outlives a block: else allocators give all of it back between blocks
+        values = (self.function, [None], *self.args, *self.options.values())
+        statement = f"kept[0] = f({inputs})" if self.keep else f"f({inputs})"
         return timeit.Timer(statement, f"{targets}, = values", clock, {"values": values})
 
 
@@ -165,12 +166,19 @@ def _goes_on(rounds: int, elapsed: float, effort: Effort, budget: float) -> bool
 
 
 def _block_size(timer: timeit.Timer, block: float) -> int:
-    """Find how many calls fill a block; this also warms up."""
-    number, elapsed = 1, timer.timeit(1)
+    """Find how many calls fill a block; this also warms up.
+
+    First calls do not count: they take new memory from the system, which may last ten times as
+    long as what comes after.
+    """
+    if not block:
+        timer.timeit(1)
+        return 1
+    number, elapsed = 1, min(timer.timeit(1) for _ in range(4))
     while elapsed < block / 4:
         number *= 4
         elapsed = timer.timeit(number)
-    return max(1, round(number * block / max(elapsed, 1e-9))) if block else 1
+    return max(1, round(number * block / max(elapsed, 1e-9)))
 
 
 def exponent(sizes: Iterable[float], times: Iterable[float]) -> float:

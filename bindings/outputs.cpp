@@ -86,6 +86,13 @@ PyObject* tuple_of(PyTypeObject* type, PyObject* const* items, int count, bool a
   return all;
 }
 
+// Whether memory of a result is there, but not in the caches. Who calls with out is taken to have written nothing else
+// since; results that are a small part of the caches stay there for who reads them.
+bool is_far(void* result, std::size_t bytes, bool given) {
+  if (bytes < kCacheBytes / 4) return false;
+  return (given ? bytes : memory::taken_since(result)) > kCacheBytes;
+}
+
 }  // namespace
 
 PyObject* new_array(int axes, const Py_ssize_t* dims) {
@@ -182,8 +189,7 @@ bool Outputs::prepare(const Signature& s, PyObject* out, Call& call, const Batch
     call.out[k] = static_cast<double*>(PyArray_DATA(array));
     call.out_step[k] = several.given ? size * std::ptrdiff_t(several.frames.size()) : size;
   }
-  // Only arrays this large are asked for it, and their memory comes from there.
-  call.out_is_there = count_ == 1 && call.is_beyond_caches(0) && (out || memory::is_used(call.out[0]));
+  call.out_is_far = count_ == 1 && is_far(call.out[0], std::size_t(call.states * call.out_size[0]) * sizeof(double), out);
   if (!out) return true;
   for (int k = 0; k < count_; ++k) {
     written_[k] = {call.out[k], call.states * call.out_step[k]};

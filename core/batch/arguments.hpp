@@ -64,7 +64,7 @@ struct Arguments {
     return call.out[name.at] + (first + lane) * call.out_step[name.at] + row * n;
   }
   // Whether to write past the caches.
-  bool is_beyond_caches(OutputName name) const { return call.out_is_there && call.is_beyond_caches(name.at); }
+  bool is_beyond_caches() const { return call.out_is_far; }
   bool stopped() const { return call.stopped && call.stopped(call.stop_data); }
 };
 

@@ -27,8 +27,9 @@ struct Options {
   bool passive = false;
 };
 
-// Bytes that most last caches have, or their part for one core.
-constexpr std::ptrdiff_t kCacheBytes = std::ptrdiff_t(32) << 20;
+// Bytes of results that the last cache still has when they are written again: of the 32 MB that it has for a core, others
+// take some.
+constexpr std::size_t kCacheBytes = std::size_t(20) << 20;
 
 // Arguments that are checked: pointers to the first state, how many numbers a state has, and how far
 // it is from a state to the next (0: the same for all). Of the arrays, as many entries are set as the
@@ -44,12 +45,9 @@ struct Call {
   bool is_batch = false;  // even if it has but one state
   const double* in[kMostInputs];  // null: not given
   std::ptrdiff_t in_size[kMostInputs], in_step[kMostInputs];
-  bool out_is_there = false;  // the pages of large results: the system brings new ones into the caches
+  bool out_is_far = false;  // there are pages for the result, but not in the caches: the system brings new ones into these
   double* out[kMostOutputs];
   std::ptrdiff_t out_size[kMostOutputs], out_step[kMostOutputs];
-
-  // Whether the results of all states are more than the caches hold.
-  bool is_beyond_caches(int k) const { return states * out_size[k] > kCacheBytes / std::ptrdiff_t(sizeof(double)); }
 
   // A kernel that takes long for one state asks now and then whether to return at once.
   bool (*stopped)(void* data) = nullptr;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace jounce::memory {
 namespace {
@@ -32,7 +33,8 @@ struct SizeClass {
 // In front of the bytes of a block: what NumPy says of its size when it returns it may have changed.
 struct alignas(64) Header {
   std::size_t bytes;
-  bool used = false;
+  std::size_t taken = 0;  // of all blocks together, when this one was
+  std::size_t since = 0;  // how much that grew since it was taken before
 };
 
 Header* header_of(void* block) { return static_cast<Header*>(block) - 1; }
@@ -42,6 +44,7 @@ class Store {
   void* take(std::size_t bytes) {
     if (bytes > SIZE_MAX / 4) return nullptr;
     const SizeClass size(bytes);
+    std::size_t taken;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       std::deque<Waiting>& blocks = waiting_[size.at];
@@ -49,18 +52,21 @@ class Store {
         void* block = blocks.back().block;
         blocks.pop_back();
         kept_ -= size.bytes;
+        taken_ += size.bytes;
+        header_of(block)->since = taken_ - std::exchange(header_of(block)->taken, taken_);
         return block;
       }
+      taken_ += size.bytes;
+      taken = taken_;
     }
     void* fresh = platform::allocate(sizeof(Header) + size.bytes);
     if (!fresh) return nullptr;
     platform::prefer_large_pages(fresh, sizeof(Header) + size.bytes);
-    return new (fresh) Header{size.bytes} + 1;
+    return new (fresh) Header{size.bytes, taken} + 1;
   }
 
   void give(void* block) {
     const SizeClass size(header_of(block)->bytes);
-    header_of(block)->used = true;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (size.bytes > limit_ / 4) return platform::release(header_of(block));
     make_room(size.bytes);
@@ -116,7 +122,7 @@ class Store {
 
   std::mutex mutex_;
   std::deque<Waiting> waiting_[kClasses];
-  std::size_t kept_ = 0;
+  std::size_t kept_ = 0, taken_ = 0;
   std::atomic<std::size_t> limit_{kUsualLimit};  // which small calls ask for, without the lock
   std::uint64_t count_ = 0;
 };
@@ -145,7 +151,7 @@ void* resize(void* block, std::size_t bytes) {
   return other;
 }
 
-bool is_used(void* block) { return header_of(block)->used; }
+std::size_t taken_since(void* block) { return header_of(block)->since; }
 
 void give(void* block) {
   if (block) store().give(block);

@@ -15,8 +15,9 @@ constexpr std::size_t kUsualLimit = std::size_t(256) << 20;
 // A block of that many bytes, aligned to 64, its contents unknown; null if there is none.
 JOUNCE_EXPORT void* take(std::size_t bytes);
 
-// Whether a block was given back before it was taken: then its pages are there.
-JOUNCE_EXPORT bool is_used(void* block);
+// How many bytes were taken since a block was taken before, with its own: what the caches may have forgotten. 0 if it
+// never was: then its pages are new.
+JOUNCE_EXPORT std::size_t taken_since(void* block);
 
 // The same block with another size; the bytes that both have are kept.
 JOUNCE_EXPORT void* resize(void* block, std::size_t bytes);

@@ -115,14 +115,22 @@ JOUNCE_INLINE Motion<S> z_axis_to_child(const Pose<S>& at) {
   return {{R.x.z, R.y.z, R.z.z}, {R.x.y * p.x - R.x.x * p.y, R.y.y * p.x - R.y.x * p.y, R.z.y * p.x - R.z.x * p.y}};
 }
 
-// A row: the screw k of node i at all bodies behind it.
+// Screw k of a node, along its axes.
+template <class S>
+JOUNCE_SHARED Motion<S> screw_of(const Node<double>& node, int k) {
+  Motion<S> s = Motion<S>::zero();
+  with_kind(node.kind, [&](auto kind) JOUNCE_INLINED { add_rate<decltype(kind)::value>(node, k, S(1.0), s); });
+  return s;
+}
+
+// A row: the screw k of node i at all bodies behind it. The one of most joints never goes through memory.
 template <bool kTurns, class S, class Out>
-JOUNCE_SHARED void put_screw(const Tree<double>& tree, int i, const Motion<S>& first, PacksWork<S>& work,
-                             std::size_t row, Out& out) {
-  Motion<S> s = first;
+JOUNCE_SHARED void put_screw(const Tree<double>& tree, int i, int k, PacksWork<S>& work, std::size_t row, Out& out) {
   const Node<double>* const nodes = tree.nodes.data();
   const int end = nodes[i].end;
   const bool about_z = kTurns && nodes[i].kind == Kind::revolute;
+  Motion<S> s{{S(0.0), S(0.0), S(1.0)}, Vec3<S>::zero()};
+  if (!about_z) s = screw_of<S>(nodes[i], k);
   if (about_z) {
     put_block<kTurns, true>(nodes[i], s, work, i, row, out);
   } else {
@@ -147,15 +155,11 @@ template <class S, class Out, class Before>
 JOUNCE_INLINE void put_rows(const Tree<double>& tree, int i, PacksWork<S>& work, Out& out, Before&& before) {
   const Node<double>& node = tree.nodes[i];
   for (int k = 0; k < node.nv; ++k) {
-    Motion<S> s = Motion<S>::zero();
-    with_kind(node.kind, [&](auto kind) JOUNCE_INLINED {
-      add_rate<decltype(kind)::value>(node, k, S(1.0), s);
-    });
     before(k);
     if (slides(node.kind, k)) {
-      put_screw<false>(tree, i, s, work, node.v + k, out);
+      put_screw<false>(tree, i, k, work, node.v + k, out);
     } else {
-      put_screw<true>(tree, i, s, work, node.v + k, out);
+      put_screw<true>(tree, i, k, work, node.v + k, out);
     }
   }
 }

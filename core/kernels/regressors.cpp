@@ -34,7 +34,7 @@ struct TorqueRegressor {
       constexpr int W = lanes<S>;
       double* const first = x.out_row("Y", 0, 0);
       const std::ptrdiff_t apart = x.out_row("Y", 1, 0) - first;
-      if (x.count == W && x.is_beyond_caches("Y")) {
+      if (x.count == W && x.is_beyond_caches()) {
         RegressorsBeyond<W> out{{first, apart, step, work.window}, step};
         into(out);
         return out.window.finish(x.tree.nv * step);
