@@ -8,6 +8,7 @@ nobody waits for any more ends by itself, and nobody sees its result.
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import threading
 from _thread import allocate_lock, start_new_thread
@@ -84,9 +85,11 @@ def solve(a: Any, b: Any) -> Any:
     return _heard(lambda: np.linalg.solve(a, b), a)
 
 
-def product(a: Any, b: Any) -> Any:
-    """Product of matrices."""
-    return _heard(lambda: a @ b, a, b)
+def product(a: Any, *others: Any) -> Any:
+    """Product of matrices, from left to right."""
+    for b in others:
+        a = _heard(functools.partial(np.matmul, a, b), a, b)
+    return a
 
 
 def _heard(compute: Callable[[], Any], *matrices: Any) -> Any:

@@ -77,7 +77,7 @@ class Actuators(NamedTuple):
             raise ArgumentError(f"weights must be positive, got {shown(weights)}")
         S = inputs.columns(np.eye(model.nv))
         with np.errstate(over="ignore", invalid="ignore"):
-            H: Array = (S / W) @ S.T
+            H: Array = algebra.product(S / W, S.T)
         if not (np.abs(H) < LARGEST).all():
             raise ArgumentError("actuation or weights are so large or small that products overflow")
         U, lengths, _ = algebra.svd(S)
@@ -167,7 +167,7 @@ def actuation_system(
         ArgumentError: the rates that rows hold for want of an actuator are others right after q.
     """
     k, rank, H = J.shape[-2], c.rank(q), actuators.H
-    idle = actuators.idle.T @ J.swapaxes(-1, -2)
+    idle = algebra.product(actuators.idle.T, J.swapaxes(-1, -2))
     loose = _loose(J[..., 0, :, :], idle[..., 0, :, :])
     _require_lasting(idle, loose, motion)
     if np.all(rank == k):

@@ -45,7 +45,7 @@ def along_the_manifold(
     J = B.T @ (jacobian_coefficients(c, q, motion[:orders]) * scale)
     f = force @ B
     mu = _multipliers(J, f)
-    G = J[0].T @ J[0]
+    G = algebra.product(J[0].T, J[0])
     inverse = inverse_saddle(mass_matrix(c.model, q), G, c.rank(q))
     d_motion = np.zeros((len(dq), orders + 1, n))
     d_motion[:, 0] = dv
@@ -84,8 +84,10 @@ def _directions(c: Constraints, q: Array, v: Array, orders: int) -> tuple[Array,
     system = row_system(c, q, np.asarray(c.rank(q), float), 1)
     if any(c.stabilization) or not c.regular(q):
         J = system.J[c.holonomic]
-        to_rates = system.inverse_mass @ J.T
-        dq = dq - dq @ (to_rates @ algebra.pinv(J @ to_rates, _DEPENDENT) @ J).T
+        to_rates = algebra.product(system.inverse_mass, J.T)
+        back = algebra.pinv(algebra.product(J, to_rates), _DEPENDENT)
+        dq = dq - algebra.product(dq, algebra.product(to_rates, back, J).T)
     by_q = row_derivatives(c, q, v, np.zeros(n), np.zeros(c.size)).velocity_dq
-    wrong = dv @ system.J.T + dq @ by_q.T
-    return dq, dv - wrong @ (system.to_rates @ system.inverse).T, d_tau
+    wrong = algebra.product(dv, system.J.T) + algebra.product(dq, by_q.T)
+    at_rows = algebra.product(system.to_rates, system.inverse)
+    return dq, dv - algebra.product(wrong, at_rows.T), d_tau

@@ -174,9 +174,9 @@ class RowSystem(NamedTuple):
 
     def solve(self, f: Array | None, g: Array) -> tuple[Array, Array]:
         """The matrices x and y of the least norm."""
-        free = 0.0 if f is None else self.inverse_mass @ f
-        y = self.inverse @ (g if f is None else g - self.J @ free)
-        return free + self.to_rates @ y, y
+        free = 0.0 if f is None else algebra.product(self.inverse_mass, f)
+        y = algebra.product(self.inverse, g if f is None else g - algebra.product(self.J, free))
+        return free + algebra.product(self.to_rates, y), y
 
 
 def row_system(c: Constraints, q: ArrayLike, rank: Array, threads: int) -> RowSystem:
@@ -315,11 +315,13 @@ def constrained_dynamics_input_derivatives(
         J = J.reshape(*lead, 6 * model.n_bodies, n).swapaxes(-1, -2)
         own = (model.n_bodies, 6)
         a_dw = -d.force_dtau.swapaxes(-1, -2)
-        inertia = np.swapaxes(a_dw, -1, -2) @ mass_matrix(model, q, threads=threads) @ a_dw
+        inertia = algebra.product(
+            np.swapaxes(a_dw, -1, -2), mass_matrix(model, q, threads=threads), a_dw
+        )
         return ConstrainedDynamicsInputDerivatives(
-            (d.a_dtau @ J).reshape(*lead, n, *own),
+            algebra.product(d.a_dtau, J).reshape(*lead, n, *own),
             a_dw.copy(),
-            (d.force_dtau @ J).reshape(*lead, m, *own),
+            algebra.product(d.force_dtau, J).reshape(*lead, m, *own),
             inertia,
         )
 

@@ -296,8 +296,8 @@ def _actuation(needed: Array, J: Array, inputs: Inputs, weight: Array) -> tuple[
     lead = needed.shape[:-1]
     J_T = np.broadcast_to(J.swapaxes(-1, -2), (*lead, *J.shape[:-3:-1]))
     to_inputs = algebra.pinv(S, 1e-15)
-    beyond = np.eye(len(S)) - S @ to_inputs  # what no input does
-    A, rest = beyond @ J_T, needed @ beyond.T
+    beyond = np.eye(len(S)) - algebra.product(S, to_inputs)  # what no input does
+    A, rest = algebra.product(beyond, J_T), needed @ beyond.T
     scale = np.abs(needed).max(-1, initial=0.0, keepdims=True)
     back = _pseudoinverse(A, J_T)
     force = times(back, rest)
@@ -307,10 +307,10 @@ def _actuation(needed: Array, J: Array, inputs: Inputs, weight: Array) -> tuple[
             "no actuation gives this motion: "
             f"{wrong.max():.3g} is missing where nothing acts; see model.actuated"
         )
-    N = np.eye(J_T.shape[-1]) - back @ A
-    B = np.sqrt(weight)[:, None] * (to_inputs @ J_T)
+    N = np.eye(J_T.shape[-1]) - algebra.product(back, A)
+    B = np.sqrt(weight)[:, None] * algebra.product(to_inputs, J_T)
     left = times(np.sqrt(weight)[:, None] * to_inputs, needed - times(J_T, force))
-    force += times(N, times(_pseudoinverse(B @ N, B), left))
+    force += times(N, times(_pseudoinverse(algebra.product(B, N), B), left))
     u = times(to_inputs, needed - times(J_T, force))
     return times(S, u), force
 

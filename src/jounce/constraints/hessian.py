@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core
+from jounce._core.algebra import product
 from jounce._core.arrays import reals
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
@@ -154,10 +155,10 @@ def _hessian(
     along_mu = row_derivatives(c, q, mu, zero, nu, threads)
     by_a = -h.dqda - np.swapaxes(along_mu.transposed_dq, -1, -2)  # [q, a] of L
     by_force = np.swapaxes(along_mu.velocity_dq, -1, -2)
-    mixed = by_a @ d.a_dq + by_force @ d.force_dq
+    mixed = product(by_a, d.a_dq) + product(by_force, d.force_dq)
     return ConstrainedDynamicsHessian(
         rows.dqdq - h.dqdq + mixed + np.swapaxes(mixed, -1, -2),
-        rows.dqdv - h.dqdv + by_a @ d.a_dv + by_force @ d.force_dv,
+        rows.dqdv - h.dqdv + product(by_a, d.a_dv) + product(by_force, d.force_dv),
         rows.dvdv - h.dvdv,
-        by_a @ d.a_dtau + by_force @ d.force_dtau,
+        product(by_a, d.a_dtau) + product(by_force, d.force_dtau),
     )

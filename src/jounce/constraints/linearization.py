@@ -57,7 +57,9 @@ def linearize_constrained(
         Z = tangent_basis(c, q, v, threads)
     Z = np.broadcast_to(Z, (*A.shape[:-2], *Z.shape[-2:]))
     Z_T = Z.swapaxes(-1, -2)
-    return ConstrainedLinearization(A, B, Z_T @ A @ Z, Z_T @ B, np.array(Z))
+    return ConstrainedLinearization(
+        A, B, algebra.product(Z_T, A, Z), algebra.product(Z_T, B), np.array(Z)
+    )
 
 
 def acceleration_derivatives(
@@ -70,7 +72,8 @@ def acceleration_derivatives(
     if not passive:
         return ForwardDynamicsDerivatives(d.a_dq, d.a_dv, d.a_dtau)
     p = passive_forces_derivatives(model, q, v, threads=threads)
-    return ForwardDynamicsDerivatives(d.a_dq + d.a_dtau @ p.dq, d.a_dv + d.a_dtau @ p.dv, d.a_dtau)
+    by_q, by_v = (algebra.product(d.a_dtau, x) for x in (p.dq, p.dv))
+    return ForwardDynamicsDerivatives(d.a_dq + by_q, d.a_dv + by_v, d.a_dtau)
 
 
 def tangent_rows(c: Constraints, q: ArrayLike, v: ArrayLike, threads: int = 1) -> Array:

@@ -254,7 +254,7 @@ def rank_gained(J: Array, rank: int, pace: float) -> int:
     if len(J) < 2 or rank == min(J.shape[1:]):
         return 0
     U, lengths, V = algebra.svd(J[0])
-    turned = U.T @ J @ V.T
+    turned = algebra.product(U.T, J, V.T)
     A, B = turned[:, :rank, :rank], turned[:, :rank, rank:]
     C, D = turned[:, rank:, :rank], turned[:, rank:, rank:]
     inverse, X = algebra.inv(A[0]), np.zeros_like(B)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jounce import _core
+from jounce._core.algebra import product
 from jounce._core.coupled import coupled
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import mass_matrix_derivatives
@@ -45,8 +46,10 @@ if TYPE_CHECKING:
 def _inverse_mass_matrix_derivatives(model: CoupledModel, q: Array, *, threads: int) -> Array:
     inverse = inverse_of(model, mass_matrix(model, q, threads=threads))
     dM = mass_matrix_derivatives(model, q, threads=threads)
-    found: Array = -np.einsum("...ij,...jkn,...kl->...iln", inverse, dM, inverse, optimize=True)
-    return found  # (2)
+    n = inverse.shape[-1]
+    rows = product(inverse, dM.reshape(*dM.shape[:-2], n * n)).reshape(dM.shape)
+    found = product(rows.swapaxes(-1, -2), inverse[..., None, :, :]).swapaxes(-1, -2)
+    return np.asarray(-found)  # (2)
 
 
 @coupled("forward_dynamics_derivatives")
@@ -62,7 +65,7 @@ def _forward_dynamics_derivatives(
     a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
     d = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
     inverse = inverse_of(model, d.da)
-    return -inverse @ d.dq, -inverse @ d.dv, inverse  # (1)
+    return -product(inverse, d.dq), -product(inverse, d.dv), inverse  # (1)
 
 
 @coupled("hybrid_dynamics_derivatives")
@@ -86,14 +89,14 @@ def _hybrid_dynamics_derivatives(
     found: list[tuple[Array, Array]] = []
     for by_x in (d.dq, d.dv, by_a):
         a_x, tau_x = np.zeros_like(by_x), np.zeros_like(by_x)
-        a_x[..., free, :] = -inverse @ by_x[..., free, :]  # (3)
+        a_x[..., free, :] = -product(inverse, by_x[..., free, :])  # (3)
         tau_x[..., given, :] = by_x[..., given, :]
-        tau_x[..., given, :] += d.da[..., given[:, None], free] @ a_x[..., free, :]
+        tau_x[..., given, :] += product(d.da[..., given[:, None], free], a_x[..., free, :])
         found.append((a_x, tau_x))
     found[2][0][..., given, given] = 1.0
     a_tau, tau_tau = np.zeros_like(by_a), np.zeros_like(by_a)
     a_tau[..., free[:, None], free] = inverse  # (4)
-    tau_tau[..., given[:, None], free] = d.da[..., given[:, None], free] @ inverse
+    tau_tau[..., given[:, None], free] = product(d.da[..., given[:, None], free], inverse)
     tau_tau[..., free, free] = 1.0
     found.append((a_tau, tau_tau))
     return tuple(x for x, _ in found) + tuple(y for _, y in found)
@@ -114,9 +117,9 @@ def _forward_dynamics_hessian(
     d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
     own = (d.dtau @ weights[..., None])[..., 0]
     h = inverse_dynamics_hessian(model, q, v, a, own, f_ext, threads=threads)
-    turned = h.dqda @ d.dq
+    turned = product(h.dqda, d.dq)
     dqdq = -(h.dqdq + turned + turned.swapaxes(-1, -2))  # (5)
-    return dqdq, -(h.dqdv + h.dqda @ d.dv), -h.dvdv, -(h.dqda @ d.dtau)
+    return dqdq, -(h.dqdv + product(h.dqda, d.dv)), -h.dvdv, -product(h.dqda, d.dtau)
 
 
 _inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp", inputs="q v a weights f_ext")
@@ -152,4 +155,4 @@ def _forward_dynamics_by_inertias(
 ) -> tuple[Array, ...]:
     a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
     inverse = inverse_of(model, mass_matrix(model, q, threads=threads))
-    return a, -inverse @ torque_regressor(model, q, v, a, threads=threads)  # (6)
+    return a, -product(inverse, torque_regressor(model, q, v, a, threads=threads))  # (6)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from jounce._core.algebra import product
 from jounce._core.arrays import reals, shown
 from jounce._core.out import Given, deliver_all
 from jounce._types import Array, ArrayLike
@@ -252,4 +253,4 @@ def with_passive_forces(
     total = plus_passive_forces(model, q, v, tau, threads)
     d = forward_dynamics_derivatives(model, q, v, total, f_ext, threads=threads)
     p = passive_forces_derivatives(model, q, v, threads=threads)
-    return d._replace(dq=d.dq + d.dtau @ p.dq, dv=d.dv + d.dtau @ p.dv)
+    return d._replace(dq=d.dq + product(d.dtau, p.dq), dv=d.dv + product(d.dtau, p.dv))
