@@ -9,7 +9,7 @@ import jounce as jc
 from jounce._core import algebra
 
 RNG = np.random.default_rng(0)
-LARGE = RNG.standard_normal((420, 420))
+LARGE = RNG.standard_normal((700, 700))
 SYMMETRIC = LARGE + LARGE.T
 CALLS = {
     "svd": (algebra.svd, np.linalg.svd, (LARGE,)),
@@ -55,7 +55,7 @@ def test_signals_are_handled_during_a_computation(python):
     code = """
 import signal, threading, numpy as np
 from jounce._core import algebra
-handled, large = threading.Event(), np.broadcast_to(0.0, (9000, 9000))
+handled, large = threading.Event(), 1e12
 
 def handler(*_):
     handled.set()
@@ -116,7 +116,7 @@ def test_a_fork_under_way_is_not_waited_for(monkeypatch):
     """A handler may come while hooks of a fork run: then nothing begins that waits for its end."""
     monkeypatch.setitem(algebra._direct, "forks", 1)
     monkeypatch.setattr(algebra, "_Helper", None)
-    np.testing.assert_allclose(algebra.inv(LARGE) @ LARGE, np.eye(420), atol=1e-8)
+    np.testing.assert_allclose(algebra.inv(LARGE) @ LARGE, np.eye(700), atol=1e-8)
 
 
 def test_without_more_threads_it_is_computed_at_once(monkeypatch):
@@ -124,7 +124,7 @@ def test_without_more_threads_it_is_computed_at_once(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(algebra, "start_new_thread", refused)
-    np.testing.assert_allclose(algebra.inv(LARGE) @ LARGE, np.eye(420), atol=1e-8)
+    np.testing.assert_allclose(algebra.inv(LARGE) @ LARGE, np.eye(700), atol=1e-8)
 
 
 def test_hundreds_of_rows_have_their_forces():

@@ -19,8 +19,11 @@ import numpy as np
 
 __all__ = ["eigh", "inv", "pinv", "product", "singular_values", "solve", "svd"]
 
-_LONG = 2.0**26
-"""Multiplications, about, that take some hundredths of a second."""
+_LONG = 2.0**28
+"""Multiplications of a product that take some hundredths of a second, on a busy machine."""
+
+_DECOMPOSING = 16
+"""About how many products a decomposition takes."""
 
 _MOMENT = 0.05
 """Seconds between two looks for signals where a lock does not wake up for them."""
@@ -57,44 +60,49 @@ def _before_exit() -> None:
 
 def svd(a: Any, *, full_matrices: bool = True) -> Any:
     """Left vectors, singular values and right vectors, as `numpy.linalg.svd` has them."""
-    return _heard(lambda: np.linalg.svd(a, full_matrices=full_matrices), a)
+    return _decomposed(lambda: np.linalg.svd(a, full_matrices=full_matrices), a)
 
 
 def singular_values(a: Any) -> Any:
     """Those alone."""
-    return _heard(lambda: np.linalg.svd(a, compute_uv=False), a)
+    return _decomposed(lambda: np.linalg.svd(a, compute_uv=False), a)
 
 
 def eigh(a: Any) -> Any:
     """Eigenvalues and vectors of symmetric matrices."""
-    return _heard(lambda: np.linalg.eigh(a), a)
+    return _decomposed(lambda: np.linalg.eigh(a), a)
 
 
 def inv(a: Any) -> Any:
     """Inverse of matrices."""
-    return _heard(lambda: np.linalg.inv(a), a)
+    return _decomposed(lambda: np.linalg.inv(a), a)
 
 
 def pinv(a: Any, rcond: float) -> Any:
     """Pseudoinverse of matrices: what is below rcond of their largest singular value is zero."""
-    return _heard(lambda: np.linalg.pinv(a, rcond=rcond), a)
+    return _decomposed(lambda: np.linalg.pinv(a, rcond=rcond), a)
 
 
 def solve(a: Any, b: Any) -> Any:
     """The x of a x = b."""
-    return _heard(lambda: np.linalg.solve(a, b), a)
+    return _decomposed(lambda: np.linalg.solve(a, b), a)
 
 
 def product(a: Any, *others: Any) -> Any:
     """Product of matrices, from left to right."""
     for b in others:
-        a = _heard(functools.partial(np.matmul, a, b), a, b)
+        work = max(a.size, b.size) * float(max(b.shape[-2:]))
+        a = _heard(functools.partial(np.matmul, a, b), work)
     return a
 
 
-def _heard(compute: Callable[[], Any], *matrices: Any) -> Any:
-    """What is computed of matrices; in a thread of its own if that takes long."""
-    work = max(x.size for x in matrices) * float(max(matrices[-1].shape[-2:]))
+def _decomposed(compute: Callable[[], Any], a: Any) -> Any:
+    """What is computed of matrices by a decomposition."""
+    return _heard(compute, _DECOMPOSING * a.size * float(max(a.shape[-2:])))
+
+
+def _heard(compute: Callable[[], Any], work: float) -> Any:
+    """What takes so many multiplications; in a thread of its own if these are many."""
     if work < _LONG or any(_direct.values()):
         return compute()
     if threading.current_thread() is not threading.main_thread():  # which alone hears signals

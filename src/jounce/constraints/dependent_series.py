@@ -17,8 +17,11 @@ from jounce._types import Array
 from jounce.constraints.actuation import combinations, factorials, inverse_saddle
 from jounce.constraints.constraints import Constraints
 from jounce.constraints.derivatives import row_derivatives, row_system
-from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents
-from jounce.derivatives import inverse_dynamics_series_derivatives
+from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents, portions
+from jounce.derivatives import (
+    InverseDynamicsSeriesDerivatives,
+    inverse_dynamics_series_derivatives,
+)
 from jounce.dynamics import mass_matrix
 
 __all__ = ["along_the_manifold"]
@@ -47,6 +50,24 @@ def along_the_manifold(
     mu = _multipliers(J, f)
     G = algebra.product(J[0].T, J[0])
     inverse = inverse_saddle(mass_matrix(c.model, q), G, c.rank(q))
+    a, df = np.zeros((len(dq), orders, n)), np.zeros((orders, len(dq), J.shape[1]))
+    for some in portions(len(dq), J):
+        along = dq[some], dv[some], d_tau[some]
+        found = _along(c, (q, motion, f, mu), (J, B, scale, inverse), along, d)
+        a[some], df[:, some] = found
+    return np.moveaxis(a, 0, -1), np.moveaxis(df @ B.T, 1, -1)
+
+
+def _along(
+    c: Constraints,
+    at: tuple[Array, Array, Array, Array],
+    parts: tuple[Array, Array, Array, Array],
+    directions: tuple[Array, Array, Array],
+    d: InverseDynamicsSeriesDerivatives,
+) -> tuple[Array, Array]:
+    """Derivatives along some directions of the manifold: of a, (K, orders, nv), and of f."""
+    (q, motion, f, mu), (J, B, scale, inverse) = at, parts
+    (dq, dv, d_tau), (orders, n) = directions, mu.shape
     d_motion = np.zeros((len(dq), orders + 1, n))
     d_motion[:, 0] = dv
     df, d_mu = np.zeros((orders, len(dq), J.shape[1])), np.zeros((orders, len(dq), n))
@@ -65,7 +86,7 @@ def along_the_manifold(
         x = np.concatenate([right, -rows @ J[0]], axis=-1) @ inverse
         d_motion[:, k + 1], d_mu[k] = x[:, :n], -x[:, n:]
         df[k] += d_mu[k] @ J[0].T
-    return np.moveaxis(d_motion[:, 1:], 0, -1), np.moveaxis(df @ B.T, 1, -1)
+    return d_motion[:, 1:], df
 
 
 def _multipliers(J: Array, f: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from jounce._core.words import told_by
 from jounce._types import Array, ArrayLike, Integers
 from jounce.constraints.actuation import (
+    ActuationSystem,
     Actuators,
     actuation_system,
     combinations,
@@ -19,7 +20,7 @@ from jounce.constraints.actuation import (
 from jounce.constraints.checks import require_motion_series
 from jounce.constraints.constraints import Constraints, constraints_on
 from jounce.constraints.results import SeriesGiven, deliver_ranked, orders_of, rank_of, ranked
-from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents
+from jounce.constraints.rows_series import jacobian_coefficients, jacobian_tangents, portions
 from jounce.derivatives import inverse_dynamics_series_derivatives
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -267,28 +268,44 @@ def _differentiated(
 ) -> Array:
     """Derivatives of tau and force of one state along all directions, (orders, nv + m, K)."""
     orders, n, directions = d_needed.shape
-    dq = np.zeros((directions, n))
-    dq[:n] = np.eye(n)
-    d_motion = np.zeros((directions, orders + 1, n))
-    d_motion[n:] = np.eye((orders + 1) * n).reshape((orders + 1) * n, orders + 1, n)
     J = _rows_in_time(c, *at)
-    dJ = np.zeros((directions, *J.shape))
-    if c.size:
-        B = combinations(c)
-        known = at[1][:orders], dq, d_motion[:, :orders]
-        dJ = B.T @ (jacobian_tangents(c, at[0], *known) * factorials(orders + 1))[:, :orders]
     system = actuation_system(c, actuators, *at, J)
-    A, dA = system.A, dJ
     if system.dependent:
         _require_regular(c, at[0])
-        half = product(J.swapaxes(-1, -2), dJ)
-        dA = half + half.swapaxes(-1, -2)
     x = system.solved(needed)
     if system.loose:
         raise ArgumentError(
             f"neither an actuator nor a constraint moves {system.loose} of the rates: motions "
             "nearby have no actuation at all, so that there are no derivatives"
         )
+    found = np.zeros((orders, n + c.size, directions))
+    for some in portions(directions, J):
+        dJ = _rows_along(c, at, some) if c.size else np.zeros((some.stop - some.start, *J.shape))
+        found[..., some] = _differentiated_along(c, system, x, J, dJ, d_needed[..., some])
+    return found
+
+
+def _rows_along(c: Constraints, at: tuple[Array, Array], some: slice) -> Array:
+    """Derivatives of independent rows by entries of q and the motion, (K, orders, rows, nv)."""
+    orders, n = len(at[1]) - 1, at[1].shape[1]
+    entries = np.arange(some.start, some.stop)
+    unit = (entries[:, None] == np.arange((orders + 2) * n)).astype(float)
+    dq, d_motion = unit[:, :n], unit[:, n:].reshape(-1, orders + 1, n)
+    known = at[1][:orders], dq, d_motion[:, :orders]
+    change = jacobian_tangents(c, at[0], *known) * factorials(orders + 1)
+    rows: Array = combinations(c).T @ change[:, :orders]
+    return rows
+
+
+def _differentiated_along(
+    c: Constraints, system: ActuationSystem, x: Array, J: Array, dJ: Array, d_needed: Array
+) -> Array:
+    """The same along some directions, with the rows and their derivatives."""
+    orders, n, directions = d_needed.shape
+    A, dA = system.A, dJ
+    if system.dependent:
+        half = product(J.swapaxes(-1, -2), dJ)
+        dA = half + half.swapaxes(-1, -2)
     dx = np.zeros((orders, system.inverse.shape[-1], directions))
     for k in range(orders):
         right = np.concatenate([d_needed[k], np.zeros((A.shape[-2], directions))])

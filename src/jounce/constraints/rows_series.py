@@ -5,7 +5,7 @@ Series have their coefficients, those of t^k, along axis -3 (matrices) or -2 (ve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -30,10 +30,13 @@ from jounce.derivatives.jvp import jvp
 from jounce.model import Model
 from jounce.series import body_pose_series, jacobian_series
 
-__all__ = ["jacobian_coefficients", "jacobian_tangents", "residual_coefficients"]
+__all__ = ["jacobian_coefficients", "jacobian_tangents", "portions", "residual_coefficients"]
 
 _TINY = 1e-40
 """Size of a complex step: squares of it vanish beside the smallest normal numbers."""
+
+_MOST = 2**22
+"""Numbers of the Jacobians of directions that are computed at once."""
 
 
 def jacobian_coefficients(c: Constraints, q: Array, motion: Array) -> Array:
@@ -58,6 +61,13 @@ def jacobian_tangents(c: Constraints, q: Array, motion: Array, dq: Array, dmotio
     turned = _Moved.along(c.model, q, motion)._replace(dq=dq, dmotion=_padded(dmotion))
     found: Array = _coefficients_of(c, turned).imag / _TINY
     return found
+
+
+def portions(directions: int, J: Array) -> Iterator[slice]:
+    """Directions in portions whose Jacobians, as large as J, take some milliseconds."""
+    at_once = max(1, _MOST // max(1, J.size))
+    for start in range(0, directions, at_once):
+        yield slice(start, min(directions, start + at_once))
 
 
 def residual_coefficients(c: Constraints, q: Array, motion: Array) -> Array:

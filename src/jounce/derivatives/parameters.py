@@ -31,6 +31,8 @@ __all__ = ["parameter_derivatives"]
 _by_inertias = _core.raw("forward_dynamics_by_inertias", "forward_dynamics", inputs="")
 _FEW = 8
 """States below which the directions, not the states, fill the lanes."""
+_MOST = 2**14
+"""Nodes of the models that are made for directions at once."""
 
 
 def parameter_derivatives(
@@ -199,7 +201,12 @@ def _along_each(
         stacked = [np.stack(part, axis=-1)[..., :count] for part in zip(*parts, strict=True)]
     else:
         spread = {name: _with_axis(x, ranks[name]) for name, x in arrays.items()}
-        all_at_once = along(np.eye(count), {**given, **spread})
+        at_once = max(1, _MOST // len(model.parents))
+        parts = [
+            along(np.eye(count)[start : start + at_once], {**given, **spread})
+            for start in range(0, count, at_once)
+        ]
+        all_at_once = (np.concatenate(part, axis=len(lead)) for part in zip(*parts, strict=True))
         stacked = [np.ascontiguousarray(np.moveaxis(x, len(lead), -1)) for x in all_at_once]
     return plan.result(*stacked) if plan.result else stacked[0]
 

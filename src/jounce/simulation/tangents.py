@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jounce import _core, lie
+from jounce._core.algebra import product
 from jounce._types import Array
 from jounce.constraints import Constraints, constrained_dynamics
 from jounce.constraints.linearization import acceleration_derivatives
@@ -124,8 +125,8 @@ class TangentFlow(NamedTuple):
         a, by_q, by_s, by_tau = self.partials(at)
         if at.dq is IDENTITY:
             return Slope(at.s, a, at.ds, np.concatenate([by_q, by_s, by_tau], axis=-1))
-        da = by_q @ at.dq
-        da += by_s @ at.ds
+        da = product(by_q, at.dq)
+        da += product(by_s, at.ds)
         da[..., 2 * self.model.nv :] += by_tau
         s, ds = self._pulled_back(at) if munthe_kaas and self.rotating else (at.s, at.ds)
         return Slope(s, a, ds, da)
