@@ -20,6 +20,7 @@
 #include "jounce/batch/pool.hpp"
 #include "jounce/batch/schedule.hpp"
 #include "jounce/kernels/list.hpp"
+#include "long_calls.hpp"
 #include "outputs.hpp"
 
 namespace nb = nanobind;
@@ -306,6 +307,26 @@ void define_kernels(nb::module_& m) {
         "Make an elementwise function one of a Python module.");
 }
 
+void define_long_calls(nb::module_& m) {
+  m.def(
+      "start_long_call",
+      [](nb::object start, nb::object run) {  // without Python in between, and so without signal handlers
+        long_calls::begin();
+        try {
+          start(run, nb::tuple());
+        } catch (...) {
+          long_calls::end();
+          throw;
+        }
+      },
+      "start"_a, "run"_a, "Let `_thread.start_new_thread` make a call that forks wait for.");
+  m.def("begin_long_call", &long_calls::begin, "This thread, which handles no signals, makes such a call.");
+  m.def("end_long_call", &long_calls::end, "It has ended.");
+  m.def("await_long_calls", &long_calls::wait, nb::call_guard<nb::gil_scoped_release>(),
+        "Wait for all that have begun; signals are not handled meanwhile.");
+  m.def("forget_long_calls", &long_calls::forget, "Those of another process.");
+}
+
 int import_numpy() {
   import_array1(-1);
   return 0;
@@ -338,6 +359,7 @@ static void define(nb::module_& m) {
   define_tree(m);
   define_environment(m);
   define_kernels(m);
+  define_long_calls(m);
 }
 
 }  // namespace jounce

@@ -2,9 +2,10 @@
 //
 // Differentiating tau(q, v, a(q, v, tau)) = tau twice, with mu = M^-1 w and the second derivatives H of
 // mu.tau of inverse dynamics at the accelerations that forward dynamics gives:
-//   (1) dq dq = -H_qq - X_q - X_q^T,  dq dv = -H_qv - X_v,  dv dv = -H_vv,  dq dtau = -H_qa M^-1
-// with X = H_qa da/dx. H_qa is zero between unrelated bodies, so that the products are those of
-// forward_partials.hpp, of transposed matrices.
+//   (1) dq dq = -H_qq - X_q - X_q^T,  dq dv = -H_qv - X_v,  dv dv = -H_vv,  dq dtau = P^T
+// with P = -M^-1 H_aq and X = H_qa da/dx = P^T dtau/dx of inverse dynamics. The terms of (1) may be as much larger
+// than their sum as the condition of M, so that P is solved for: a product with M^-1 would lose as many digits once
+// more. dtau/dx is zero between unrelated bodies.
 #pragma once
 
 #include "jounce/partials/forward_partials.hpp"
@@ -38,67 +39,57 @@ JOUNCE_INLINE void transpose_square(int n, S* X) {
   }
 }
 
-// out = -(H X)^T, where H^T has the sparsity of the tree and is given.
-template <class S, class P>
-JOUNCE_INLINE void sparse_product(const Tree<P>& tree, const S* H_transposed, const S* X, S* out,
+// X <- -P^T X for two matrices X with the sparsity of the tree; `spare` is as large as one of them.
+template <class S, class T>
+JOUNCE_INLINE void sparse_product(const Tree<T>& tree, const S* P, S* const (&both)[2], S* spare,
                                   GatheredColumns<S>& columns) {
   const std::size_t nv = tree.nv;
-  if (tree.nv <= kMostRelated) {
-    std::copy_n(H_transposed, nv * nv, out);
-    S* const one[] = {out};
-    return negative_product(tree, X, one, columns);
-  }
-  constexpr std::size_t kRows = 4;  // for each of which H is read once
-  for (std::size_t first = 0; first < nv; first += kRows) {
-    const std::size_t end = std::min(nv, first + kRows);
-    std::fill_n(out + first * nv, (end - first) * nv, S(0.0));
-    for (std::size_t k = 0; k < nv; ++k) {
-      for_columns<S>(0, tree.nv, [&](auto c) {
-        const auto h = c.load(H_transposed + k * nv);
-        for (std::size_t i = first; i < end; ++i) c.store(out + i * nv, c.load(out + i * nv) - h * X[k * nv + i]);
-      });
+  if (tree.nv <= kMostRelated) return negative_product(tree, P, both, columns);
+  constexpr std::size_t kRows = 4;  // for each of which X is read once
+  for (S* X : both) {
+    std::fill_n(spare, nv * nv, S(0.0));
+    for (std::size_t first = 0; first < nv; first += kRows) {
+      const std::size_t end = std::min(nv, first + kRows);
+      for (std::size_t k = 0; k < nv; ++k) {
+        for_columns<S>(0, tree.nv, [&](auto c) {
+          const auto x = c.load(X + k * nv);
+          for (std::size_t i = first; i < end; ++i) c.store(spare + i * nv, c.load(spare + i * nv) - x * P[k * nv + i]);
+        });
+      }
+      pause();
     }
-    pause();
+    std::copy_n(spare, nv * nv, X);
   }
 }
 
 }  // namespace partials
 
 // Outputs as in Hessian, with qa by tau instead of a. Returns a singular node or -1.
-template <class S, class P>
-int forward_dynamics_hessian(const Tree<P>& tree, const S* q, const S* v, const S* tau, const S* weights,
+template <class S, class T>
+int forward_dynamics_hessian(const Tree<T>& tree, const S* q, const S* v, const S* tau, const S* weights,
                              const S* f_ext, const Hessian<S>& out, ForwardHessianWork<S>& work) {
   const int nv = tree.nv;
   ForwardPartialsWork<S>& forward = work.forward;
-  const int singular = forward_dynamics_partials(tree, PartialsMethod::automatic, q, v, tau, f_ext,
-                                                 work.dq, work.dv, work.inverse, forward);
+  const int singular = partials_at_forces(tree, q, v, tau, f_ext, work.dq, work.dv, work.inverse, forward);
   if (singular >= 0) return singular;
   for (int i = 0; i < nv; ++i) work.mu[i] = -weights[i];
   partials::negative_solve(tree, work.inverse, work.mu, 1, forward.inverse, forward.block);
   hessian_at_base(tree, q, v, forward.a, work.mu, f_ext, out, work.hessian);
-  S *turned = out.qa, *product = forward.M;  // which nobody needs any more
-  partials::transpose_square(nv, turned);
-  const auto multiply = [&](const S* X) {
-    partials::sparse_product(tree, turned, X, product, forward.gathered);
-  };
+  S* const P = out.qa;
+  partials::transpose_square(nv, P);
+  partials::negative_solve(tree, work.inverse, P, nv, forward.inverse, forward.block);
+  partials::sparse_product(tree, P, {work.dq, work.dv}, forward.M, forward.gathered);  // -X_q and -X_v
   const auto at = [nv](int i, int j) { return std::size_t(i) * nv + j; };
-  multiply(work.dq);
   for (int i = 0; i < nv; ++i) {
     for (int j = 0; j <= i; ++j) {
-      out.qq[at(i, j)] = out.qq[at(j, i)] = product[at(i, j)] + product[at(j, i)] - out.qq[at(i, j)];
+      out.qq[at(i, j)] = out.qq[at(j, i)] = work.dq[at(i, j)] + work.dq[at(j, i)] - out.qq[at(i, j)];
     }
-  }
-  multiply(work.dv);
-  for (int i = 0; i < nv; ++i) {
     for (int j = 0; j < nv; ++j) {
-      out.qv[at(i, j)] = product[at(j, i)] - out.qv[at(i, j)];
+      out.qv[at(i, j)] = work.dv[at(i, j)] - out.qv[at(i, j)];
       out.vv[at(i, j)] = -out.vv[at(i, j)];
     }
   }
-  multiply(work.inverse);
-  for (int i = 0; i < nv; ++i) {
-    for (int j = 0; j < nv; ++j) turned[at(i, j)] = product[at(j, i)];
-  }
+  partials::transpose_square(nv, P);
   return -1;
 }
 

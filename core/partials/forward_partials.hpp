@@ -178,21 +178,31 @@ struct ForwardPartialsWork {
 
 enum class PartialsMethod { automatic = 0, products = 1, solves = 2 };
 
+// The accelerations work.a of forward dynamics, the partials dq and dv of inverse dynamics at them, and M^-1 with its
+// factors in work.inverse. Returns a singular node or -1.
+template <class S, class P>
+JOUNCE_INLINE int partials_at_forces(const Tree<P>& tree, const S* q, const S* v, const S* tau, const S* f_ext, S* dq,
+                                     S* dv, S* inverse, ForwardPartialsWork<S>& work) {
+  const int singular = inverse_mass_matrix(tree, q, inverse, work.inverse);
+  if (singular >= 0) return singular;
+  newton_euler(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
+  for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
+  // M^-1 (tau - bias): products would lose as many digits as M has in its condition
+  partials::negative_solve(tree, inverse, work.a, 1, work.inverse, work.block);
+  partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
+  return -1;
+}
+
 // dq, dv and dtau are nv x nv, row-major. Returns a singular node or -1.
 template <class S, class P>
 int forward_dynamics_partials(const Tree<P>& tree, PartialsMethod method, const S* q, const S* v,
                               const S* tau, const S* f_ext, S* dq, S* dv, S* dtau,
                               ForwardPartialsWork<S>& work) {
-  const int singular = inverse_mass_matrix(tree, q, dtau, work.inverse);
+  const int singular = partials_at_forces(tree, q, v, tau, f_ext, dq, dv, dtau, work);
   if (singular >= 0) return singular;
-  newton_euler(tree, q, v, (const S*)nullptr, f_ext, work.a, work.bias);
-  for (int i = 0; i < tree.nv; ++i) work.a[i] -= tau[i];
   const bool products = method == PartialsMethod::automatic
                             ? partials::has_few_related(tree)
                             : method == PartialsMethod::products && tree.nv <= kMostRelated;
-  // M^-1 (tau - bias): products would lose as many digits as M has in its condition
-  partials::negative_solve(tree, dtau, work.a, 1, work.inverse, work.block);
-  partials_at_base(tree, q, v, work.a, f_ext, dq, dv, work.M, work.partials);
   partials::negative_apply(tree, products, dtau, {dq, dv}, work.inverse, work.gathered, work.block);
   return -1;
 }

@@ -90,3 +90,20 @@ def test_rounding_of_inertias_is_judged_by_mass(scale, fine):
         warnings.simplefilter("always")
         load_urdf(text)
     assert len(caught) == (not fine)
+
+
+def test_limits_of_infinity_are_none():
+    def text(limit):
+        return f"""<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j"
+type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+<limit {limit}/></joint></robot>"""
+
+    said = 'lower="-inf" upper="+Infinity" effort="inf" velocity="INF"'
+    model = load_urdf(text(said))
+    assert (model.lower[0], model.upper[0], model.effort_limit[0]) == (-np.inf, np.inf, np.inf)
+    with pytest.raises(ModelError, match="'lower': URDF has no infinity"):
+        load_urdf(text(said), strict=True)
+    for wrong in ('lower="inf"', 'lower="-1" upper="-inf"', 'effort="-inf"', 'effort="nan"'):
+        with pytest.raises(ModelError, match="must be a number"):
+            load_urdf(text(wrong))

@@ -119,6 +119,32 @@ def test_long_chains_and_sparse_trees(branching):
     assert not inverse.dqdq[~related].any()
 
 
+@pytest.mark.parametrize(
+    ("kind", "size"), [("tree", 24), ("tree", 32), ("chain", 30), ("chain", 100)]
+)
+def test_digits_are_those_of_the_inputs(kind, size):
+    """Terms are 10^3 to 10^5 times their sum; that must lose no more than a last bit of q does."""
+    rng = np.random.default_rng(11)
+    model = jc.models.random_tree(size, 11) if kind == "tree" else jc.models.chain(size)
+    q = jc.random_configuration(model, rng) if kind == "tree" else 0.3 * rng.standard_normal(size)
+    v, tau, w = (1.0 if kind == "tree" else 0.1) * rng.standard_normal((3, model.nv))
+    got = jc.forward_dynamics_hessian(model, q, v, tau, w)
+
+    def nested(q):
+        function, unit = jc.forward_dynamics_derivatives, np.eye(model.nv)
+        d = jc.jvp(function, model, (q, v, tau), (unit,)).derivative
+        by_q, by_v = (np.einsum("i,kij->kj", w, x) for x in (d.dq, d.dv))
+        return (by_q + by_q.T) / 2, by_v
+
+    exact, nearby = (
+        nested(q),
+        nested(jc.integrate(model, q, EPS * np.abs(q).max() * np.ones(model.nv))),
+    )
+    for found, right, moved in zip((got.dqdq, got.dqdv), exact, nearby, strict=True):
+        least = max(1e-11, 100 * relative(moved[None], right[None]))
+        assert relative(found[None], right[None]) < least
+
+
 def test_trees_of_more_rates_than_relations_are_kept_of():
     """H by q and tau along a direction is what that does to M^-1 w, an acceleration."""
     model = jc.models.tree(1030, 3).replace(gravity=(0.0, 0.0, 0.0))

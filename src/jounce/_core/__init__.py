@@ -23,6 +23,8 @@ __all__ = [
     "MOST_THREADS",
     "Compiled",
     "Tree",
+    "await_long_calls",
+    "begin_long_call",
     "branched_nodes",
     "clear_cache",
     "compiled",
@@ -30,6 +32,8 @@ __all__ = [
     "core_info",
     "directional",
     "doubtful_inertias",
+    "end_long_call",
+    "forget_long_calls",
     "get_cmake_dir",
     "get_include",
     "get_library",
@@ -39,6 +43,7 @@ __all__ = [
     "raw",
     "signature",
     "spoil",
+    "start_long_call",
     "workspace_bytes",
 ]
 
@@ -102,6 +107,13 @@ _module.use_errors(errors)
 
 MOST_THREADS: int = _module.most_threads
 """How many threads a call may ask for."""
+
+# Of calls of other libraries, see `jounce._core.long_calls`.
+begin_long_call: Callable[[], None] = _module.begin_long_call
+start_long_call: Callable[[Any, Any], None] = _module.start_long_call
+end_long_call: Callable[[], None] = _module.end_long_call
+await_long_calls: Callable[[], None] = _module.await_long_calls
+forget_long_calls: Callable[[], None] = _module.forget_long_calls
 
 if TYPE_CHECKING:
 

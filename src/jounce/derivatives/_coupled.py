@@ -11,10 +11,11 @@ solves it (bos, eq. 32), where P are the rates with prescribed accelerations and
 The Hessian of w . a follows from that of l . tau with l = M^-1 w, where H are the latter's blocks:
 
     (5)  qq: -(H_qq + H_qa a_q + (H_qa a_q)^T),  qv: -(H_qv + H_qa a_v),  vv: -H_vv,
-         q tau: -H_qa M^-1
+         q tau: -H_qa M^-1,  with  H_qa a_x = (-H_qa M^-1) ID_x
 
-and so does its gradient, from that of -l . tau. Accelerations by the inertial parameters pi of the
-bodies follow from the regressor Y of inverse dynamics at them,
+and so does its gradient, from that of -l . tau. The terms of (5) may be much larger than their sum:
+they are solved for. Accelerations by the inertial parameters pi of the bodies follow from the
+regressor Y of inverse dynamics at them,
 
     (6)  a_pi = -M^-1 Y.
 """
@@ -26,17 +27,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jounce import _core
+from jounce._core import algebra
 from jounce._core.algebra import product
 from jounce._core.coupled import coupled
 from jounce._types import Array, ArrayLike
 from jounce.derivatives.christoffel import mass_matrix_derivatives
 from jounce.derivatives.dynamics import (
-    forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )
 from jounce.derivatives.hessians import inverse_dynamics_hessian
 from jounce.dynamics import forward_dynamics, hybrid_dynamics, mass_matrix, torque_regressor
-from jounce.dynamics._coupled import free_rates, inverse_of
+from jounce.dynamics._coupled import free_rates, inverse_of, solve
 
 if TYPE_CHECKING:
     from jounce.model.coupled import CoupledModel
@@ -114,12 +115,14 @@ def _forward_dynamics_hessian(
     threads: int,
 ) -> tuple[Array, ...]:
     a = forward_dynamics(model, q, v, tau, f_ext, threads=threads)
-    d = forward_dynamics_derivatives(model, q, v, tau, f_ext, threads=threads)
-    own = (d.dtau @ weights[..., None])[..., 0]
+    d = inverse_dynamics_derivatives(model, q, v, a, f_ext, threads=threads)
+    M = np.broadcast_to(d.da, (*np.broadcast_shapes(d.da.shape[:-1], weights.shape), model.nv))
+    own = solve(model, M, np.broadcast_to(weights, M.shape[:-1]))
     h = inverse_dynamics_hessian(model, q, v, a, own, f_ext, threads=threads)
-    turned = product(h.dqda, d.dq)
-    dqdq = -(h.dqdq + turned + turned.swapaxes(-1, -2))  # (5)
-    return dqdq, -(h.dqdv + product(h.dqda, d.dv)), -h.dvdv, -product(h.dqda, d.dtau)
+    by_tau = -algebra.solve(d.da, h.dqda.swapaxes(-1, -2)).swapaxes(-1, -2)
+    turned = -product(by_tau, d.dq)
+    dqdq = turned + turned.swapaxes(-1, -2) - h.dqdq  # (5)
+    return dqdq, -product(by_tau, d.dv) - h.dqdv, -h.dvdv, by_tau
 
 
 _inverse_vjp = _core.raw("inverse_dynamics_vjp", "vjp", inputs="q v a weights f_ext")

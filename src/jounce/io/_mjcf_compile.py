@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from jounce._core.long_calls import heard
 from jounce._types import Mask
 from jounce.errors import MissingExtraError, ModelError
 from jounce.io._mjcf_gate import Mesh, edits, meshes
@@ -25,6 +27,8 @@ _NO_SIMULATION = '<compiler><lengthrange mode="none"/></compiler>'
 # MuJoCo has one handler of warnings for the whole process: one compilation at a time. A signal
 # handler may load a model too.
 _HANDLER = threading.RLock()
+_replaced: list[Callable[[], None]] = []
+"""What brings the handlers back that are replaced."""
 
 _MODEL_ARRAYS = (
     "body_mass",
@@ -127,10 +131,29 @@ def try_compile(
     """Return MuJoCo's model, or the index of the piece that it complains of, and the error."""
     text = tree.text(edits(tree, attributes), _NO_SIMULATION + more)
     try:
-        with warnings_to(mujoco, remarks):
-            return mujoco.MjModel.from_xml_string(text), None
+        return _compiled(mujoco, text, remarks), None
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
         return None, _located(tree, str(error))
+
+
+def _compiled(mujoco: Any, text: str, remarks: list[str]) -> Any:
+    def compiled() -> Any:
+        with warnings_to(mujoco, remarks):
+            return mujoco.MjModel.from_xml_string(text)
+
+    return heard(compiled)
+
+
+def _in_child() -> None:
+    """No other thread goes on in the child of a fork, to unlock and to bring handlers back."""
+    global _HANDLER
+    _HANDLER = threading.RLock()
+    while _replaced:
+        _replaced.pop()()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 @contextmanager
@@ -138,6 +161,7 @@ def warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
     """Collect MuJoCo's warnings, which otherwise go to the console and to a log file."""
     with _HANDLER:
         before = mujoco.get_mju_user_warning()
+        _replaced.append(lambda: mujoco.set_mju_user_warning(before))
         mujoco.set_mju_user_warning(
             lambda text: remarks.append(f"MuJoCo remarks: {' '.join(_decoded(text).split())}")
         )
@@ -145,6 +169,8 @@ def warnings_to(mujoco: Any, remarks: list[str]) -> Iterator[None]:
             yield
         finally:
             mujoco.set_mju_user_warning(before)
+            if _replaced:  # else a fork within has done that
+                _replaced.pop()
 
 
 def _decoded(text: str | bytes) -> str:

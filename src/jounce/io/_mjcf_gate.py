@@ -31,8 +31,14 @@ MOST_ATTACHED = 30_000
 MOST_SAMPLES = 1_000_000
 """For buffers of sensors and actuators, together in the file or in one that is attached."""
 
+MOST_KEYED = 20_000_000
+"""Numbers of all keyframes together: each has all coordinates, whether it names them or not."""
+
 SAMPLES_PER_ELEMENT = 100
 """How many numbers in buffers count as one more element where something is copied."""
+
+# Of joints that have more than one.
+_COORDINATES = {"free": 7, "ball": 4}
 
 # Sections that say nothing about the robot's motion; some of them ask for memory.
 _DROPPED = ("size", "statistic", "visual")
@@ -193,7 +199,8 @@ class _Copies:
         self.made = self.attached = 0.0
         self.problem: Problem | None = None
         self._samples = samples
-        self._buffers = 0.0
+        self._buffers = self._coordinates = 0.0
+        self._keys: list[tuple[int, Piece]] = []
         self._times: dict[str, float] = {}
         around: list[tuple[int, float]] = []  # depth and number of copies of what is open
         sizes = dict(_attached_sizes(tree, attached))
@@ -206,7 +213,9 @@ class _Copies:
                 times *= _count(piece)
                 self.made += times if piece.tag != "replicate" else 0  # which is no element itself
             if piece.tag == "attach":
-                self.attached += times * sizes.get(piece.element.get("model"), 0.0)
+                own = times * sizes.get(piece.element.get("model"), 0.0)
+                self.attached += own
+                self._coordinates += own
             self._check(k, piece, times)
             if self.problem is not None:
                 return
@@ -218,8 +227,19 @@ class _Copies:
         """Number of elements that copying makes, and of those that buffers count as."""
         return self.made + self.attached + self._buffers / SAMPLES_PER_ELEMENT
 
+    def _add_keyed(self, k: int, piece: Piece, times: float) -> None:
+        """Count keyframes, and the coordinates that each of them has."""
+        if piece.tag == "key":
+            self._keys.append((k, piece))
+        elif piece.tag in ("joint", "freejoint"):
+            kind = piece.element.get("type", "") if piece.tag == "joint" else "free"
+            self._coordinates += times * _COORDINATES.get(kind, 1)
+        elif piece.tag in ("composite", "flexcomp"):
+            self._coordinates += 3 * times * _count(piece)
+
     def _add(self, k: int, piece: Piece, times: float) -> None:
         """Count one element and what it holds."""
+        self._add_keyed(k, piece, times)
         samples = self._samples.get(k, 0.0)
         self._buffers += samples
         if times > 1:
@@ -253,6 +273,12 @@ class _Copies:
                 )
                 self.problem = Problem(k, piece.error(message))
                 return
+        keyed = len(self._keys) * self._coordinates
+        if keyed > MOST_KEYED:
+            first, key = self._keys[0]
+            message = f"keyframes hold {keyed:,.0f} coordinates; the limit is {MOST_KEYED:,}"
+            self.problem = Problem(first, key.error(message))
+            return
         if self._buffers > MOST_SAMPLES:
             message = f"buffers of sensors and actuators hold more than {MOST_SAMPLES:,} numbers"
             self.problem = Problem(k, piece.error(message))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 from jounce.io._urdf_origin import ZERO, Origin, Triple, read_origin, read_triple
@@ -228,13 +229,22 @@ def _numbers(doc: Document, element: Element | None) -> dict[str, float]:
     checked_children(doc, element)
     known, values = RULES[element.tag].optional, {}
     for name in element.keys():  # noqa: SIM118 (an element is no dict)
-        if name in known:
+        if name in known and _says_no_limit(element, name):
+            doc.doubt("style", element, f"attribute {name!r}: URDF has no infinity; none is meant")
+            values[name] = -math.inf if name == "lower" else math.inf
+        elif name in known:
             values[name] = doc.number(element, name, UNLIMITED)
             if abs(values[name]) == UNLIMITED:  # what `jounce.save` writes for no limit
                 values[name] = math.copysign(math.inf, values[name])
             if values[name] < 0 and name not in ("lower", "upper"):
                 raise doc.error(element, f"{name} must not be negative, got {values[name]:g}")
     return values
+
+
+def _says_no_limit(element: Element, name: str) -> bool:
+    sign = "-" if name == "lower" else "[+]?"
+    text = (element.get(name) or "").strip().lower()
+    return element.tag == "limit" and re.fullmatch(f"{sign}inf(inity)?", text) is not None
 
 
 def _check_range(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from jounce import lie
+from jounce._core.algebra import einsum
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model
@@ -46,7 +47,7 @@ __all__ = [
 
 def column_brackets(J: AnyArray) -> AnyArray:
     """All brackets [J_{i,j}, J_{i,k}] of columns, (n, 6, nv, nv) with j before k."""
-    out: AnyArray = np.einsum("njab,nbk->najk", lie.ad(transposed(J)), J)
+    out: AnyArray = einsum("njab,nbk->najk", lie.ad(transposed(J)), J)
     return out
 
 
@@ -78,7 +79,7 @@ def system_jacobian_rate(model: Model, q: AnyArray, v: AnyArray, twist: str = "b
         return np.concatenate([angular_rows, linear_rows], axis=1)
     if twist == "body":
         J = system_jacobian(model, q)
-        outward = np.einsum("iak,k,jk->iaj", J, v, is_before(model))  # sum_{j<k} J_{i,k} v_k
+        outward = einsum("iak,k,jk->iaj", J, v, is_before(model))  # sum_{j<k} J_{i,k} v_k
         return _columns(J, outward)  # (7)
     columns = column_nodes(model)
     moves = is_inward(model)[:, None, columns]
@@ -91,7 +92,7 @@ def system_jacobian_rate(model: Model, q: AnyArray, v: AnyArray, twist: str = "b
     operator = ad_v(dr[columns] - dr[:, None]) + Ad_r(r[columns] - r[:, None]) @ ad_omega(
         w[columns]
     )
-    out: AnyArray = np.einsum("ijab,bj->iaj", operator, X) * moves  # (27)
+    out: AnyArray = einsum("ijab,bj->iaj", operator, X) * moves  # (27)
     return out
 
 
@@ -141,12 +142,12 @@ def accelerations(
     check(twist)
     J = system_jacobian(model, q, "hybrid" if twist == "mixed" else twist)
     if twist == "body":
-        quadratic = np.einsum("iajk,jk,j,k->ia", column_brackets(J), is_before(model), v, v)
+        quadratic = einsum("iajk,jk,j,k->ia", column_brackets(J), is_before(model), v, v)
         return np.asarray(J @ a + quadratic)  # (6)
     if twist == "mixed":
         hybrid = accelerations(model, q, v, a, "hybrid")
         R = configurations(model, q)[:, :3, :3]
-        turned = np.einsum("nba,nb->na", R, hybrid[:, :3])
+        turned = einsum("nba,nb->na", R, hybrid[:, :3])
         return np.concatenate([turned, hybrid[:, 3:]], axis=1)  # (33)
     return np.asarray(J @ a + system_jacobian_rate(model, q, v, twist) @ v)  # (17), (29)
 
@@ -183,7 +184,7 @@ def hybrid_accelerations_brackets(model: Model, q: AnyArray, v: AnyArray, a: Any
     J = system_jacobian(model, q, "hybrid")
     columns = column_nodes(model)
     V = J @ v
-    outward = np.einsum("iak,k,jk->iaj", J, v, is_before(model))
+    outward = einsum("iak,k,jk->iaj", J, v, is_before(model))
     outward[:, :3] = 0.0
     turning = np.broadcast_to(angular(V[columns]).T, J.shape)
     out: AnyArray = J @ a + (_columns(J, outward) + _columns(turning, J)) @ v
@@ -200,7 +201,7 @@ def hybrid_jacobian_rate2(model: Model, q: AnyArray, v: AnyArray, a: AnyArray) -
     ad_w, ad_dw = ad_omega(V[columns, :3]), ad_omega(dV[columns, :3])
     operator = ad_v(ddr) + 2 * ad_v(dr) @ ad_w + Ad_r(r) @ (ad_dw + ad_w @ ad_w)
     moves = is_inward(model)[:, None, columns]
-    out: AnyArray = np.einsum("ijab,bj->iaj", operator, instantaneous_screws(model, C)) * moves
+    out: AnyArray = einsum("ijab,bj->iaj", operator, instantaneous_screws(model, C)) * moves
     return out
 
 
@@ -233,11 +234,11 @@ def _body_jerks(model: Model, q: AnyArray, v: AnyArray, a: AnyArray, j: AnyArray
     J = system_jacobian(model, q)
     before = is_before(model)
     brackets = column_brackets(J) * before  # [J_j, J_k], j < k
-    quadratic = np.einsum("iajk,j,k->ia", brackets, 2 * a, v)
-    quadratic += np.einsum("iajk,j,k->ia", brackets, v, a)
-    inner = np.einsum("iajk,j,k->iak", brackets, v, v)  # sum_{j<k} [J_j, J_k] v_j v_k
+    quadratic = einsum("iajk,j,k->ia", brackets, 2 * a, v)
+    quadratic += einsum("iajk,j,k->ia", brackets, v, a)
+    inner = einsum("iajk,j,k->iak", brackets, v, v)  # sum_{j<k} [J_j, J_k] v_j v_k
     weight = 1.0 + before - before.T  # 2 for k < r, 1 for k = r, 0 for k > r
-    outer = np.einsum("iar,r,kr->iak", J, v, weight)
+    outer = einsum("iar,r,kr->iak", J, v, weight)
     out: AnyArray = J @ j + quadratic + _columns(inner, outer).sum(axis=-1)
     return out
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jounce import lie
+from jounce._core.algebra import einsum
 from jounce._types import AnyArray
 from jounce.errors import ArgumentError
 from jounce.model import Model, inertia
@@ -76,7 +77,7 @@ def euler_jourdain(
     C, J = configurations(model, q), system_jacobian(model, q, twist)
     motion = Motion(C, J @ v, accelerations(model, q, v, a, twist), J)
     W = body_wrenches(model, motion, twist) - applied_wrenches(model, C, f_ext, twist)
-    Q: AnyArray = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    Q: AnyArray = einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
     return Q
 
 
@@ -96,7 +97,7 @@ def mass_matrix(model: Model, q: AnyArray, twist: str = "body") -> AnyArray:
         M = hybrid_inertia(M, C[:, :3, :3])
     elif twist != "body":
         raise ArgumentError(f"twist must be 'body', 'spatial' or 'hybrid', got {twist!r}")
-    out: AnyArray = np.einsum("naj,nab,nbk->jk", J, M, J, optimize=True) + np.diag(model.armature)
+    out: AnyArray = einsum("naj,nab,nbk->jk", J, M, J, optimize=True) + np.diag(model.armature)
     return out
 
 
@@ -104,14 +105,14 @@ def kinetic_energy(model: Model, q: AnyArray, v: AnyArray) -> Any:
     """Kinetic energy, sum_i V_i^T M_i V_i / 2 (before eq. 81), with that of the rotors."""
     V = system_twist(model, q, v)
     rotors = (model.armature * v * v).sum()
-    return (np.einsum("na,nab,nb->", V, inertia_matrices(model), V) + rotors) / 2
+    return (einsum("na,nab,nb->", V, inertia_matrices(model), V) + rotors) / 2
 
 
 def conjugate_momentum(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     """Momentum dT/dv = J^T M V, (nv,) (after eq. 81), with that of the rotors."""
     J = system_jacobian(model, q)
     momenta = apply(inertia_matrices(model), J @ v)
-    out: AnyArray = np.einsum("nak,na->k", J, momenta) + model.armature * v
+    out: AnyArray = einsum("nak,na->k", J, momenta) + model.armature * v
     return out
 
 
@@ -123,7 +124,7 @@ def conjugate_momentum_rate(model: Model, q: AnyArray, v: AnyArray, a: AnyArray)
     J = system_jacobian(model, q)
     M, dJ = inertia_matrices(model), system_jacobian_rate(model, q, v)
     V = J @ v
-    change = np.einsum("nak,na->k", dJ, apply(M, V)) + np.einsum("nak,na->k", J, apply(M, dJ @ v))
+    change = einsum("nak,na->k", dJ, apply(M, V)) + einsum("nak,na->k", J, apply(M, dJ @ v))
     out: AnyArray = mass_matrix(model, q) @ a + change
     return out
 
@@ -151,7 +152,7 @@ def coriolis_matrix(model: Model, q: AnyArray, v: AnyArray) -> AnyArray:
     J, dJ = system_jacobian(model, q), system_jacobian_rate(model, q, v)
     M, ad = inertia_matrices(model), lie.ad(J @ v)
     inner = M @ dJ - transposed(ad) @ (M @ J)
-    out: AnyArray = np.einsum("naj,nak->jk", J, inner)
+    out: AnyArray = einsum("naj,nak->jk", J, inner)
     return out
 
 
@@ -177,7 +178,7 @@ def motion_equations(
     """Generalized forces Q = M a + C v - J^T W^app, (nv,), eq. 1 with eq. 81 and 84."""
     applied = applied_wrenches(model, configurations(model, q), f_ext)
     Q = mass_matrix(model, q) @ a + coriolis_matrix(model, q, v) @ v
-    out: AnyArray = Q - np.einsum("nak,na->k", system_jacobian(model, q), applied)
+    out: AnyArray = Q - einsum("nak,na->k", system_jacobian(model, q), applied)
     return out
 
 
@@ -198,7 +199,7 @@ def mass_matrix_derivatives(model: Model, q: AnyArray) -> AnyArray:
     J = system_jacobian(model, q)
     brackets = column_brackets(J) * is_before(model)  # dJ_{l,j}/dq_k
     MJ = inertia_matrices(model) @ J
-    half = np.einsum("naik,naj->ijk", brackets, MJ, optimize=True)
+    half = einsum("naik,naj->ijk", brackets, MJ, optimize=True)
     out: AnyArray = half + half.transpose(1, 0, 2)
     return out
 
@@ -225,7 +226,7 @@ def christoffel_symbols(model: Model, q: AnyArray) -> AnyArray:
     J = system_jacobian(model, q)
     MJ = inertia_matrices(model) @ J
     # E[c, i, j] = sum_l J_{l,c}^T M_l [J_{l,i}, J_{l,j}]; columns that do not move l are zero.
-    E = np.einsum("nac,naij->cij", MJ, column_brackets(J), optimize=True)
+    E = einsum("nac,naij->cij", MJ, column_brackets(J), optimize=True)
     third = E * is_before(model)
     first_two = E.transpose(1, 2, 0) + E.transpose(1, 0, 2)
     out: AnyArray = (first_two + third + third.transpose(0, 2, 1)) / 2
@@ -252,8 +253,8 @@ def christoffel_binet(model: Model, q: AnyArray) -> AnyArray:
     J = system_jacobian(model, q)
     H = lie.hat(transposed(J))  # (n, nv, 4, 4)
     S = inertia.pseudo_inertia(model.nodes.parameters)
-    T = np.einsum("niab,nbc,nkdc->nikad", H, S, H, optimize=True)
-    gamma = np.einsum("nikad,njad->ijk", T, H, optimize=True)  # j <= k, used where j < k
+    T = einsum("niab,nbc,nkdc->nikad", H, S, H, optimize=True)
+    gamma = einsum("nikad,njad->ijk", T, H, optimize=True)  # j <= k, used where j < k
     before = is_before(model)
     weight = 0.5 * (1.0 + before - before.T)  # 1 for j < k, 1/2 within one joint, 0 for j > k
     out: AnyArray = gamma * weight + gamma.transpose(0, 2, 1) * weight.T

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jounce._core.algebra import einsum
 from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.joints import apply
@@ -56,7 +57,7 @@ def momentum_balance(
         model, configurations(model, q), f_ext, "spatial"
     )
     J = system_jacobian(model, q, "spatial")
-    Q: AnyArray = np.einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
+    Q: AnyArray = einsum("nak,na->k", J, W) + model.armature * np.asarray(a)
     return Q
 
 
@@ -79,12 +80,12 @@ def phase_rates(
     C = configurations(model, q)
     J = system_jacobian(model, q, "spatial")
     M = spatial_inertia(inertia_matrices(model), C)
-    mass = np.einsum("naj,nab,nbk->jk", J, M, J, optimize=True)
-    v = np.linalg.solve(mass, np.einsum("nak,na->k", J, Pi))
+    mass = einsum("naj,nab,nbk->jk", J, M, J, optimize=True)
+    v = np.linalg.solve(mass, einsum("nak,na->k", J, Pi))
     V = J @ v
     dJ = system_jacobian_rate(model, q, v, "spatial")
     bias = apply(spatial_inertia_rate(M, V), V) + apply(M, dJ @ v)  # dPi without accelerations
     applied = applied_wrenches(model, C, f_ext, "spatial")
-    force = tau - np.einsum("nak,na->k", J, bias - applied)
+    force = tau - einsum("nak,na->k", J, bias - applied)
     a = np.linalg.solve(mass + np.diag(model.armature), force)
     return PhaseRates(v, bias + apply(M, J @ a), a)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jounce import lie
+from jounce._core.algebra import einsum
 from jounce._types import AnyArray
 from jounce.model import Model
 from jounce.papers.joints import apply, joint_motions, transposed
@@ -95,7 +96,7 @@ def _balance(
     C, J, M = configurations(model, q), system_jacobian(model, q), inertia_matrices(model)
     V, dV = J @ v, accelerations(model, q, v, a)
     field = np.zeros((len(C), 6), C.dtype)
-    field[:, 3:] = np.einsum("nba,b->na", C[:, :3, :3], model.gravity)
+    field[:, 3:] = einsum("nba,b->na", C[:, :3, :3], model.gravity)
     F = apply(M, dV - field) - apply(transposed(lie.ad(V)), apply(M, V))
     return _Balance(M, J, V, dV, field, F - scatter_wrenches(model, f_ext))
 
@@ -119,8 +120,8 @@ def linearized_equations(
     brackets = column_brackets(state.J) * before
     dq = _forces_by_column(state, state.J, brackets, before, v, a)
     # dV/dv_k = J_k; d(dV)/dv_k = sum_{j<k} [J_j, J_k] v_j + sum_{k<r} [J_k, J_r] v_r
-    ddV = np.einsum("najk,j->nak", brackets, v) + np.einsum("nakr,r->nak", brackets, v)
-    dv = np.einsum("nai,nak->ik", state.J, _newton_euler_variation(state, state.J, ddV))
+    ddV = einsum("najk,j->nak", brackets, v) + einsum("nakr,r->nak", brackets, v)
+    dv = einsum("nai,nak->ik", state.J, _newton_euler_variation(state, state.J, ddV))
     return Linearization(dq, dv, mass_matrix(model, q))
 
 
@@ -128,7 +129,7 @@ def _newton_euler_variation(state: _Balance, dV: AnyArray, ddV: AnyArray) -> Any
     """Change of M dV - ad_V^T M V for changes (n, 6, p) of twist and acceleration."""
     M, ad = state.M, lie.ad(state.V)
     MV = apply(M, state.V)
-    turning = np.einsum("nkba,nb->nak", lie.ad(transposed(dV)), MV)
+    turning = einsum("nkba,nb->nak", lie.ad(transposed(dV)), MV)
     out: AnyArray = M @ ddV - turning - transposed(ad) @ (M @ dV)
     return out
 
@@ -146,16 +147,16 @@ def _forces_by_column(
         v: rates.
         a: accelerations.
     """
-    dV = np.einsum("najp,j->nap", dJ, v)
+    dV = einsum("najp,j->nap", dJ, v)
     # d[J_j, J_r] = [dJ_j, J_r] + [J_j, dJ_r], summed over j < r with v_j v_r (eq. 12)
-    outward = np.einsum("nar,r,jr->naj", state.J, v, before)
-    inward = np.einsum("naj,j,jr->nar", state.J, v, before)
-    ddV = np.einsum("najp,j->nap", dJ, a)
-    ddV = ddV - np.einsum("njab,nbjp,j->nap", _ad_columns(outward), dJ, v, optimize=True)
-    ddV = ddV + np.einsum("nrab,nbrp,r->nap", _ad_columns(inward), dJ, v, optimize=True)
+    outward = einsum("nar,r,jr->naj", state.J, v, before)
+    inward = einsum("naj,j,jr->nar", state.J, v, before)
+    ddV = einsum("najp,j->nap", dJ, a)
+    ddV = ddV - einsum("njab,nbjp,j->nap", _ad_columns(outward), dJ, v, optimize=True)
+    ddV = ddV + einsum("nrab,nbrp,r->nap", _ad_columns(inward), dJ, v, optimize=True)
     field = apply(lie.ad(state.gravity)[:, None], transposed(K))  # d(Ad_C^-1 G) = [., K]
     dF = _newton_euler_variation(state, dV, ddV - transposed(field))
-    out: AnyArray = np.einsum("naip,na->ip", dJ, state.F) + np.einsum("nai,nap->ip", state.J, dF)
+    out: AnyArray = einsum("naip,na->ip", dJ, state.F) + einsum("nai,nap->ip", state.J, dF)
     return out
 
 
@@ -235,12 +236,12 @@ def geometric_sensitivity(
     K, owner = geometric_columns(model, q, variations)
     state = _balance(model, q, v, a, f_ext)
     inward = column_nodes(model)[:, None] < owner
-    dJ = np.einsum("njab,nbp->najp", _ad_columns(state.J), K) * inward
-    half = np.einsum("naip,nab,nbj->ijp", dJ, state.M, state.J, optimize=True)
+    dJ = einsum("njab,nbp->najp", _ad_columns(state.J), K) * inward
+    half = einsum("naip,nab,nbj->ijp", dJ, state.M, state.J, optimize=True)
     return GeometricSensitivity(
         pose=K,
         jacobian=dJ,
-        twist=np.einsum("najp,j->nap", dJ, v),
+        twist=einsum("najp,j->nap", dJ, v),
         mass_matrix=half + half.transpose(1, 0, 2),
         forces=_forces_by_column(state, K, dJ, is_before(model), v, a),
     )
@@ -282,7 +283,7 @@ def inverse_dynamics_series(
         W[:, i] += Pi[1:] - _leibniz(transposed(lie.ad(V[:-1, i])), Pi[:-1])  # (67a)
         if parent[i] >= 0:
             W[:, parent[i]] += _leibniz(transposed(change[i]), W[:, i]) @ Ad[i]
-    Q = np.einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])  # (67b)
+    Q = einsum("aj,kja->kj", joint_screws(model), W[:, column_nodes(model)])  # (67b)
     out: AnyArray = Q + model.armature * motion[1:]
     return out
 
