@@ -349,7 +349,7 @@ def _constrained(
         place = _places(lead, some.start or 0)
         groups.append(_step_all(c.model, one, inputs, method, passive, own, threads, place, held))
     taken = [np.concatenate(x) for x in zip(*groups, strict=True)]
-    _require_finite(taken, lead)
+    _require_finite(taken, lead, weights is not None)
     if project:
         taken = projected_steps(c, states.q, states.dt[:, 0], taken, threads)
     parts = on_manifold(c, (states.q, states.v), Z, taken, weights, threads)
@@ -411,7 +411,7 @@ def _step_all(
         except ArgumentError as error:
             if "finite" not in str(error):
                 raise
-            raise _not_finite(place(_first_failing(take, some))) from None
+            raise _not_finite(place(_first_failing(take, some)), weights is not None) from None
     return [A, B, next_q, next_v, *H]
 
 
@@ -426,19 +426,20 @@ def _first_failing(take: Callable[[slice], None], some: slice) -> int:
     return int(some.start)
 
 
-def _not_finite(where: str) -> ArgumentError:
+def _not_finite(where: str, weighted: bool) -> ArgumentError:
     """The arguments were, but not what the function itself makes of them."""
+    smaller = "forces or weights" if weighted else "forces"
     return ArgumentError(
         f"the step leads to numbers that are not finite{where}: take a shorter dt, a method of "
-        "higher order, or smaller forces"
+        f"higher order, or smaller {smaller}"
     )
 
 
-def _require_finite(taken: list[Array], lead: Shape) -> None:
+def _require_finite(taken: list[Array], lead: Shape, weighted: bool) -> None:
     """Refuse results that are not finite, which `deliver_all` does where there is an `out`."""
     good = [np.isfinite(x).reshape(len(x), -1).all(axis=-1) for x in taken if x.size]
     if good and not np.all(good):
-        raise _not_finite(_places(lead, 0)(int(np.argmin(np.all(good, axis=0)))))
+        raise _not_finite(_places(lead, 0)(int(np.argmin(np.all(good, axis=0)))), weighted)
 
 
 def _places(lead: Shape, first: int) -> Place:
