@@ -18,8 +18,9 @@ PAPERS = {"ali": ali, "bos": bos, "kim": kim, "mueller": mueller, "singh": singh
 FOLDER = Path(__file__).parent
 
 
-ROOMS = {"_types", "errors", "lie", "model"}
-"""What a paper may know of jounce, besides its own modules and `papers.joints`."""
+ROOMS = {"_types", "errors", "lie", "model", "_core.algebra"}
+"""What a paper may know of jounce, besides its own modules and `papers.joints`. The last is NumPy, with
+which Ctrl-C is heard."""
 
 
 @pytest.mark.parametrize("paper", [*PAPERS, "joints"])
