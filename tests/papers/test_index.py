@@ -19,8 +19,10 @@ FOLDER = Path(__file__).parent
 
 
 ROOMS = {"_types", "errors", "lie", "model", "_core.algebra"}
-"""What a paper may know of jounce, besides its own modules and `papers.joints`; the last of these is
-NumPy during which Ctrl-C is heard."""
+"""What a paper may know of jounce, besides its own modules and `papers.joints`.
+
+The last of these is NumPy, during which Ctrl-C is heard.
+"""
 
 
 @pytest.mark.parametrize("paper", [*PAPERS, "joints"])
