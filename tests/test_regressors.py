@@ -162,7 +162,7 @@ def test_results_beyond_the_caches_are_written_as_others(name, numbers, threads)
     assert jc.torque_regressor(model, q, v, a, out=out, threads=threads) is out
     np.testing.assert_array_equal(out, jc.torque_regressor(model, q, v, a))
     assert np.isnan(room[out.size :]).all()
-    for many in (count, count // 2 + 1):  # of the halves, two are kept in turns
+    for many in (count, count // 16 * 8):  # of the halves, whole packs, two are kept in turns
         kept = [None, None]
         for k in range(6):  # the later ones in memory of those that died
             kept[k % 2] = jc.torque_regressor(model, q[:many], v[:many], a[:many], threads=threads)
