@@ -107,3 +107,11 @@ def test_batches_passive_forces_and_what_is_refused():
         jc.linearize_step(springs, q, v, tau, 0.01, constraints=held, out=tuple(one))
     with pytest.raises(TypeError, match=r"jounce\.Constraints"):
         jc.linearize_step(model, q, v, tau, 0.01, constraints=[jc.Weld("tool")])
+
+
+def test_linearizations_that_overflow_are_errors():
+    arm, q, still = jc.models.chain(4), np.ones((2, 4)), np.zeros(4)
+    first, second = arm.joint_names[:2]
+    c = jc.Constraints(arm, [jc.Coupling({first: 1.0, second: -1.0})])
+    with pytest.raises(jc.ArgumentError, match=r"linearize\(\) is not finite.*too large"):
+        jc.linearize(arm, q, still, still, constraints=c, actuation=np.full((4, 2), 1e308))

@@ -560,3 +560,16 @@ def test_fixed_joints_are_merged():
     assert jc.parameter_derivatives(jc.body_pose, model, (q, "hand"), p).any()
     assert not jc.parameter_derivatives(jc.body_pose, model, (q, "finger"), p).any()
     assert not jc.parameter_derivatives(jc.mass_matrix, model, (q,), p).any()
+
+
+def test_models_without_bodies_have_derivatives():
+    empty = jc.ModelBuilder(name="nothing").build()
+    parameters = jc.parameters(empty, "gravity")
+    nothing = np.zeros(0)
+    got = jc.parameter_derivatives(
+        jc.hybrid_dynamics,
+        empty,
+        (nothing, nothing, nothing, nothing, np.zeros(0, bool)),
+        parameters,
+    )
+    assert got.a.shape == (0, 3)

@@ -9,6 +9,7 @@ import numpy as np
 from jounce._core import algebra, memory
 from jounce._core.elementwise import in_portions
 from jounce._core.out import Given
+from jounce._core.words import place_text
 from jounce._types import Array, ArrayLike
 from jounce.constraints.checks import require_state
 from jounce.constraints.constraints import Constraints
@@ -53,13 +54,20 @@ def linearize_constrained(
     with given.told():
         require_state(c, q, v, threads=threads)
         d = acceleration_derivatives(c, state, passive, threads)
-        A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
+        with np.errstate(all="ignore"):
+            A, B = state_matrix(model, np.asarray(v, float), d.dq, d.dv, inputs.columns(d.dtau))
         Z = tangent_basis(c, q, v, threads)
     Z = np.broadcast_to(Z, (*A.shape[:-2], *Z.shape[-2:]))
     Z_T = Z.swapaxes(-1, -2)
-    return ConstrainedLinearization(
-        A, B, algebra.product(Z_T, A, Z), algebra.product(Z_T, B), np.array(Z)
-    )
+    with np.errstate(all="ignore"):
+        found = ConstrainedLinearization(
+            A, B, algebra.product(Z_T, A, Z), algebra.product(Z_T, B), np.array(Z)
+        )
+    good = np.all([np.isfinite(x).all((-2, -1)) for x in found], axis=0)
+    if not good.all():
+        at = place_text(int(np.argmin(good)), good.shape)
+        raise ArgumentError(f"the result of linearize() is not finite{at}: an input is too large")
+    return found
 
 
 def acceleration_derivatives(

@@ -201,7 +201,7 @@ def _along_each(
         stacked = [np.stack(part, axis=-1)[..., :count] for part in zip(*parts, strict=True)]
     else:
         spread = {name: _with_axis(x, ranks[name]) for name, x in arrays.items()}
-        at_once = max(1, _MOST // len(model.parents))
+        at_once = max(1, _MOST // max(1, model.n_bodies))
         parts = [
             along(np.eye(count)[start : start + at_once], {**given, **spread})
             for start in range(0, count, at_once)
