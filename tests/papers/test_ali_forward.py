@@ -160,7 +160,7 @@ def test_algorithm_4_splits_the_motion_of_algorithm_2(model, base):
     """Half of the accelerations and half of the forces of one motion give the rest, to order 5.
 
     External joint forces act as well. Each order multiplies the rounding of those before it, by how
-    much, a last bit more in each force tells.
+    much, a last bit more in each force and acceleration tells.
     """
     r = 5
     rng = np.random.default_rng(9)
@@ -172,9 +172,9 @@ def test_algorithm_4_splits_the_motion_of_algorithm_2(model, base):
         motion = s.V_1[1:] if base == "motion given" else None
         x, nudged = (
             ali.hybrid_dynamics(
-                model, s.C_1, s.V_1[0], s.joints[:2], J_q, np.where(J_q, s.joints[2:], 7.0),
-                np.where(J_q, 7.0, tau), wrench, motion, s.W_b, ext,
-            ) for tau in (given.tau, np.nextafter(given.tau, np.inf))
+                model, s.C_1, s.V_1[0], s.joints[:2], J_q, np.where(J_q, more(s.joints[2:]), 7.0),
+                np.where(J_q, 7.0, more(given.tau)), wrench, motion, s.W_b, ext,
+            ) for more in (np.array, lambda x: np.nextafter(x, np.inf))
         )  # fmt: skip
         V, q = np.vstack([s.V_1[:1], x.V_1]), np.vstack([s.joints[:2], x.q])
         back = ali.inverse_dynamics(model, s.C_1, V, q, s.W_b, ext)
