@@ -254,3 +254,11 @@ def test_no_constraints_at_all_change_nothing():
     rows = np.zeros((5, model.nv))
     got = jc.rollout(model, q, v, rows, DT, constraints=jc.Constraints(model, []))
     np.testing.assert_array_equal(got.q, jc.rollout(model, q, v, rows, DT).q)
+
+
+@pytest.mark.parametrize("tau", [0.0, np.zeros(3)])
+def test_forces_without_steps_are_told_where_each_state_has_its_target(tau):
+    arm, q = jc.models.chain(3), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.5]])
+    c = jc.Constraints(arm, [jc.Point(arm.body_names[-1])])
+    with pytest.raises(jc.ArgumentError, match=r"tau must have shape \(..., T, 3\), got \("):
+        jc.rollout(arm, q, np.zeros(3), tau, 0.01, constraints=c, projection=False)

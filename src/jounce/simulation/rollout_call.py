@@ -180,6 +180,9 @@ class RolloutCall(NamedTuple):
         self, model: Model, out: tuple[Array, ...] | None = None, threads: int = 1
     ) -> tuple[Array, Array, Array]:
         """States whose constraints have targets of their own."""
+        if np.ndim(self.control.tau) < 2:
+            shape = np.shape(self.control.tau)
+            raise ArgumentError(f"tau must have shape (..., T, {model.nv}), got {shape}")
         lead, steps = _merged(self.leads()), np.shape(self.control.tau)[-2] - self.hold
         stored = steps // max(1, self.every) + 1
         shapes = [(*lead, stored, model.nq), (*lead, stored, model.nv), lead]
